@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from memstone.cli.group import memstone
+from memstone.cli.run import memstone
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
 

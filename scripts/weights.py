@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 MANIFEST: Final = ROOT / "scripts" / "weights.toml"
@@ -87,16 +87,20 @@ def data_of(patterns: Sequence[str]) -> list[Path]:
 
 
 def _code(path: Path) -> list[str]:
-    """Return the lines of a script that do something; what is said about them makes no difference."""
+    """Return the lines of a script that do something: not what is said about them, nor where it imports from."""
     source = path.read_text(encoding="utf-8")
     told = {
         number
         for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if isinstance(node, ast.Import | ast.ImportFrom) or _is_text(node)
         for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     lines = [line.partition("  # ")[0].rstrip() for line in source.splitlines()]
     return [one for at, one in enumerate(lines, 1) if at not in told and one and not one.lstrip().startswith("#")]
+
+
+def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _hash(value: object) -> str:

@@ -14,8 +14,7 @@ from benchmarks.tokens.child import MARK_PATH, VECTORS_PATH
 from benchmarks.tokens.embedding import Embeds
 from benchmarks.tokens.model import Answer, ScriptedModel
 from memstone.core.text.normalize import estimate_tokens
-from memstone.testing.wire import WireReply, WireRequest
-from memstone.testing.wire_chat import FakeChat, completion
+from memstone.testing.wire import FakeChat, WireReply, WireRequest, completion
 
 
 @dataclass(frozen=True, slots=True)

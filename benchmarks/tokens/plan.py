@@ -16,8 +16,7 @@ from benchmarks.tokens.embedding import Embeds, embedder
 from benchmarks.tokens.judge import judge
 from benchmarks.tokens.meter import Meter
 from benchmarks.tokens.model import ScriptedModel
-from memstone.testing.wire import WireServer
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, WireServer
 
 MODELS: Final = {"attentive": True, "inattentive": False}
 _DIRECT: Final = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "OPENROUTER_API_KEY": ""}

@@ -16,8 +16,7 @@ from memstone.adapters.embed.openai import OpenAiEmbedder
 from memstone.ports.io import Io
 from memstone.ports.models import Embedder
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_models import KEY, fake_ollama, fake_openai, raw_vector
+from memstone.testing.wire import KEY, WireReply, WireServer, fake_ollama, fake_openai, raw_vector
 
 both = pytest.mark.parametrize("mode", MODES)
 

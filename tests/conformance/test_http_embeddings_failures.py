@@ -19,8 +19,7 @@ from memstone.errors import (
 )
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_models import KEY, fake_ollama, fake_openai
+from memstone.testing.wire import KEY, WireReply, WireServer, fake_ollama, fake_openai
 
 both = pytest.mark.parametrize("mode", MODES)
 

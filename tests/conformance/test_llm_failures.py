@@ -30,9 +30,7 @@ from memstone.model.message import Message
 from memstone.ports.io import Io
 from memstone.ports.models import Prompt
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_chat import FakeChat, completion, wrong_request
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion, wrong_request
 
 both = pytest.mark.parametrize("mode", MODES)
 

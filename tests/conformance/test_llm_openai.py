@@ -19,9 +19,7 @@ from memstone.model.message import Message
 from memstone.ports.io import Io
 from memstone.ports.models import Llm, Prompt, Reply, ToolCall
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_chat import FakeChat, completion
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion
 
 both = pytest.mark.parametrize("mode", MODES)
 

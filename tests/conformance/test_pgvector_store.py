@@ -13,8 +13,7 @@ from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Vect
 from memstone.model.query import Condition, Op
 from memstone.ports.index import Point, VectorStore
 from memstone.ports.io import Io
-from memstone.testing.vector_cases import NAME, close, filled
-from memstone.testing.vector_store import VectorStoreSuite
+from memstone.testing.vector_store import NAME, VectorStoreSuite, close, filled
 from tests.postgres.server import Server
 
 

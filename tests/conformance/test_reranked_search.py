@@ -14,8 +14,7 @@ from memstone.model.query import ScoreParts
 from memstone.ports.io import Io
 from memstone.ports.models import Reranker
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_rerank import KEY, fake_cohere
+from memstone.testing.wire import WIRE_RERANK_KEY, WireReply, WireServer, fake_cohere
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -32,7 +31,7 @@ def server() -> Iterator[WireServer]:
 
 
 def over_http(server: WireServer, io: Io, **options: Any) -> HttpReranker:
-    options = {"base_url": f"{server.url}/v2", "model": "rerank-v3.5", "api_key": KEY, **options}
+    options = {"base_url": f"{server.url}/v2", "model": "rerank-v3.5", "api_key": WIRE_RERANK_KEY, **options}
     return HttpReranker(HttpReranker.Config.model_validate(options), io)
 
 
@@ -96,7 +95,7 @@ def test_scores_without_bounds_keep_their_order_and_end_between_0_and_1(mode: st
     "reply",
     [
         WireReply(500),
-        WireReply(401, json={"message": f"invalid api token {KEY}"}),
+        WireReply(401, json={"message": f"invalid api token {WIRE_RERANK_KEY}"}),
         WireReply(delay=600, json={"results": []}),
         WireReply(json={"results": [{"index": 0}]}),
     ],
@@ -110,7 +109,7 @@ def test_a_service_that_fails_leaves_the_order_and_the_search_says_why(
     assert note is not None
     assert note["channel"] == "rerank"
     assert note["code"] in ("backend_unavailable", "authentication_failed", "backend_timeout", "backend")
-    assert KEY not in str(note)
+    assert WIRE_RERANK_KEY not in str(note)
 
 
 @both

@@ -16,15 +16,14 @@ from memstone.errors import AuthenticationFailed, BackendError, BackendRejected,
 from memstone.ports.io import Io
 from memstone.ports.models import Reranker
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import Handler, WireReply, WireServer
-from memstone.testing.wire_rerank import KEY, fake_cohere, fake_jina, fake_tei
+from memstone.testing.wire import WIRE_RERANK_KEY, Handler, WireReply, WireServer, fake_cohere, fake_jina, fake_tei
 
 both = pytest.mark.parametrize("mode", MODES)
 
 TEXTS = ["lives in Oslo", "drinks tea", "likes green tea", "has two cats"]
 DIALECTS: dict[str, tuple[Handler, str, dict[str, Any]]] = {
-    "cohere": (fake_cohere, "/v2", {"model": "rerank-v3.5", "api_key": KEY}),
-    "jina": (fake_jina, "/v1", {"model": "jina-reranker-v2-base-multilingual", "api_key": KEY}),
+    "cohere": (fake_cohere, "/v2", {"model": "rerank-v3.5", "api_key": WIRE_RERANK_KEY}),
+    "jina": (fake_jina, "/v1", {"model": "jina-reranker-v2-base-multilingual", "api_key": WIRE_RERANK_KEY}),
     "tei": (fake_tei, "", {"dialect": "tei"}),
 }
 
@@ -71,7 +70,7 @@ def answer(*rows: Any) -> WireReply:
 def test_the_official_cohere_client_accepts_the_fake_and_asks_as_we_do(cohere_service: Service) -> None:
     cohere: Any = import_module("cohere")
     server = cohere_service.server
-    with cohere.ClientV2(api_key=KEY, base_url=server.url) as client:
+    with cohere.ClientV2(api_key=WIRE_RERANK_KEY, base_url=server.url) as client:
         created = client.rerank(model="rerank-v3.5", query="green tea", documents=TEXTS, top_n=2)
     with cohere.ClientV2(api_key="wrong", base_url=server.url) as client, pytest.raises(cohere.UnauthorizedError):
         client.rerank(model="rerank-v3.5", query="green tea", documents=TEXTS)
@@ -143,9 +142,11 @@ def test_a_passing_failure_is_tried_again_only_when_asked_to(mode: str, cohere_s
 
 
 def test_settings_are_checked_and_hide_the_key() -> None:
-    config = HttpReranker.Config.model_validate({"base_url": "https://api.cohere.com/v2", "model": "m", "api_key": KEY})
+    config = HttpReranker.Config.model_validate(
+        {"base_url": "https://api.cohere.com/v2", "model": "m", "api_key": WIRE_RERANK_KEY}
+    )
     assert (config.timeout, config.retries) == (5.0, 0)
-    assert KEY not in repr(config) + config.model_dump_json()
+    assert WIRE_RERANK_KEY not in repr(config) + config.model_dump_json()
     for wrong in ({"model": "m"}, {"base_url": "localhost", "model": "m"}, {"base_url": "http://x"}):
         with pytest.raises(ValidationError):
             HttpReranker.Config.model_validate(wrong)

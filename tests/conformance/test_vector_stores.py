@@ -20,8 +20,7 @@ from memstone.errors import InvalidFilter
 from memstone.model.query import Condition, Op, Where, matches
 from memstone.ports.index import Point, PointHit, VectorStore
 from memstone.ports.io import Io
-from memstone.testing.vector_cases import NAME, close, cosine, filled, known
-from memstone.testing.vector_store import VectorStoreSuite
+from memstone.testing.vector_store import NAME, VectorStoreSuite, close, cosine, filled, known
 
 
 @pytest.mark.req("C-31", "C-32", "R-5", "R-27", "R-28", "X-19")

@@ -7,9 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from memstone.testing.wire import WireReply, WireRequest
-from memstone.testing.wire_chat import FakeChat, completion
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, completion
 
 
 class Model:

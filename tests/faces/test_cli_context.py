@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.cli.parse import SCOPES, STRATEGIES
+from memstone.cli.arguments import SCOPES, STRATEGIES
 from memstone.engine import search_request
 from tests.faces.cli_runner import Cli
 from tests.faces.test_cli_terminal import ANSI, on_terminal

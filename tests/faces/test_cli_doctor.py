@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.cli.doctor import PACKAGES
+from memstone.cli.upkeep import PACKAGES
 from tests.faces.cli_runner import ROOT, Cli
 
 

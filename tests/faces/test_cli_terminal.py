@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.cli.table import Column, Table
-from memstone.cli.text import harmless, width, wrapped
+from memstone.cli.rendering import Column, Table, harmless, width, wrapped
 
 pty = pytest.importorskip("pty")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_models import KEY, fake_openai
+from memstone.testing.wire import KEY, WireReply, WireServer, fake_openai
 from tests.faces.harness import Face, Opens, texts
 
 DOWN = WireReply(503)

@@ -9,8 +9,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.errors import AnswerCutOff
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_chat import completion
+from memstone.testing.wire import WireReply, WireServer, completion
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 

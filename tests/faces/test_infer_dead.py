@@ -8,8 +8,7 @@ from typing import Final
 import pytest
 
 from memstone.testing.llm import ScriptedLlm
-from memstone.testing.wire import WireReply, WireRequest, WireServer
-from memstone.testing.wire_chat import completion, wrong_request
+from memstone.testing.wire import WireReply, WireRequest, WireServer, completion, wrong_request
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_model import Model, configured
 from tests.faces.infer_steps import said_in

@@ -11,9 +11,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.errors import BackendTimeout, LLMError, MemstoneError
-from memstone.testing.wire import WireReply, WireRequest, WireServer
-from memstone.testing.wire_chat import FakeChat, completion
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, WireServer, completion
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_steps import said_in
 

@@ -10,9 +10,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.testing.wire import WireReply, WireRequest, WireServer
-from memstone.testing.wire_chat import completion
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, WireReply, WireRequest, WireServer, completion
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_model import Model
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstone.testing.wire import WireServer
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model
 from tests.faces.infer_steps import LOCAL, told, turns

@@ -18,8 +18,7 @@ from memstone.errors import (
     RateLimited,
 )
 from memstone.testing.llm import ScriptedLlm
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_chat import completion, wrong_request
+from memstone.testing.wire import WireReply, WireServer, completion, wrong_request
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 

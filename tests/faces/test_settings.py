@@ -13,9 +13,7 @@ import pytest
 
 from memstone import AsyncMemory, Memory, Settings
 from memstone.errors import ConfigError, StorageError, TooLarge, Unsupported
-from memstone.testing.wire import WireReply, WireRequest, WireServer
-from memstone.testing.wire_chat import FakeChat
-from memstone.testing.wire_models import KEY, fake_openai
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, WireServer, fake_openai
 from tests.faces.harness import ANYWHERE, FACES, ON_DISK, Face, Opens, texts
 from tests.patience import LONG
 from tests.postgres.server import Server

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 
 from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.io.http import Lines
-from memstone.cli.parse import filters, metadata, scalar
+from memstone.cli.arguments import filters, metadata, scalar
 from memstone.core.access.jwt import Claims
 from memstone.core.changes.decide import New, understand
 from memstone.core.checks.arguments import checked_metadata
@@ -54,10 +54,10 @@ from memstone.model.memory import EntityType
 from memstone.model.message import Message
 from memstone.model.policy import Identity, Limits, Policy
 from memstone.ports.io import HttpRequest
+from memstone.server.access import read_headers, user_in_chat
+from memstone.server.connections import parse_address
 from memstone.server.gateway.sse import Events, event_of
-from memstone.server.identity import read_headers, user_in_chat
 from memstone.server.observe import clean, unsecret
-from memstone.server.proxies import parse_address
 from tests.linear.patterns import modules
 
 Work = Callable[[str], object]

@@ -19,9 +19,7 @@ import pytest
 
 from memstone import Memory
 from memstone.testing.clock import FakeClock
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_chat import FakeChat, completion
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion
 
 DAYS: Final = 365
 YEAR: Final[dict[str, Any]] = tomllib.loads(Path("tests/data/year/nadia.toml").read_text("utf-8"))

@@ -17,7 +17,7 @@ CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A service does not wait for others for more than a few seconds; a busy machine may take them for anything."""
-    monkeypatch.setattr("memstone.server.gateway.models._SECONDS", LONG)
+    monkeypatch.setattr("memstone.server.gateway.upstream._SECONDS", LONG)
     monkeypatch.setattr("memstone.server.rest.health._PATIENCE", LONG)
 
 

@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from memstone import AsyncMemory, Client, Memory
-from memstone.cli.given import Given
+from memstone.cli.arguments import Given
 from memstone.cli.run import run
 from memstone.cli.serve import _greet, _Shown
 from memstone.config import Settings

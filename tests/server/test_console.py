@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memstone.engine.erasing import erase_rows
-from memstone.server.gateway.tasks import Tasks
-from memstone.server.journal import Journal, Line
+from memstone.server.gateway.chat import Tasks
+from memstone.server.metrics import Journal, Line
 from memstone.server.running import Works
 from tests.server.conftest import CONFIG
 from tests.server.rooms import Room, ended

@@ -132,7 +132,7 @@ def deadline(gate: Gate, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def settings(gate: Gate, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    patch.setattr("memstone.server.gateway.hook._is_told", lambda *_: False)
+    patch.setattr("memstone.server.gateway.chat._is_told", lambda *_: False)
     return chat(gate, ALICE)
 
 

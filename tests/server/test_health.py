@@ -23,9 +23,8 @@ from memstone.adapters.sqlite import ledger
 from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.errors import Corrupted, StorageBusy
 from memstone.server.app import create_app
-from memstone.server.gateway.tasks import Tasks
-from memstone.server.readiness import WriteCheck
-from memstone.server.serving import Service
+from memstone.server.gateway.chat import Tasks
+from memstone.server.serving import Service, WriteCheck
 from tests.patience import LONG, until
 from tests.ports import free_port
 from tests.server.conftest import CONFIG

@@ -17,8 +17,7 @@ from memstone.errors import LLMError, TooManyRequests
 from memstone.ports.models import Prompt, Reply
 from memstone.sections_service import RateSettings
 from memstone.server.app import create_app
-from memstone.server.governor import SPENT, Governor
-from memstone.server.limits import Failures, Rate, address_of
+from memstone.server.limits import SPENT, Failures, Governor, Rate, address_of
 from memstone.testing.clock import FakeClock
 from memstone.testing.llm import ScriptedLlm
 from tests.server.conftest import CONFIG

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from memstone.config import Settings
 from memstone.errors import ConfigError
+from memstone.server.connections import FORWARDED_HEADERS, parse_address
 from memstone.server.limits import address_of
-from memstone.server.proxies import FORWARDED_HEADERS, parse_address
 from tests.patience import LONG
 from tests.security.asgi import Call
 from tests.server.conftest import CONFIG

@@ -11,8 +11,7 @@ from memstone.adapters.embed.remote import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
 from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError, RateLimited
 from memstone.ports.io import Io, hurried
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_models import KEY, fake_openai
+from memstone.testing.wire import KEY, WireReply, WireServer, fake_openai
 
 both = pytest.mark.parametrize("mode", MODES)
 DOWN = BackendUnavailable("down")

@@ -27,8 +27,7 @@ from memstone.errors import (
 )
 from memstone.server.stored import over
 from memstone.server.urls import Guard
-from memstone.testing.wire import WireReply, WireServer
-from memstone.testing.wire_models import KEY, fake_openai
+from memstone.testing.wire import KEY, WireReply, WireServer, fake_openai
 
 OPENAI = {"provider": "openai", "config": {"model": "text-embedding-3-small"}}
 

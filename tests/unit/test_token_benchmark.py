@@ -17,8 +17,7 @@ from memstone.core.llm.operations import Known, Talk, learn_question, parse_oper
 from memstone.core.llm.questions import Question
 from memstone.model.instant import moment
 from memstone.model.message import Message
-from memstone.testing.wire import WireRequest
-from memstone.testing.wire_models import KEY
+from memstone.testing.wire import KEY, WireRequest
 
 # The script
 

@@ -8,11 +8,9 @@ from typing import Any, Final
 
 import click
 
+from memstone.cli.arguments import Given, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_store
-from memstone.cli.output import day_time, is_terminal, note, say, show
-from memstone.cli.table import Column, Table
-from memstone.cli.text import harmless
+from memstone.cli.rendering import Column, Table, day_time, harmless, is_terminal, note, say, show
 from memstone.errors import UsageError
 
 _ROLES: Final = click.Choice(["viewer", "editor", "admin"])

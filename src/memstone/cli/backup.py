@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memstone.cli.asking import agreed
+from memstone.cli.arguments import Given, agreed, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_store
-from memstone.cli.output import Progress, day_time, note, say
+from memstone.cli.rendering import Progress, day_time, note, say
 from memstone.errors import Corrupted
 
 if TYPE_CHECKING:

@@ -2,27 +2,209 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memstone.cli import demo_script as script
+from memstone.cli.arguments import Given, for_store, store_url
 from memstone.cli.fail import OK
-from memstone.cli.given import Given, for_store, store_url
-from memstone.cli.output import event_style, is_terminal, paint, say, show_pairs
-from memstone.cli.stage import Stage, StoppedClock
-from memstone.cli.table import Column
-from memstone.cli.text import padded, width
+from memstone.cli.rendering import (
+    Column,
+    Table,
+    bar,
+    columns_of,
+    event_style,
+    is_terminal,
+    padded,
+    paint,
+    say,
+    show_pairs,
+    width,
+    wrapped,
+)
 from memstone.errors import EmbeddingError, UsageError
 
 if TYPE_CHECKING:
     from memstone.memory import Memory
+
+
+# --- what is said in ``memstone demo`` --------------------------------------------------------------------------------
+
+
+def at(day: int, hour: int = 12, minute: int = 0) -> datetime:
+    """A moment of the demo's week; the 2nd is a Monday."""
+    return datetime(2026, 3, day, hour, minute, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that is said: in whose conversation, when, by whom."""
+
+    user: str
+    when: datetime
+    speaker: str
+    text: str
+
+    def message(self) -> str | dict[str, str]:
+        """It as ``add`` takes it: text is what the user says."""
+        return {"role": "assistant", "content": self.text} if self.speaker == "assistant" else self.text
+
+
+BEGINNING: Final = (
+    Said("maya", at(2, 9, 10), "Maya", "I live in Oslo, and I work as an architect at Nordlys."),
+    Said("maya", at(2, 9, 12), "Maya", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
+    Said("maya", at(2, 9, 13), "Maya", "Could you book a table for two on Friday?"),
+    Said("maya", at(2, 9, 14), "assistant", "Done: the Harbour Grill on Friday at 19:00."),
+    Said("jonas", at(2, 18, 40), "Jonas", "My daughter Ella plays the cello on Thursdays."),
+    Said("maya", at(3, 8, 5), "Maya", "My team's standup is at 9:30 in the blue room."),
+    Said("maya", at(3, 20, 15), "Maya", "I'm planning a surprise party for Jonas on Saturday."),
+    Said("maya", at(3, 20, 16), "Maya", "And remember, I'm allergic to hazelnuts!"),
+)
+NEWS: Final = (
+    Said("maya", at(5, 8, 0), "Maya", "The standup is at 10:15 now."),
+    Said("maya", at(5, 8, 1), "Maya", "By the way, I moved to Bergen."),
+)
+NOTE: Final = "Gym: the door code is 4711"
+FRIDAY: Final = at(6, 17)
+TUESDAY: Final = at(3, 18)
+SATURDAY: Final = at(7, 10)
+SUNDAY: Final = at(8, 11)
+NEAR: Final = 0.3
+"""Below this similarity the demo does not call something an answer."""
+
+NEXT: Final = (
+    ('memstone add "I live in Oslo" --user me', "say something, and see what is learned"),
+    ('memstone search "Where is home?" --user me --explain', "find it, and see why"),
+    ("memstone doctor", "is all well?"),
+)
+
+
+# --- how the demo is told ---------------------------------------------------------------------------------------------
+
+
+_WIDE: Final = 92
+_PAUSE: Final = 2.0
+_BAR: Final = 8
+_INDENT: Final = "   "
+_TIME: Final = "Mon 09:10"
+_TIME_FORMAT: Final = "%a %H:%M"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(slots=True)
+class StoppedClock:
+    """A clock that the story sets."""
+
+    moment: datetime
+
+    def now(self) -> datetime:
+        """The time in the story."""
+        return self.moment
+
+
+@dataclass(slots=True)
+class Stage:
+    """Where the demo plays. Every call that is shown is the call that is made."""
+
+    memory: Memory
+    clock: StoppedClock
+    quiet: bool = False
+    slow: bool = False
+    steps: list[dict[str, Any]] = field(default_factory=list)
+
+    def step(self, title: str, text: str) -> None:
+        """Begin the next step."""
+        if self.slow and self.steps:
+            time.sleep(_PAUSE)
+        self.steps.append({"title": title, "calls": []})
+        self._line()
+        self._line(paint(f"{len(self.steps)}  {title}", "title"))
+        self.tell(text)
+
+    def tell(self, text: str) -> None:
+        """A paragraph for people."""
+        for line in wrapped(text, self._columns()):
+            self._line(_INDENT + line)
+
+    def call(self, verb: str, *args: Any, at: datetime | None = None, **options: Any) -> Any:
+        """Make a call at a time of the story, and show it."""
+        if at is not None:
+            self.clock.moment = at
+        self._line()
+        first, *rest = wrapped(_source(verb, args, options), self._columns() - len(_TIME) - 2)
+        self._line(f"{_INDENT}{paint(f'{self.clock.moment:{_TIME_FORMAT}}', 'dim')}  {paint(first, 'note')}")
+        for line in rest:
+            self._line(f"{_INDENT}{' ' * len(_TIME)}  {paint(line, 'note')}")
+        return self.quietly(verb, *args, **options)
+
+    def quietly(self, verb: str, *args: Any, **options: Any) -> Any:
+        """Make a call without showing its source."""
+        result = getattr(self.memory, verb)(*args, **options)
+        self.steps[-1]["calls"].append({"call": verb, "result": result})
+        return result
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
+        """Show rows."""
+        table = Table(columns)
+        for row in rows:
+            table.add(*row)
+        for line in table.lines(self._columns(), paint):
+            self._line(_INDENT + line)
+
+    def hits(self, answer: dict[str, Any]) -> None:
+        """Show what a search found, with its score parts as bars."""
+        if not answer["results"]:
+            self._line(_INDENT + paint("nothing", "dim"))
+            return
+        columns = (
+            Column("SCORE", right=True),
+            Column("WORDS", style=lambda _: "good"),
+            Column("MEANING", style=lambda _: "note"),
+            Column("MEMORY", grows=True),
+        )
+        self.table(columns, [_hit_row(hit) for hit in answer["results"]])
+
+    def _columns(self) -> int:
+        return min(_WIDE, columns_of(sys.stdout) or _WIDE) - len(_INDENT)
+
+    def _line(self, text: str = "") -> None:
+        if not self.quiet:
+            say(text)
+
+
+def _hit_row(hit: dict[str, Any]) -> list[str]:
+    parts = hit["score_parts"]
+    shown = [f"{bar(parts.get(name, 0.0), _BAR)} {parts.get(name, 0.0):.2f}" for name in ("keyword", "semantic")]
+    return [f"{hit['score']:.2f}", *shown, hit["memory"]]
+
+
+def _source(verb: str, args: Sequence[Any], options: dict[str, Any]) -> str:
+    """The call as one would write it."""
+    given = [_argument(one) for one in args] + [f"{name}={_argument(value)}" for name, value in options.items()]
+    return f"memory.{verb}({', '.join(given)})"
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, datetime):
+        return f'"{value:%Y-%m-%dT%H:%MZ}"'
+    if isinstance(value, dict):
+        return '{"role": "user", "content": "…"}'
+    if isinstance(value, str):
+        return "memory_id" if _UUID.fullmatch(value) else f'"{value}"'
+    return repr(value)
+
+
+# --- ``memstone demo`` ------------------------------------------------------------------------------------------------
+
 
 _EVENT: Final = Column("EVENT", style=event_style)
 _LEARNED: Final = Column("LEARNED", grows=True)
@@ -41,7 +223,7 @@ def demo(given: Given, *, slow: bool) -> int:
         raise UsageError("the demo brings its own settings", hint="leave --config out")
     if given.db and Path(given.db).expanduser().exists():
         raise UsageError(f"{given.db} is there already", hint="the demo wants a new file of its own")
-    clock = StoppedClock(script.BEGINNING[0].when)
+    clock = StoppedClock(BEGINNING[0].when)
     with given.logging(), _memory(given.db, clock) as memory:
         stage = Stage(memory, clock, quiet=given.json, slow=slow and is_terminal(sys.stdout))
         _play(stage, given)
@@ -83,8 +265,8 @@ def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
     show_pairs((f"   {name}", counts[name]) for name in names)
     say()
     say(paint("Try next", "bold"))
-    wide = max(width(command) for command, _ in script.NEXT)
-    for command, purpose in script.NEXT:
+    wide = max(width(command) for command, _ in NEXT)
+    for command, purpose in NEXT:
         say(f"   {paint(padded(command, wide), 'note')}   {paint(purpose, 'dim')}")
     if db:
         say(f"   {paint(f'The story stays in {db}: memstone list --user maya --db {db}', 'dim')}")
@@ -96,10 +278,10 @@ def _learn(stage: Stage) -> None:
         "Every word is kept, as turns. Of what the users state, facts are made; a question states nothing, and what is "
         "known already is not stored twice.",
     )
-    _say(stage, script.BEGINNING)
+    _say(stage, BEGINNING)
 
 
-def _say(stage: Stage, told: Sequence[script.Said]) -> list[dict[str, Any]]:
+def _say(stage: Stage, told: Sequence[Said]) -> list[dict[str, Any]]:
     """Say things one after the other, the first call shown; gives what became of their facts."""
     rows: list[list[object]] = []
     changes: list[dict[str, Any]] = []
@@ -142,21 +324,21 @@ def _change_mind(stage: Stage) -> None:
         "What is said later changes what it contradicts: the same memory, its old version kept. It takes the place "
         "of a memory where nothing else is lost, and is put behind one that says more.",
     )
-    changes = _say(stage, script.NEWS)
+    changes = _say(stage, NEWS)
     _show_history(stage, changes[-1]["id"])
 
 
 def _look_back(stage: Stage) -> None:
     stage.step("Friday: what did we know on Tuesday?", "Old versions can be asked, too.")
     question: dict[str, Any] = {"user_id": "maya", "limit": 1, "explain": True}
-    stage.hits(stage.call("search", "When is the standup?", at=script.FRIDAY, **question))
-    stage.hits(stage.call("search", "When is the standup?", as_of=script.TUESDAY, **question))
+    stage.hits(stage.call("search", "When is the standup?", at=FRIDAY, **question))
+    stage.hits(stage.call("search", "When is the standup?", as_of=TUESDAY, **question))
 
 
 def _keep_apart(stage: Stage) -> None:
     stage.step("Jonas asks, and Maya's memory stays hers", "The same question, two people.")
     for user in ("maya", "jonas"):
-        question: dict[str, Any] = {"user_id": user, "limit": 1, "min_score": script.NEAR, "explain": True}
+        question: dict[str, Any] = {"user_id": user, "limit": 1, "min_score": NEAR, "explain": True}
         stage.hits(stage.call("search", "surprise party on Saturday", **question))
 
 
@@ -165,15 +347,15 @@ def _keep_a_note(stage: Stage) -> None:
         "Friday and Saturday: a note, word for word and for a while",
         "infer=False stores a text as it is. It may have a key, under which the next one replaces it, and an end.",
     )
-    stage.call("add", script.NOTE, user_id="maya", infer=False, key="gym", expires_at=script.at(7, 0))
-    question: dict[str, Any] = {"user_id": "maya", "limit": 1, "min_score": script.NEAR, "explain": True}
+    stage.call("add", NOTE, user_id="maya", infer=False, key="gym", expires_at=at(7, 0))
+    question: dict[str, Any] = {"user_id": "maya", "limit": 1, "min_score": NEAR, "explain": True}
     stage.hits(stage.call("search", "door code of the gym", **question))
-    stage.hits(stage.call("search", "door code of the gym", at=script.SATURDAY, **question))
+    stage.hits(stage.call("search", "door code of the gym", at=SATURDAY, **question))
 
 
 def _delete(stage: Stage) -> None:
     stage.step("Sunday: the party is over, forget the plan", "It leaves every index at once. That it was there stays.")
-    stage.clock.moment = script.SUNDAY
+    stage.clock.moment = SUNDAY
     plan = stage.quietly("search", "surprise party", user_id="maya", limit=1)["results"][0]
     stage.call("delete", plan["id"])
     _show_history(stage, plan["id"])

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli.output import note
-from memstone.cli.text import harmless
+from memstone.cli.rendering import harmless, note
 from memstone.errors import Conflict, MemstoneError, NotFoundError, ScopeError, UsageError
 from memstone.model.scope import NO_SCOPE
 

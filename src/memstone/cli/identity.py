@@ -7,12 +7,10 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli import parse
+from memstone.cli import arguments
+from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope
-from memstone.cli.output import day_time, note, paint, say, show
-from memstone.cli.table import Column, Table
-from memstone.cli.text import harmless
+from memstone.cli.rendering import Column, Table, day_time, harmless, note, paint, say, show
 from memstone.errors import NotFoundError
 
 
@@ -47,7 +45,7 @@ def add_override(given: Given, text: str) -> int:
 
     TEXT may be `-` for standard input. What is there already is not added again.
     """
-    said = parse.text(text)
+    said = arguments.text(text)
     with given.memory(create=True) as memory:
         answer = memory.add_override(said, user_id=_who(given))
     return _changed(given, answer)
@@ -90,7 +88,7 @@ def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
     """
     if (text is None) != back:
         raise click.UsageError("give the text, or --back")
-    said = None if text is None else parse.text(text)
+    said = None if text is None else arguments.text(text)
     with given.memory(create=not back) as memory:
         answer = memory.set_narrative(said, user_id=_who(given))
     return _changed(given, answer)

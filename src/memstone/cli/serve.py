@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from memstone.cli.arguments import Given, for_store
 from memstone.cli.fail import OK
-from memstone.cli.given import Given, for_store
-from memstone.cli.output import note, say
+from memstone.cli.rendering import note, say
 from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -8,12 +8,10 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli import parse
-from memstone.cli.asking import agreed
+from memstone.cli import arguments
+from memstone.cli.arguments import Given, agreed, for_scope, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope, for_store
-from memstone.cli.output import day_time, note, say, show, show_pairs
-from memstone.cli.table import Column, Table
+from memstone.cli.rendering import Column, Table, day_time, note, say, show, show_pairs
 from memstone.errors import NotFoundError
 
 _VOCABULARIES: Final = click.Choice(["native", "gateway", "companion", "agent"])
@@ -80,7 +78,7 @@ def set_(given: Given, pairs: Sequence[str]) -> int:
         name, separator, value = pair.partition("=")
         if not separator or not name.strip():
             raise click.BadParameter(f"{pair!r} is not name=value", param_hint="NAME=VALUE")
-        values[name.strip()] = parse.scalar(value)
+        values[name.strip()] = arguments.scalar(value)
     with given.memory(create=True) as memory:
         answer = memory.set_settings(values, **_whose(given))
     if not given.answered(answer):
@@ -190,7 +188,7 @@ def _show_agent(found: dict[str, Any]) -> None:
 @for_store
 def save(given: Given, agent_id: str, *, name: str | None, model: str | None, prompt: str | None) -> int:
     """Make an agent, or change one. What is set for it: `memstone settings set ... --agent ID`."""
-    said = None if prompt is None else parse.text(prompt)
+    said = None if prompt is None else arguments.text(prompt)
     with given.memory(create=True) as memory:
         saved = memory.save_agent(agent_id, name=name, model=model, system_prompt=said)
     if not given.answered(saved):

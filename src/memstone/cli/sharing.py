@@ -6,11 +6,9 @@ from typing import Any, Final
 
 import click
 
+from memstone.cli.arguments import Given, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope, for_scope_or_everybody, for_store
-from memstone.cli.output import Progress, day_time, note, paint, say, show, show_pairs
-from memstone.cli.table import Column, Table
-from memstone.cli.text import harmless
+from memstone.cli.rendering import Column, Progress, Table, day_time, harmless, note, paint, say, show, show_pairs
 
 _WHY: Final = "Why; kept in the history."
 

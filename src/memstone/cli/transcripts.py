@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import click
 
-from memstone.cli import parse
+from memstone.cli import arguments
+from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.given import Given, for_scope
-from memstone.cli.output import Progress, note, say
-from memstone.errors import InvalidInput
+from memstone.cli.rendering import Progress, note, say
+from memstone.errors import InvalidInput, MemstoneError
+
+# --- ``ingest`` -------------------------------------------------------------------------------------------------------
+
 
 _LEARN: Final = "Let the next `memstone flush --everybody` learn the facts in it."
 _METADATA: Final = "Something to keep with every turn; a value that reads as JSON is taken as that. May be repeated."
@@ -42,7 +47,7 @@ def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, exp
             answer = memory.ingest(
                 turns,
                 **given.scope(),
-                metadata=parse.metadata(pairs),
+                metadata=arguments.metadata(pairs),
                 occurred_at=at,
                 expires_at=expires,
                 learn=learn,
@@ -109,3 +114,186 @@ def _code(answer: dict[str, Any]) -> int:
 
 
 COMMANDS: Final = (ingest,)
+
+
+# --- the lines of a file that is imported, and what each of them asks to remember -------------------------------------
+
+
+SHOWN: Final = 10
+"""How many lines that went wrong are named."""
+_TEXT: Final = ("text", "memory", "content")
+_TEXT_HINT: Final = "text, memory or content says what to remember; `memstone ingest` takes conversations"
+_TIME: Final = ("occurred_at", "created_at")
+_NAME: Final = ("name", "speaker", "actor")
+_AS_IS: Final = ("user_id", "agent_id", "run_id", "metadata", "kind", "key", "expires_at")
+ARRAY_HINT: Final = "one object per line is expected; jq -c '.[]' makes that of an array"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: an object, or what is wrong with it."""
+
+    number: int
+    value: dict[str, Any]
+    error: MemstoneError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A call of ``add`` that a line asks for."""
+
+    number: int
+    call: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the lines."""
+
+    added: int = 0
+    updated: int = 0
+    already_known: int = 0
+    deferred: int = 0
+    failed: int = 0
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    ignored_fields: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Memories of an export that are no facts, by layer, and facts that are not active, by status."""
+
+    own_scope: int = 0
+    """How many name somebody themselves, and not whom the command names."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """It as JSON."""
+        counts = {name: getattr(self, name) for name in ("added", "updated", "already_known", "deferred", "failed")}
+        errors = sorted(self.errors, key=lambda one: int(one["line"]))
+        left_out = {"left_out": dict(self.left_out)} if self.left_out else {}
+        own_scope = {"own_scope": self.own_scope} if self.own_scope else {}
+        return {**counts, **left_out, **own_scope, "errors": errors, "ignored_fields": dict(self.ignored_fields)}
+
+    def fail(self, number: int, error: Mapping[str, Any]) -> None:
+        """Count a line that went wrong, and keep the first of them."""
+        self.failed += 1
+        if len(self.errors) < SHOWN:
+            self.errors.append({"line": number, **error})
+
+    def count(self, item: Item, answer: Mapping[str, Any]) -> None:
+        """Count what ``add_many`` says of an item."""
+        if answer["status"] == "error":
+            self.fail(item.number, answer["error"])
+        elif answer.get("deferred"):
+            self.deferred += 1
+        elif not answer["results"]:
+            refused = "; ".join(answer.get("warnings", ())) or "only what a user or an assistant says is remembered"
+            self.fail(item.number, InvalidInput(refused).as_dict())
+        else:
+            self._event(answer["results"][0]["event"])
+
+    def _event(self, event: str) -> None:
+        if event == "ADD":
+            self.added += 1
+        elif event == "NONE":
+            self.already_known += 1
+        else:
+            self.updated += 1
+
+
+def read_lines(file: BinaryIO, progress: Callable[[int], None]) -> Iterator[Line]:
+    """Every line that is not blank; ``progress`` is told how many bytes are read."""
+    done = 0
+    for number, raw in enumerate(file, start=1):
+        done += len(raw)
+        progress(done)
+        if raw.strip():
+            yield _lines_line(number, raw)
+
+
+def _lines_line(number: int, raw: bytes) -> Line:
+    try:
+        value = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return Line(number, {}, InvalidInput("not UTF-8 text"))
+    except (ValueError, RecursionError) as error:
+        hint = ARRAY_HINT if raw.lstrip().startswith(b"[") else None
+        return Line(number, {}, InvalidInput(f"not JSON: {error}", hint=hint))
+    if not isinstance(value, dict):
+        return Line(number, {}, InvalidInput(f"not an object but {type(value).__name__}", hint=ARRAY_HINT))
+    return Line(number, value)
+
+
+def records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
+    """The objects of an export; the first line that is none ends it, because a restore is complete or nothing."""
+    for line in lines:
+        if line.error:
+            raise InvalidInput(f"line {line.number}: {line.error.message}", hint="the export is damaged there")
+        yield line.value
+
+
+def items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
+    """What plain lines ask to remember; the scope stands in where a line names nobody."""
+    for line in lines:
+        if line.error:
+            tally.fail(line.number, line.error.as_dict())
+            continue
+        rest = {name: value for name, value in line.value.items() if value is not None}
+        call = _call(rest)
+        tally.ignored_fields.update(rest.keys())
+        if call["messages"]["content"] is None:
+            tally.fail(line.number, InvalidInput("it has no text", hint=_TEXT_HINT).as_dict())
+            continue
+        yield Item(line.number, _scoped(call, scope, tally))
+
+
+def _call(rest: dict[str, Any]) -> dict[str, Any]:
+    """Take what is understood out of a line."""
+    message = {"role": rest.pop("role", "user"), "content": _taken(rest, _TEXT), "name": _taken(rest, _NAME)}
+    call: dict[str, Any] = {name: rest.pop(name) for name in _AS_IS if name in rest}
+    return {**call, "messages": message, "occurred_at": _taken(rest, _TIME), "infer": False}
+
+
+def _taken(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        if name in rest:
+            return rest.pop(name)
+    return None
+
+
+def exported_items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
+    """What the live facts of an export say, each for everybody who saw it, as if it were said anew.
+
+    What was said word for word, episodes and who somebody is are no facts and would only look like some: they are
+    counted, and so is what somebody has disabled or has not approved.
+    """
+    for line in lines:
+        if line.error:
+            tally.fail(line.number, line.error.as_dict())
+        elif line.value.get("type") == "memory" and line.value.get("valid_to") is None:
+            if reason := _why_not(line.value):
+                tally.left_out[reason] += 1
+                continue
+            for link in line.value.get("links") or [{}]:
+                yield Item(line.number, _scoped(_exported_call(line.value, link), scope, tally))
+
+
+def _why_not(value: Mapping[str, Any]) -> str:
+    """What a memory that holds is, where it is not taken in; '' for an active fact."""
+    layer, status = (str(value.get(name)) for name in ("layer", "status"))
+    if layer != "fact":
+        return layer
+    return "" if status == "active" else status
+
+
+def _exported_call(value: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:
+    role = value.get("source_role") or "user"
+    speaker = (value.get("data") or {}).get("speaker")
+    kept = {name: value.get(name) for name in ("metadata", "kind", "key", "occurred_at", "expires_at")}
+    who = {name: link.get(name) or None for name in ("user_id", "agent_id", "run_id")}
+    message = {"role": role, "content": value.get("text"), "name": None if speaker == role else speaker}
+    return {**kept, **who, "messages": message, "infer": False}
+
+
+def _scoped(call: dict[str, Any], scope: Mapping[str, str | None], tally: Tally) -> dict[str, Any]:
+    if all(call.get(name) is None for name in scope):
+        return {**call, **scope}
+    tally.own_scope += any(wanted is not None and call.get(name) != wanted for name, wanted in scope.items())
+    return call

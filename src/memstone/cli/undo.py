@@ -7,13 +7,10 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli import parse
-from memstone.cli.asking import agreed
+from memstone.cli import arguments
+from memstone.cli.arguments import LAYERS, Given, agreed, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.given import Given, for_scope_or_everybody, for_store
-from memstone.cli.output import Progress, day_time, event_style, note, say, score, show
-from memstone.cli.parse import LAYERS
-from memstone.cli.table import Column, Table
+from memstone.cli.rendering import Column, Progress, Table, day_time, event_style, note, say, score, show
 
 _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
@@ -187,7 +184,7 @@ def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[s
     Texts are previews without secrets, addresses and numbers of people. Each says why it was found. Without a QUERY the
     newest are shown; of a --user, --agent or --run, or of --everybody.
     """
-    wanted = None if query is None else parse.text(query)
+    wanted = None if query is None else arguments.text(query)
     with given.memory() as memory:
         answer = memory.inspect(
             wanted, **given.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None

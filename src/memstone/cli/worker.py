@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from memstone.cli.arguments import Given, for_scope_or_everybody, for_store
 from memstone.cli.fail import OK
-from memstone.cli.given import Given, for_scope_or_everybody, for_store
-from memstone.cli.output import day_time, note, say, show
-from memstone.cli.table import Column, Table
+from memstone.cli.rendering import Column, Table, day_time, note, say, show
 
 if TYPE_CHECKING:
     from memstone import Memory

@@ -7,14 +7,11 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli import parse
-from memstone.cli.asking import agreed
+from memstone.cli import arguments
+from memstone.cli.arguments import KINDS, Given, agreed, for_scope, for_store
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.given import Given, for_scope, for_store
-from memstone.cli.output import event_style, note, say, show
-from memstone.cli.parse import KINDS
 from memstone.cli.reading import show_memory
-from memstone.cli.table import Column, Table
+from memstone.cli.rendering import Column, Table, event_style, note, say, show
 from memstone.errors import NotFoundError, UsageError
 
 _METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
@@ -58,8 +55,8 @@ def add(
     if infer and (kind or key is not None):
         hint = "--no-infer stores TEXT itself as one memory"
         raise UsageError("--kind and --key describe one memory, and what is learned may be several or none", hint=hint)
-    message = {"role": role, "content": parse.text(text), **({"name": name} if name else {})}
-    metadata = parse.metadata(pairs)
+    message = {"role": role, "content": arguments.text(text), **({"name": name} if name else {})}
+    metadata = arguments.metadata(pairs)
     with given.memory(create=True) as memory:
         answer = memory.add(
             message,
@@ -127,8 +124,8 @@ def update(
 
     TEXT may be `-` for standard input, or be left out to change only what the options name.
     """
-    new_text = None if text is None else parse.text(text)
-    changes: dict[str, Any] = {"metadata": parse.metadata(pairs), "kind": kind, "occurred_at": at}
+    new_text = None if text is None else arguments.text(text)
+    changes: dict[str, Any] = {"metadata": arguments.metadata(pairs), "kind": kind, "occurred_at": at}
     if key is not None:
         changes["key"] = key or None
     if expires is not None:
@@ -154,7 +151,7 @@ def delete(given: Given, ids: Sequence[str], *, everything: bool, conditions: Se
     _check_choice(given, ids, everything=everything, filtered=bool(conditions))
     if not everything:
         return _delete_ids(given, ids)
-    filters = parse.filters(conditions)
+    filters = arguments.filters(conditions)
     with given.memory() as memory:
         if not (yes or _agreed(given, filtered=filters is not None)):
             note("nothing was deleted")

@@ -7,31 +7,123 @@ import hashlib
 import inspect
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from fastapi.dependencies.models import Dependant
 from starlette.datastructures import Headers
+from starlette.requests import Request as requests_Request
 from starlette.responses import Response
 
 from memstone.async_memory import AsyncMemory
 from memstone.core.access.jwt import looks_like_one
+from memstone.core.settings.backends import operators
 from memstone.engine.access import accounts, keys
 from memstone.engine.access.accounts import Recognised
-from memstone.errors import Forbidden, Unauthenticated
-from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Verb
+from memstone.errors import Forbidden, InvalidInput, ScopeError, Unauthenticated
+from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.policy import Identity
+from memstone.server.connections import is_local
 from memstone.server.errors import discreet
-from memstone.server.identity import read_headers, user_in_headers, with_own_names
-from memstone.server.proxies import is_local
+from memstone.server.schemas.base import Given
 from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
     from memstone.engine.runtime import Parts
     from memstone.server.state import State
+
+
+# --- whom a request names, by its headers and its body, before anybody has asked whether its key may ------------------
+
+
+OWN_HEADER: Final = "x-memstone-user"
+FORMER_HEADER: Final = "x-retain-user"
+USER_HEADERS: Final = (OWN_HEADER, FORMER_HEADER, "x-openwebui-user-id")
+_USER_FIELDS: Final = frozenset({"user_id", "userId", "api_key_id", "apiKeyId"})
+KEY: Final = "api_key"
+"""The source that names no person: the key itself is meant."""
+
+
+def read_headers(headers: Headers) -> dict[str, str]:
+    """Return headers as they were meant: what was sent in UTF-8 comes in as if every byte were a character.
+
+    One that stands there several times is a list. Two persons in one request are thereby nobody's name.
+    """
+    found = dict[str, str]()
+    for name, value in headers.items():
+        text = value if value.isascii() else _decoded(value)
+        found[name] = f"{found[name]}, {text}" if found.get(name, text) != text else text
+    return found
+
+
+def _decoded(value: str) -> str:
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
+
+
+def user_in_headers(headers: Mapping[str, str], policy: Identity) -> str:
+    """Return whom the headers of a request name, on any route; '' when nobody."""
+    return next(_named(headers, {}, _persons(policy)), "")
+
+
+def user_in_chat(headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, *, trusted: bool) -> str:
+    """Return whom a chat names: by a header, or by the field ``user`` of its body; '' when nobody.
+
+    With a key that is ``trusted`` to name anybody the body counts where it is a source, or where no other source of
+    persons is configured: a header that is left out once must not let something else in its place. It comes before a
+    header only where the sources name both in that order.
+    """
+    persons = _persons(policy)
+    ordered = persons if any(one != "body" for one in persons) else []
+    last = ["body"] if not (trusted and ordered) else []
+    return next(_named(headers, body, ordered), "") or next(_named({}, body, last), "")
+
+
+def _persons(policy: Identity) -> list[str]:
+    return [source for source in policy.sources if source != KEY]
+
+
+def _named(headers: Mapping[str, str], body: Mapping[str, Any], persons: list[str]) -> Iterator[str]:
+    """Whom a request names: by our own header, by the configured sources in their order, by a header that is known."""
+    own, known = (f"header:{name}" for name in (OWN_HEADER, FORMER_HEADER)), (f"header:{name}" for name in USER_HEADERS)
+    for source in (*own, *persons, *known):
+        kind, _, name = source.partition(":")
+        found = text_of(body.get("user")) if kind == "body" else headers.get(name.lower(), "").strip()
+        if found:
+            yield found
+
+
+def text_of(value: Any) -> str:
+    """Return a value of a body as an id may be written: text without blanks around it, else ''."""
+    return value.strip() if isinstance(value, str) else ""
+
+
+def with_own_names(answer: Any, bounds: Bounds) -> Any:
+    """Return an answer in which users are called as the caller calls them: a pool of its key by the name of a person.
+
+    The caller sends that name again; the id of a pool it cannot send.
+    """
+    if bounds.users is not Users.POOLS:
+        return answer
+    if isinstance(answer, (list, tuple)):
+        return [with_own_names(one, bounds) for one in answer]
+    if not isinstance(answer, Mapping):
+        return answer
+    return {
+        name: bounds.name_of(value)
+        if name in _USER_FIELDS and isinstance(value, str) and value
+        else with_own_names(value, bounds)
+        for name, value in answer.items()
+    }
+
+
+# --- who asks, and what they may do -----------------------------------------------------------------------------------
+
 
 _SECONDS: Final = 5.0
 _ENTRIES: Final = 1_000
@@ -96,7 +188,7 @@ class Doorkeeper:
         return self._caller(await self._looked_up(token)) if token else await self.admit(request)
 
     async def _recognised(self, token: str) -> ApiKey | Recognised:
-        name, now = _named(token), time.monotonic()
+        name, now = _access_named(token), time.monotonic()
         held = self._known.get(name)
         if held is not None and now < held[0] and self._holds(held[1]):
             return held[1]
@@ -127,7 +219,7 @@ class Doorkeeper:
 
     def knows(self, token: str) -> bool:
         """Whether a key was recognised before, at whatever time; it may have ended since."""
-        return _named(token) in self._known
+        return _access_named(token) in self._known
 
     def forget(self) -> None:
         """Look every key up again, also those that are being looked up just now: one was changed."""
@@ -172,7 +264,7 @@ class Doorkeeper:
         return held[1]
 
 
-def _named(token: str) -> str:
+def _access_named(token: str) -> str:
     """What a key is remembered by: not by itself."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
@@ -260,3 +352,95 @@ Writer = Annotated[Caller, Depends(_with(Verb.WRITE))]
 Admin = Annotated[Caller, Depends(_with(Verb.ADMIN))]
 KeyHolder = Annotated[Caller, Depends(admitted)]
 Chatter = Annotated[Caller, Depends(_chatting)]
+
+
+# --- how far a request reaches ----------------------------------------------------------------------------------------
+
+
+def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
+    """The scope of a request as keywords; who names nobody means everybody, which takes an administrator.
+
+    Unless the key is not an administrator's, and a request that names nobody is about somebody.
+    """
+    given: dict[str, Any] = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
+    given["everybody"] = not any(given.values()) and not is_bound(caller)
+    if given["everybody"]:
+        caller.needs(Verb.ADMIN)
+    return given
+
+
+def is_bound(caller: Caller) -> bool:
+    """Whether who names nobody means somebody: the one user or agent of a key, or its own pool."""
+    bounds = caller.bounds
+    return not bounds.is_open and bool(bounds.user_id or bounds.agent_id or bounds.unnamed)
+
+
+def confirmed(caller: Caller, narrowing: Mapping[str, Any], confirm: str | None, *, dry_run: bool = False) -> None:
+    """Go on only if something narrows a deletion, or whoever asks for it names what they are about to empty."""
+    if dry_run or any(narrowing.values()):
+        return
+    reach = _name_of_reach(caller)
+    if confirm != reach:
+        choices = f"one of {', '.join(narrowing)}, or " if narrowing else ""
+        raise ScopeError(
+            "nothing narrows this deletion", hint=f"give {choices}confirm={reach}; dry_run shows what would be deleted"
+        )
+
+
+def _name_of_reach(caller: Caller) -> str:
+    """What a caller calls all that they reach: a person, an agent, their own key, or the tenant."""
+    bounds = caller.bounds
+    if bounds.user_id:
+        return bounds.name_of(bounds.user_id) or bounds.key_id
+    own = bounds.key_id if bounds.users is Users.POOLS else caller.key.tenant_id
+    return bounds.agent_id or own
+
+
+def setting(caller: Caller, names: Iterable[str] | None) -> None:
+    """Go on only if a caller may set these: quotas and masking are an administrator's, whomever they are set for."""
+    if operators(names or ()):
+        caller.needs(Verb.ADMIN)
+
+
+def needs_operator(request: requests_Request, caller: Caller) -> None:
+    """Go on only for an administrator of the tenant that runs the service: the act concerns all tenants."""
+    caller.needs(Verb.ADMIN)
+    caller.needs_tenant()
+    if caller.key.tenant_id != request.app.state.memstone.settings.tenant:
+        raise Forbidden("this concerns every tenant", hint="use a key of the tenant that runs the service")
+
+
+# --- whom a request is about, as far as its key may say so ------------------------------------------------------------
+
+
+ScopeId = Annotated[str | None, Query(max_length=256)]
+DryRun = Annotated[bool, Query(description="say what would be deleted, and delete nothing")]
+Confirm = Annotated[
+    str | None,
+    Query(max_length=256, description="needed where nothing narrows it: whom the key speaks for, or the tenant"),
+]
+
+
+class Named:
+    """The user, agent and run of a request's query."""
+
+    def __init__(self, user_id: ScopeId = None, agent_id: ScopeId = None, run_id: ScopeId = None) -> None:
+        self.user_id, self.agent_id, self.run_id = user_id or None, agent_id or None, run_id or None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The keywords of a call."""
+        return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
+
+
+NamedScope = Annotated[Named, Depends()]
+
+
+def merge_body(query: Mapping[str, Any], body: Given | None) -> dict[str, Any]:
+    """Return what the query and the body say together; raise if they say different things."""
+    merged = dict[str, Any]()
+    for name, value in query.items():
+        said = getattr(body, name, None)
+        if value is not None and said is not None and said != value:
+            raise InvalidInput(f"{name} is {value!r} in the query and {said!r} in the body", hint="give one of them")
+        merged[name] = said if value is None else value
+    return merged

@@ -16,18 +16,57 @@ from memstone.config import Settings
 from memstone.engine.warming import warm
 from memstone.server import description, errors
 from memstone.server.access import Doorkeeper
+from memstone.server.connections import ProxyAddresses
+from memstone.server.gateway import routes as gateway
 from memstone.server.gateway.upstream import Upstreams
-from memstone.server.governor import Governor, governed
-from memstone.server.journal import Journal
-from memstone.server.limits import Failures, Rate
+from memstone.server.limits import Failures, Governor, Rate, governed
 from memstone.server.mcp.http import McpMount
-from memstone.server.metrics import OBSERVED
+from memstone.server.metrics import OBSERVED, Journal
 from memstone.server.middleware import Envelope, Net, Wall, sharing
 from memstone.server.observe import Watcher, speak_softly
-from memstone.server.proxies import ProxyAddresses
-from memstone.server.routes import include_all
+from memstone.server.rest import (
+    accounts,
+    agents,
+    api_engine,
+    api_memory,
+    api_qdrant,
+    api_settings,
+    auth,
+    companion,
+    console,
+    feed,
+    health,
+    instructions,
+    jobs,
+    keys,
+    memories,
+    metrics,
+    settings,
+    transfer,
+    vectors,
+    verbs,
+)
 from memstone.server.state import State
 from memstone.server.urls import Guard
+
+# --- every family of routes, in one list ------------------------------------------------------------------------------
+
+
+COMPANION = (companion, agents, vectors, console, jobs, feed, settings, transfer)
+
+PEOPLE = (auth, accounts, instructions)
+
+GATEWAY_STYLE = (api_engine, api_memory, api_settings, api_qdrant)  # fixed paths before /api/memory/{id}
+
+
+def include_all(app: FastAPI) -> None:
+    """Give an application all its routes."""
+    for family in (health, metrics, memories, keys, *PEOPLE, verbs, gateway, *GATEWAY_STYLE, *COMPANION):
+        app.router.routes.extend(family.router.routes)  # as they are: including a router builds each route again
+
+
+# --- the service ------------------------------------------------------------------------------------------------------
+
 
 _SHUTDOWN_SECONDS: Final = 5.0
 

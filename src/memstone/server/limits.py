@@ -9,14 +9,24 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
-from memstone.errors import TooManyRequests
+from memstone.core.text.normalize import estimate_tokens
+from memstone.engine.runtime import Parts
+from memstone.errors import LlmBudgetSpent, TooManyRequests
+from memstone.model.instant import Instant
+from memstone.ports.ledger import Ledger, Tx
+from memstone.ports.models import Llm, Prompt, Reply
 from memstone.sections_service import RateSettings
+from memstone.server import metrics
+from memstone.server.connections import parse_address
 from memstone.server.metrics import FAILED_LOGINS, REFUSED
-from memstone.server.proxies import parse_address
+
+# --- how often somebody may ask, and how often they may be wrong ------------------------------------------------------
+
 
 _KEYS: Final = 10_000
 _NEIGHBOURS: Final = 64
@@ -104,3 +114,107 @@ def address_of(request: HTTPConnection) -> str:
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
     return str(ipaddress.ip_network((address, _NEIGHBOURS), strict=False))
+
+
+# --- how much a language model may cost a tenant in a day. What was spent is in the store -----------------------------
+
+
+SPENT: Final = "llm_tokens"
+"""The name under which it is counted, for the user '' of a tenant."""
+
+_DAY: Final = 10
+_FRESH: Final = 10.0
+_TENANTS: Final = 10_000
+
+
+class Governor:
+    """Keeps account for every tenant; other processes on the same store are heard of within seconds."""
+
+    def __init__(self, ledger: Ledger, now: Callable[[], Instant], per_day: int) -> None:
+        self._ledger, self._now, self._per_day = ledger, now, per_day
+        self._known: dict[str, tuple[str, int, float]] = {}
+
+    async def admit(self, tenant_id: str) -> None:
+        """``LlmBudgetSpent`` when the day's tokens are used up; the question that crosses the line is still asked."""
+        if self._per_day and await self.spent(tenant_id) >= self._per_day:
+            metrics.LLM_CALLS.labels("refused").inc()
+            raise LlmBudgetSpent(f"the {self._per_day:,} tokens of today are spent")
+
+    async def spent(self, tenant_id: str) -> int:
+        """How much a tenant has spent today."""
+        now = self._now()
+        day, total, at = self._known.get(tenant_id, ("", 0, 0.0))
+        if day == now[:_DAY] and time.monotonic() - at < _FRESH:
+            return total
+        stored = await self._ledger.of(tenant_id).peek(lambda tx: tx.metrics.counted(tenant_id, "", now))
+        # Whoever empties the store does not get the day's tokens back from this process.
+        return self._keep(tenant_id, now, max(stored.get(SPENT, 0), total if day == now[:_DAY] else 0))
+
+    async def count(self, tenant_id: str, tokens: int) -> None:
+        """Add what a question has cost."""
+        if self._per_day and tokens:
+            now = self._now()
+            work = partial(_counted, tenant_id=tenant_id, now=now, tokens=tokens)
+            before = self._known.get(tenant_id, ("", 0, 0.0))
+            held = before[1] + tokens if before[0] == now[:_DAY] else 0
+            self._keep(tenant_id, now, max(held, await self._ledger.of(tenant_id).write(work)))
+
+    def _keep(self, tenant_id: str, now: Instant, total: int) -> int:
+        if len(self._known) >= _TENANTS:
+            self._known.clear()
+        self._known[tenant_id] = now[:_DAY], total, time.monotonic()
+        return total
+
+
+async def _counted(tx: Tx, *, tenant_id: str, now: Instant, tokens: int) -> int:
+    await tx.metrics.count(tenant_id, "", now, {SPENT: tokens})
+    return (await tx.metrics.counted(tenant_id, "", now)).get(SPENT, 0)
+
+
+class GovernedLlm:
+    """A ``memstone.ports.models.SharedLlm`` that counts what questions cost, and refuses those beyond the budget."""
+
+    def __init__(self, inner: Llm, governor: Governor, tenant_id: str) -> None:
+        self.inner, self._governor, self._tenant = inner, governor, tenant_id
+
+    @property
+    def model(self) -> str:
+        """Which model."""
+        return self.inner.model
+
+    @property
+    def destination(self) -> str:
+        """Where text goes."""
+        return self.inner.destination
+
+    def of(self, tenant_id: str) -> GovernedLlm:
+        """The same model, asked by one tenant."""
+        return GovernedLlm(self.inner, self._governor, tenant_id)
+
+    async def generate(self, prompt: Prompt) -> Reply:
+        """One answer, within the budget."""
+        await self._governor.admit(self._tenant)
+        try:
+            reply = await self.inner.generate(prompt)
+        except Exception:
+            metrics.LLM_CALLS.labels("failed").inc()
+            raise
+        asked, told = cost_of(prompt, reply)
+        metrics.LLM_CALLS.labels("answered").inc()
+        metrics.LLM_TOKENS.labels("input").inc(asked)
+        metrics.LLM_TOKENS.labels("output").inc(told)
+        await self._governor.count(self._tenant, asked + told)
+        return reply
+
+
+def cost_of(prompt: Prompt, reply: Reply) -> tuple[int, int]:
+    """What went in and what came out; estimated where the provider does not say."""
+    asked = reply.input_tokens or sum(estimate_tokens(str(one.get("content", ""))) for one in prompt.messages)
+    return asked, reply.output_tokens or estimate_tokens(reply.text)
+
+
+def governed(parts: Parts, per_day: int) -> tuple[Governor, dict[str, Any]]:
+    """The account of a service, and what changes in its parts: the model behind it, if there is one."""
+    governor = Governor(parts.ledger, parts.now, per_day)
+    llm = parts.llm.inner if isinstance(parts.llm, GovernedLlm) else parts.llm
+    return governor, {} if llm is None else {"llm": GovernedLlm(llm, governor, parts.tenant_id)}

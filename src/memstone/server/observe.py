@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memstone.core.privacy.redact import redact, redact_preview
 from memstone.errors import MemstoneError
 from memstone.server import metrics
-from memstone.server.journal import Journal, Line
+from memstone.server.metrics import Journal, Line
 
 log: Final[Any] = structlog.get_logger("memstone.server")
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from memstone.errors import Conflict, MemstoneError, NotFoundError
 from memstone.model.ids import new_id
 from memstone.server.errors import note, shown
-from memstone.server.gateway.tasks import Tasks
+from memstone.server.gateway.chat import Tasks
 from memstone.server.observe import log
 
 Progress: TypeAlias = Callable[[int, int], None]

@@ -11,11 +11,10 @@ from memstone.config import Settings
 from memstone.engine.status import try_to_write
 from memstone.errors import TokenExpired, Unauthenticated
 from memstone.server.access import Caller, Doorkeeper, token_of
-from memstone.server.gateway.tasks import Tasks
+from memstone.server.gateway.chat import Tasks
 from memstone.server.gateway.upstream import Upstreams
-from memstone.server.governor import Governor
-from memstone.server.limits import Failures, Rate
-from memstone.server.readiness import WriteCheck
+from memstone.server.limits import Failures, Governor, Rate
+from memstone.server.serving import WriteCheck
 from memstone.server.urls import Guard
 
 

@@ -6,6 +6,7 @@ The configuration file says what there is; what is stored says which of it is us
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,6 +24,9 @@ from memstone.registry import BUILT_IN, adapter, names
 from memstone.sections import EmbedderSettings, Provider, VectorStoreSettings
 from memstone.server.observe import log
 from memstone.server.urls import Guard
+
+# --- from the backends that are stored to the settings a service runs with, at its next start -------------------------
+
 
 LOCAL_EMBEDDERS: Final = frozenset({"local", "hash", "callable"})
 _CARRIED: Final = ("api_key", "base_url")
@@ -216,3 +220,36 @@ def _checked(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
         field_name = ".".join(map(str, error.errors()[0]["loc"]))
         raise InvalidInput(f"{kind} {name} cannot be used like this: {field_name}") from None
     return given
+
+
+# --- the configuration as an administrator may see it -----------------------------------------------------------------
+
+
+MASK: Final = "***"
+_SECRET: Final = re.compile(
+    r"(api_?key|secret|password|passwd|token|authorization|credential|cookie)s?$", re.IGNORECASE
+)
+_WHOLE: Final = frozenset({"headers", "extra_headers"})
+_USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_IN_QUERY: Final = re.compile(r"(?i)([?&](?=[^=&?\s]*(?:key|secret|password|token))[^=&?\s]*+=)[^&\s]*")
+
+
+def shown(settings: Settings) -> dict[str, Any]:
+    """Settings as plain values, with a mask in the place of every secret."""
+    walked = _walked(settings.model_dump(mode="json"), hidden=False)
+    assert isinstance(walked, dict)  # noqa: S101 - settings are a mapping
+    return walked
+
+
+def _walked(value: Any, *, hidden: bool) -> Any:
+    if isinstance(value, dict):
+        return {name: _walked(one, hidden=hidden or _is_secret(name)) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_walked(one, hidden=hidden) for one in value]
+    if not isinstance(value, str) or not value:
+        return value
+    return MASK if hidden else _IN_QUERY.sub(rf"\1{MASK}", _USERINFO.sub(MASK, value))
+
+
+def _is_secret(name: str) -> bool:
+    return name in _WHOLE or bool(_SECRET.search(name))

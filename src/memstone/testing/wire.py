@@ -10,15 +10,22 @@ It proves what really goes over the wire::
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import itertools
 import json as jsonlib
 import socket
+import struct
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self, TypeAlias
+
+# --- a loopback HTTP server that records what it is sent and answers what it is told ----------------------------------
+
 
 _JOIN_SECONDS: Final = 5.0
 
@@ -177,3 +184,281 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Stay quiet."""
+
+
+# --- embedding servers for ``WireServer``, as their vendors document them; the vendors' own clients -------------------
+
+
+KEY: Final = "sk-test-4711"
+"""The key that ``fake_openai`` lets in."""
+
+OPENAI_DIMENSION: Final = 1536
+OLLAMA_MODEL: Final = "nomic-embed-text"
+OLLAMA_DIMENSION: Final = 768
+
+
+def raw_vector(text: str, dimension: int) -> list[float]:
+    """What the fakes answer: made from the text alone, far from length one, exact in float32."""
+    digest = hashlib.shake_256(text.encode()).digest(2 * dimension)
+    return [number / 1024 for number in struct.unpack(f"<{dimension}h", digest)]
+
+
+def fake_openai(request: WireRequest) -> WireReply:
+    """``POST /v1/embeddings``; answers in reverse, since only ``index`` says what belongs to what."""
+    if request.headers.get("authorization") != f"Bearer {KEY}":
+        return WireReply(401, json={"error": {"message": "Incorrect API key", "code": "invalid_api_key"}})
+    if (request.method, request.path) != ("POST", "/v1/embeddings"):
+        return WireReply(404, json={"error": {"message": "no such route"}})
+    asked = request.json
+    texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+    rows = [_openai_row(place, text, asked) for place, text in enumerate(texts)]
+    usage = {"prompt_tokens": 3, "total_tokens": 3}
+    return WireReply(json={"object": "list", "model": asked["model"], "data": rows[::-1], "usage": usage})
+
+
+def _openai_row(place: int, text: str, asked: dict[str, Any]) -> dict[str, Any]:
+    vector = raw_vector(text, asked.get("dimensions", OPENAI_DIMENSION))
+    as_text = asked.get("encoding_format") == "base64"
+    return {"object": "embedding", "index": place, "embedding": _base64(vector) if as_text else vector}
+
+
+def _base64(vector: list[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def fake_ollama(request: WireRequest) -> WireReply:
+    """``POST /api/embeddings`` of a server that has one model."""
+    if (request.method, request.path) != ("POST", "/api/embeddings"):
+        return WireReply(404, json={"error": "no such route"})
+    if request.json["model"] != OLLAMA_MODEL:
+        return WireReply(404, json={"error": f"model {request.json['model']!r} not found"})
+    return WireReply(json={"embedding": raw_vector(request.json["prompt"], OLLAMA_DIMENSION)})
+
+
+# --- a chat server for ``WireServer``, as OpenAI documents it; the official client accepts it -------------------------
+
+
+_ROLES: Final = ("system", "developer", "user", "assistant", "tool")
+_MAX_NAME_CHARS: Final = 64
+_NUMBERS: Final = itertools.count(1)
+
+
+def completion(
+    content: str | None,
+    *,
+    model: str = "gpt-4o-mini",
+    finish_reason: str = "stop",
+    refusal: str | None = None,
+    tool_calls: Sequence[tuple[str, str]] = (),
+    usage: tuple[int, int] = (11, 7),
+) -> WireReply:
+    """One answer; ``tool_calls`` are names with their arguments as JSON text, ``usage`` tokens read and written."""
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
+    if tool_calls:
+        message["tool_calls"] = [_call(name, arguments) for name, arguments in tool_calls]
+    counted = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}
+    return WireReply(
+        json={
+            "id": f"chatcmpl-{next(_NUMBERS)}",
+            "object": "chat.completion",
+            "created": 1_760_000_000,
+            "model": model,
+            "choices": [choice],
+            "usage": counted,
+        }
+    )
+
+
+def _call(name: str, arguments: str) -> dict[str, Any]:
+    return {"id": f"call_{next(_NUMBERS)}", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def wrong_request(message: str, param: str | None = None, code: str | None = None) -> WireReply:
+    """A 400 in OpenAI's form."""
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return WireReply(400, json={"error": error})
+
+
+class FakeChat:
+    """Answers with the given texts or replies in order, then with the last one for ever.
+
+    ``refuses`` names the response formats this server does not have; ``reasoning`` makes it refuse the parameters that
+    reasoning models refuse.
+    """
+
+    def __init__(
+        self, *answers: str | WireReply, refuses: Iterable[str] = (), reasoning: bool = False, key: str = KEY
+    ) -> None:
+        self._answers = list(answers or ("ok",))
+        self._refuses = frozenset(refuses)
+        self._reasoning = reasoning
+        self._key = key
+
+    def __call__(self, request: WireRequest) -> WireReply:
+        """Check a request and answer it."""
+        if request.headers.get("authorization") != f"Bearer {self._key}":
+            return WireReply(401, json={"error": {"message": "Incorrect API key", "code": "invalid_api_key"}})
+        if (request.method, request.path) != ("POST", "/v1/chat/completions"):
+            return WireReply(404, json={"error": {"message": "no such route"}})
+        asked = request.json
+        return self._wrong(asked) or self._next(asked)
+
+    def _next(self, asked: dict[str, Any]) -> WireReply:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return completion(answer, model=asked["model"]) if isinstance(answer, str) else answer
+
+    def _wrong(self, asked: dict[str, Any]) -> WireReply | None:
+        return (
+            _wrong_messages(asked.get("messages"))
+            or self._wrong_parameters(asked)
+            or self._wrong_format(asked)
+            or _wrong_tools(asked.get("tools", ()))
+        )
+
+    def _wrong_parameters(self, asked: dict[str, Any]) -> WireReply | None:
+        if not isinstance(asked.get("model"), str):
+            return wrong_request("you must provide a model parameter", "model")
+        if self._reasoning and "max_tokens" in asked:
+            said = "Unsupported parameter: 'max_tokens' is not supported with this model."
+            return wrong_request(f"{said} Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter")
+        if self._reasoning and asked.get("temperature", 1) != 1:
+            return wrong_request("'temperature' does not support this value", "temperature", "unsupported_value")
+        return None
+
+    def _wrong_format(self, asked: dict[str, Any]) -> WireReply | None:
+        response_format = asked.get("response_format", {"type": "text"})
+        kind = response_format["type"]
+        if kind in self._refuses:
+            return wrong_request(f"'response_format' of type '{kind}' is not supported with this model", None)
+        if kind == "json_object" and "json" not in str(asked["messages"]).lower():
+            return wrong_request(
+                "'messages' must contain the word 'json' to use 'response_format' of type 'json_object'"
+            )
+        if kind == "json_schema":
+            return _wrong_schema(response_format["json_schema"])
+        return None
+
+
+def _wrong_messages(messages: Any) -> WireReply | None:
+    if not isinstance(messages, list) or not messages:
+        return wrong_request("'messages' must not be empty", "messages")
+    for at, message in enumerate(messages):
+        if message.get("role") not in _ROLES or not isinstance(message.get("content"), str):
+            return wrong_request(f"messages[{at}] is invalid", "messages")
+    return None
+
+
+def _wrong_tools(tools: Any) -> WireReply | None:
+    for at, tool in enumerate(tools):
+        if tool.get("type") != "function" or not tool.get("function", {}).get("name"):
+            return wrong_request(f"tools[{at}] is invalid", "tools")
+    return None
+
+
+def _wrong_schema(given: dict[str, Any]) -> WireReply | None:
+    name, schema = given.get("name", ""), given.get("schema", {})
+    if not name.replace("-", "_").isidentifier() or len(name) > _MAX_NAME_CHARS:
+        return wrong_request("'response_format.json_schema.name' is invalid", "response_format")
+    if given.get("strict") and (schema.get("type") != "object" or not _is_strict(schema)):
+        return wrong_request(f"Invalid schema for response_format '{name}': not strict", "response_format")
+    return None
+
+
+def _is_strict(schema: Any) -> bool:
+    """Every object names all its properties as required and allows no others."""
+    if isinstance(schema, list):
+        return all(map(_is_strict, schema))
+    if not isinstance(schema, dict):
+        return True
+    if schema.get("type") == "object":
+        closed = schema.get("additionalProperties") is False
+        if not closed or set(schema.get("required", ())) != set(schema.get("properties", ())):
+            return False
+    return all(map(_is_strict, schema.values()))
+
+
+# --- rerankers for ``WireServer``, as their vendors document them; Cohere's own client accepts the --------------------
+
+
+WIRE_RERANK_KEY: Final = "co-test-4711"
+"""The key that ``fake_cohere`` and ``fake_jina`` let in."""
+
+TEI_BATCH: Final = 32
+_COHERE_FIELDS: Final = {"model", "query", "documents", "top_n", "max_tokens_per_doc", "priority", "relevant_spans"}
+_JINA_FIELDS: Final = {"model", "query", "documents", "top_n", "return_documents"}
+_TEI_FIELDS: Final = {"query", "texts", "truncate", "truncation_direction", "raw_scores", "return_text"}
+
+
+def relevance(query: str, document: str) -> float:
+    """The share of the query's words that stand in the document."""
+    words = query.lower().split()
+    held = set(document.lower().split())
+    return sum(word in held for word in words) / len(words) if words else 0.0
+
+
+def fake_cohere(request: WireRequest) -> WireReply:
+    """``POST /v2/rerank`` of Cohere, as vLLM serves it too."""
+    refused = _refused(request, "/v2/rerank", _COHERE_FIELDS)
+    if refused is not None:
+        return WireReply(refused[0], json={"id": "07734bd2", "message": refused[1]})
+    rows = [{"index": place, "relevance_score": score} for place, score in _best(request.json)]
+    meta = {"api_version": {"version": "2", "is_experimental": False}, "billed_units": {"search_units": 1}}
+    return WireReply(json={"id": "07734bd2", "results": rows, "meta": meta})
+
+
+def fake_jina(request: WireRequest) -> WireReply:
+    """``POST /v1/rerank`` of Jina: the documents come back unless one says that they need not."""
+    refused = _refused(request, "/v1/rerank", _JINA_FIELDS)
+    if refused is not None:
+        return WireReply(refused[0], json={"detail": refused[1]})
+    asked = request.json
+    rows: list[dict[str, Any]] = [{"index": place, "relevance_score": score} for place, score in _best(asked)]
+    if asked.get("return_documents", True):
+        rows = [{**row, "document": {"text": asked["documents"][row["index"]]}} for row in rows]
+    return WireReply(json={"model": asked["model"], "object": "list", "usage": {"total_tokens": 7}, "results": rows})
+
+
+def fake_tei(request: WireRequest) -> WireReply:
+    """``POST /rerank`` of Text Embeddings Inference; it takes 32 texts at once and ranks all of them."""
+    if (request.method, request.path) != ("POST", "/rerank"):
+        return WireReply(404)
+    asked = request.json
+    texts = asked.get("texts")
+    if not isinstance(asked.get("query"), str) or not _is_texts(texts) or asked.keys() - _TEI_FIELDS:
+        return WireReply(422, json={"error": "the request cannot be read", "error_type": "validation"})
+    if len(texts) > TEI_BATCH:
+        problem = f"batch size {len(texts)} > maximum allowed batch size {TEI_BATCH}"
+        return WireReply(413, json={"error": problem, "error_type": "validation"})
+    ranks = _ranked(asked["query"], texts)
+    return WireReply(json=[{"index": place, "score": score} for place, score in ranks])
+
+
+def _refused(request: WireRequest, path: str, fields: set[str]) -> tuple[int, str] | None:
+    """The status and the words of a refusal; None for a request as it should be."""
+    if request.headers.get("authorization") != f"Bearer {WIRE_RERANK_KEY}":
+        return 401, "invalid api token"
+    if (request.method, request.path) != ("POST", path):
+        return 404, "no such route"
+    asked = request.json
+    if not all(isinstance(asked.get(name), str) and asked[name] for name in ("model", "query")):
+        return 400, "invalid request: model and query are required"
+    if not _is_texts(asked.get("documents")):
+        return 400, "invalid request: list of documents must not be empty"
+    if not isinstance(asked.get("top_n", 1), int) or asked.get("top_n", 1) < 1:
+        return 400, "invalid request: top_n must be a positive integer"
+    unknown = sorted(asked.keys() - fields)
+    return (400, f"invalid request: unknown field {unknown[0]}") if unknown else None
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) and text.strip() for text in value)
+
+
+def _best(asked: dict[str, Any]) -> list[tuple[int, float]]:
+    return _ranked(asked["query"], asked["documents"])[: asked.get("top_n")]
+
+
+def _ranked(query: str, texts: list[str]) -> list[tuple[int, float]]:
+    scores = [relevance(query, text) for text in texts]
+    return sorted(enumerate(scores), key=lambda rank: (-rank[1], rank[0]))

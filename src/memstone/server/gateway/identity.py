@@ -11,9 +11,8 @@ from memstone.errors import Forbidden, ScopeError
 from memstone.model.access import Users
 from memstone.model.ids import clean_id
 from memstone.model.policy import Identity
-from memstone.server.access import Caller
+from memstone.server.access import Caller, text_of, user_in_chat, user_in_headers
 from memstone.server.gateway.counts import Skip
-from memstone.server.identity import text_of, user_in_chat, user_in_headers
 
 SESSION_HEADERS: Final = (
     "x-memstone-session",

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import httpx2
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from memstone.core.dialects.base import Heard, Said
 from memstone.errors import BackendUnavailable, MemstoneError
+from memstone.server.gateway.chat import Exchange, Tasks
 from memstone.server.gateway.counts import CUT
-from memstone.server.gateway.hook import Exchange
 from memstone.server.gateway.rounds import Refused, Rounds
 from memstone.server.gateway.sse import Event, written
-from memstone.server.gateway.tasks import Tasks
 from memstone.server.gateway.upstream import returned
 from memstone.server.observe import log
+
+# --- the answer on its way back ---------------------------------------------------------------------------------------
+
 
 _OK: Final = 200
 
@@ -209,3 +212,32 @@ def _object(body: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+# --- whether somebody still waits for an answer -----------------------------------------------------------------------
+
+
+# The number that proxies log for it. Nobody is there to see it.
+_LEFT: Final = 499
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+    """Do some work for a caller whose request has been read. If they leave before it is done, it ends there."""
+    stay = asyncio.timeout(None)
+    try:
+        async with stay:
+            leaving = asyncio.ensure_future(_watch(request, stay))
+            try:
+                return await work
+            finally:  # nothing is waited for from here on: an answer that is there is handed over, or it stays open
+                leaving.cancel()
+    except TimeoutError:
+        if not stay.expired():
+            raise
+        return Response(status_code=_LEFT)
+
+
+async def _watch(request: Request, stay: asyncio.Timeout) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    stay.reschedule(asyncio.get_running_loop().time())

@@ -15,8 +15,8 @@ import httpx2
 
 from memstone.core.dialects.base import Begun, Body, Call, Heard, Ours, Tooling, added
 from memstone.errors import BackendError
+from memstone.server.gateway.chat import Exchange
 from memstone.server.gateway.counts import Skip
-from memstone.server.gateway.hook import Exchange
 from memstone.server.gateway.outages import Outage
 from memstone.server.gateway.search import searched
 from memstone.server.gateway.sse import SIGN_OF_LIFE, Event, Events, written

@@ -14,16 +14,14 @@ from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
 from memstone.engine.work.worker import runs_with
 from memstone.errors import InvalidInput, MemstoneError
-from memstone.server.access import Caller, Chatter, Keyed, KeyHolder
+from memstone.server.access import Caller, Chatter, Keyed, KeyHolder, read_headers
 from memstone.server.errors import failed
 from memstone.server.gateway import relay
-from memstone.server.gateway.hook import Exchange
+from memstone.server.gateway.chat import Exchange
 from memstone.server.gateway.identity import who
-from memstone.server.gateway.models import listed
-from memstone.server.gateway.presence import while_there
+from memstone.server.gateway.relay import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
-from memstone.server.gateway.upstream import Target, returned
-from memstone.server.identity import read_headers
+from memstone.server.gateway.upstream import Target, listed, returned
 from memstone.server.schemas import gateway as forms
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State

@@ -13,7 +13,7 @@ from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
 from memstone.server.mcp.tools import tools
 
 if TYPE_CHECKING:
-    from memstone.server.gateway.hook import Exchange
+    from memstone.server.gateway.chat import Exchange
 
 NAME: Final = "memory_search"
 _SHOWN: Final = ("id", "type", "layer", "content", "date", "score")

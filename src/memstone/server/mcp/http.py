@@ -18,8 +18,8 @@ from starlette.types import Receive, Scope, Send
 from memstone.errors import AccessError, Forbidden, MemstoneError, MissingExtra
 from memstone.model.access import Verb
 from memstone.server.access import Caller
+from memstone.server.connections import is_local
 from memstone.server.errors import failed, problem
-from memstone.server.proxies import is_local
 from memstone.server.state import State
 
 STREAM_SECONDS: Final = 3_600.0

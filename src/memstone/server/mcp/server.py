@@ -13,9 +13,8 @@ from mcp.server.lowlevel import Server
 import memstone
 from memstone.async_memory import AsyncMemory
 from memstone.errors import MemstoneError, NotFoundError
-from memstone.server.access import Caller
+from memstone.server.access import Caller, with_own_names
 from memstone.server.errors import note, shown
-from memstone.server.identity import with_own_names
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
 from memstone.server.mcp.tools import tools
 

@@ -6,24 +6,217 @@ this product (``user_id``, ``kind``, ``session_id`` …). Both stand in the sche
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from memstone.core.text.normalize import estimate_tokens
+from memstone.engine.access.admission import key_of
+from memstone.engine.learning.remember import AddRequest
+from memstone.errors import Conflict, InvalidInput
 from memstone.model.access import Verb
-from memstone.server.mcp.actions import (
-    BREADTHS,
-    FOUND,
-    LAYERS,
-    LISTED,
-    MOST_TOKENS,
-    add_memory,
-    clear_memories,
-    delete_memory,
-    list_memories,
-    recall_context,
-    search_memories,
-)
-from memstone.server.mcp.spec import STRING, Argument, Json, ToolSpec
+from memstone.model.context_gate import Route
+from memstone.model.instant import parse_when
+from memstone.model.query import And, Condition, Op, ScoreParts, Where
+from memstone.server.mcp.spec import STRING, Argument, Json, ToolCall, ToolSpec
+
+# --- what the tools do to the memory a caller reaches, and what they answer -------------------------------------------
+
+
+LAYERS: Final = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
+"""The parts of a memory as a model names them."""
+
+BREADTHS: Final = {"session": "session", "apiKey": "owner", "owner": "owner", "global": "global"}
+"""Whose memories are searched: of the session, of its owner, or also what belongs to everybody."""
+
+MOST_TOKENS: Final = 8_000
+FOUND: Final = 10
+LISTED: Final = 50
+"""How much a call gets that does not say how much it wants."""
+
+
+def entry_of(item: Mapping[str, Any]) -> Json:
+    """Return a memory in the names of the gateway's clients."""
+    shown: Json = {
+        "id": item["id"],
+        "apiKeyId": key_of(item["user_id"]),
+        "sessionId": item["run_id"] or "",
+        "type": item["kind"] or "",
+        "layer": item["layer"],
+        "key": item["key"] or "",
+        "content": item["memory"],
+        "metadata": item["metadata"],
+        "date": item["occurred_at"][:10],
+        "createdAt": item["created_at"],
+        "updatedAt": item["updated_at"],
+        "expiresAt": item["expires_at"],
+    }
+    shared = {"sharedBy": item["shared_by"]} if "shared_by" in item else {}
+    return {**shown, **shared, **({"score": item["score"]} if isinstance(item.get("score"), float) else {})}
+
+
+async def _results(call: ToolCall, answer: Any) -> list[Json]:
+    """Return what was found, in whichever form a memory is configured to answer, without what no model is to see."""
+    from memstone.engine.recall.provenance import private_turns  # it brings numpy, which nobody asked for at the start
+
+    found: list[Json] = answer["results"] if isinstance(answer, dict) else answer
+    turns = [one["id"] for one in found if one["layer"] == "turn"]
+    private = await call.memory._engine.run(private_turns, turns)  # noqa: SLF001 - only a model asks for it so
+    return [one for one in found if one.get("visibility") != "private" and one["id"] not in private]
+
+
+# --- search and list --------------------------------------------------------------------------------------------------
+
+
+async def search_memories(call: ToolCall) -> Json:
+    """Return what is alike, or the newest, within a budget of tokens."""
+    given, owner = call.arguments, await call.owner()
+    policy = await call.policy(owner)
+    wanted = {**_search_scope(call), "user_id": owner, "limit": given.get("limit", FOUND)}
+    if not policy.retrieval.token_budget:  # no budget, no memory: whoever asks
+        return _within([], 0)
+    if "query" not in given:
+        found = await _results(call, await call.memory.search("", strategy="recent", **wanted))
+    else:
+        found = await _results(call, await call.memory.search(given["query"], explain=True, **wanted))
+        found = found if policy.strategy == "recent" else _alike(given["query"], found)
+    return _within(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
+
+
+def _search_scope(call: ToolCall) -> Json:
+    """Return where a search looks: in which layers, in which session, and whether beyond the owner's memories."""
+    given, scope = call.arguments, call.arguments.get("scope")
+    layer, breadth, kind = LAYERS.get(scope or ""), BREADTHS.get(scope or ""), given.get("kind")
+    if layer not in (None, "fact") and kind:
+        raise InvalidInput("kind is for facts: the scope pinned", hint="leave it out")
+    session = call.session or (call.session_id if breadth == "session" else None)
+    if breadth == "session" and session is None:
+        raise InvalidInput("the scope session needs session_id", hint="name the session, or leave the scope out")
+    return {
+        "layers": [layer] if layer else None,
+        "scope": breadth,
+        "run_id": session,
+        "filters": Condition("kind", Op.EQ, kind) if kind else None,
+    }
+
+
+def _alike(query: str, found: list[Json]) -> list[Json]:
+    """Return the hits that have something to do with a query; a question about the user is about all of them."""
+    alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
+    return found if found and not alike and _asks_about_the_user(query) else alike
+
+
+def _asks_about_the_user(query: str) -> bool:
+    from memstone.core.gate import decide  # its patterns take a while to compile
+
+    return decide(query).route is Route.IDENTITY
+
+
+def _within(found: Sequence[Json], most: int) -> Json:
+    """Return the hits within a budget of tokens, in their order; the first is always there."""
+    memories, total = list[Json](), 0
+    for one in found:
+        cost = estimate_tokens(one["memory"])
+        if memories and total + cost > most:
+            break
+        memories.append(entry_of(one))
+        total += cost
+    return {"memories": memories, "count": len(memories), "totalTokens": total}
+
+
+async def list_memories(call: ToolCall) -> Json:
+    """Return a page of memories, the newest first."""
+    given, layer = call.arguments, LAYERS.get(call.arguments.get("scope", ""))
+    answer = await call.memory.get_all(
+        user_id=await call.owner(),
+        run_id=call.session,
+        kind=given.get("kind"),
+        layers=[layer] if layer else None,
+        limit=given.get("limit", LISTED),
+        offset=given.get("offset", 0),
+        counts=True,
+    )
+    memories = [entry_of(one) for one in await _results(call, answer)]
+    return {"memories": memories, "count": len(memories), "total": answer["total"]}
+
+
+# --- add --------------------------------------------------------------------------------------------------------------
+
+
+async def add_memory(call: ToolCall) -> Json:
+    """Remember something; ``Conflict`` when nothing comes of it."""
+    from memstone.engine.learning.notes import note  # it brings all the rules, which nobody asked for at the start
+
+    given = call.arguments
+    request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
+    request.key, request.kind = given.get("key"), given.get("kind")
+    answer = await call.memory._engine.run(note, request)  # noqa: SLF001 - only a model asks for it so
+    changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
+    if not changes and answer["status"] != "deferred":
+        raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))
+    there = next((one["id"] for one in changes if one["id"] and one["event"] != "DELETE"), None)
+    kept = await call.memory.get(there) if there else None
+    return {"memory": None if kept is None else entry_of(kept), "message": _outcome(changes), "changes": changes}
+
+
+def _why_nothing(answer: Json) -> str:
+    if answer.get("left_out"):
+        return "the user has deleted or changed it, or it asks to forget what is not known"
+    return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "it says nothing to remember"))
+
+
+def _outcome(changes: Sequence[Json]) -> str:
+    """Return what became of it, in words a model understands."""
+    if not changes:
+        return "it is kept, and will be learned from when the model it takes is there again"
+    events = [one["event"] for one in changes if one["event"] != "NONE"]
+    if not events:
+        return "it was known already"
+    words = {"ADD": "stored", "UPDATE": "updated", "DELETE": "deleted"}
+    counted = [f"{events.count(event)} {words.get(event, event.lower())}" for event in dict.fromkeys(events)]
+    return "memories: " + ", ".join(counted)
+
+
+# --- delete and clear -------------------------------------------------------------------------------------------------
+
+
+async def delete_memory(call: ToolCall) -> Json:
+    """Delete one memory."""
+    await call.memory.delete(call.arguments["id"])
+    return _deleted(1)
+
+
+async def clear_memories(call: ToolCall) -> Json:
+    """Delete what is named, and everything only when that is confirmed."""
+    given, wanted = call.arguments, list[Where]()
+    if "kind" in given:
+        wanted.append(Condition("kind", Op.EQ, given["kind"]))
+    if "older_than" in given:
+        wanted.append(Condition("created_at", Op.LT, parse_when(given["older_than"], "older_than")))
+    if not (wanted or call.session or given.get("confirm")):
+        hint = "give kind, older_than or session_id; confirm: true deletes everything of the owner"
+        raise InvalidInput("nothing says what to delete", hint=hint)
+    filters = And(tuple(wanted)) if wanted else None
+    gone = await call.memory.delete_all(user_id=await call.owner(), run_id=call.session, filters=filters)
+    return _deleted(gone["deleted"])
+
+
+def _deleted(count: int) -> Json:
+    return {"deletedCount": count, "message": f"{count} {'memory' if count == 1 else 'memories'} deleted"}
+
+
+# --- context ----------------------------------------------------------------------------------------------------------
+
+
+async def recall_context(call: ToolCall) -> Json:
+    """Return what is worth knowing before a message is answered."""
+    given = call.arguments
+    pack = await call.memory.context(given["query"], user_id=await call.owner(), budget=given.get("budget"))
+    return {"text": pack.text, "tokens": pack.tokens, "receipt_id": pack.receipt_id}
+
+
+# --- the tools a model may use ----------------------------------------------------------------------------------------
+
 
 _KINDS: Final = ["factual", "episodic", "procedural", "semantic"]
 

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from pydantic import SecretStr
 
-from memstone.server.access import Admin, Keyed
+from memstone.server.access import Admin, DryRun, Keyed
 from memstone.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
 from memstone.server.schemas.base import PROBLEMS, Given, told
-from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
 

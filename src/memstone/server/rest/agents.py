@@ -8,11 +8,9 @@ from fastapi import APIRouter, Query
 
 from memstone.errors import NotFoundError
 from memstone.model.ids import new_id
-from memstone.server.access import Admin, Keyed, Reader, Writer
-from memstone.server.reach import setting
+from memstone.server.access import Admin, DryRun, Keyed, Reader, Writer, setting
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
-from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
 

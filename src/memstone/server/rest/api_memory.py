@@ -12,9 +12,8 @@ from fastapi.responses import JSONResponse
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.instant import parse_when
-from memstone.server.access import Caller, Keyed, Reader, Writer
+from memstone.server.access import Caller, Keyed, Reader, Writer, reaching
 from memstone.server.errors import problem
-from memstone.server.reach import reaching
 from memstone.server.schemas.api import (
     EntryChanged,
     EntryChanges,

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from memstone.errors import ScopeError
-from memstone.server.access import Admin, Keyed, Reader, Writer
-from memstone.server.reach import reaching
+from memstone.server.access import Admin, DryRun, Keyed, NamedScope, Reader, ScopeId, Writer, merge_body, reaching
 from memstone.server.rest.memories import emptied
 from memstone.server.schemas.base import PROBLEMS, told
 from memstone.server.schemas.companion import (
@@ -22,7 +21,6 @@ from memstone.server.schemas.companion import (
 )
 from memstone.server.schemas.console import Tidying
 from memstone.server.schemas.memories import Confirmed, Whom
-from memstone.server.scoping import DryRun, NamedScope, ScopeId, merge_body
 
 router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
 

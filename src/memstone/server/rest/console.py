@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 
-from memstone.server.access import Admin, Keyed, Reader, Writer
-from memstone.server.reach import needs_operator, reaching
+from memstone.server.access import Admin, Keyed, NamedScope, Reader, ScopeId, Writer, needs_operator, reaching
 from memstone.server.schemas.base import PROBLEMS, Json, told
 from memstone.server.schemas.console import (
     AnswerGiven,
@@ -35,8 +34,7 @@ from memstone.server.schemas.console import (
     Version,
 )
 from memstone.server.schemas.memories import Deleted, History
-from memstone.server.scoping import NamedScope, ScopeId
-from memstone.server.shown_settings import shown
+from memstone.server.stored import shown
 
 _REPORT: Final = {
     "format": "memstone-erasure",

@@ -12,12 +12,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenticated
-from memstone.server.access import Caller, Keyed, Reader
+from memstone.server.access import Caller, Keyed, NamedScope, Reader, reaching, with_own_names
 from memstone.server.errors import note
-from memstone.server.identity import with_own_names
-from memstone.server.reach import reaching
 from memstone.server.schemas.base import PROBLEMS, told
-from memstone.server.scoping import NamedScope
 
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
 

@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from memstone.server.readiness import failure_of
 from memstone.server.schemas.base import Answer
+from memstone.server.serving import failure_of
 from memstone.server.state import State
 from memstone.server.strict import StrictRoute
 

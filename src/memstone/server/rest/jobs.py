@@ -7,12 +7,10 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
-from memstone.server.access import Admin, Keyed, Reader
-from memstone.server.reach import needs_operator, reaching
+from memstone.server.access import Admin, Keyed, NamedScope, Reader, needs_operator, reaching
 from memstone.server.running import Job, Progress, Work, works_of
 from memstone.server.schemas.base import PROBLEMS, told
 from memstone.server.schemas.console import Erasure, JobState, JobStates, Tidying
-from memstone.server.scoping import NamedScope
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
 

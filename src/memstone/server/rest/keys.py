@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request
 
-from memstone.server.access import Admin, Keyed
+from memstone.server.access import Admin, DryRun, Keyed
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.keys import KeyChanges, KeyList, KeyMade, KeyShown, NewKey, Rotation
-from memstone.server.scoping import DryRun
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
 

@@ -8,8 +8,21 @@ from fastapi import APIRouter, Header, Query
 
 from memstone.core.talk.transcript import refuse_unknown
 from memstone.errors import NotFoundError, ScopeError
-from memstone.server.access import Admin, Caller, Keyed, Reader, Writer
-from memstone.server.reach import confirmed, is_bound, reaching
+from memstone.server.access import (
+    Admin,
+    Caller,
+    Confirm,
+    DryRun,
+    Keyed,
+    NamedScope,
+    Reader,
+    ScopeId,
+    Writer,
+    confirmed,
+    is_bound,
+    merge_body,
+    reaching,
+)
 from memstone.server.schemas.base import PROBLEMS, Told, told
 from memstone.server.schemas.companion import Synced
 from memstone.server.schemas.memories import (
@@ -34,7 +47,6 @@ from memstone.server.schemas.memories import (
     Visibility,
     Whom,
 )
-from memstone.server.scoping import Confirm, DryRun, NamedScope, ScopeId, merge_body
 
 _EMPTIES: Final = "name one, here whatever confirm says; POST /memory/clear removes all memories of the tenant for good"
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)

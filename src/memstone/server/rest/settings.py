@@ -7,11 +7,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from memstone.model.access import Verb
-from memstone.server.access import Caller, Keyed, Reader, Writer
-from memstone.server.reach import confirmed, is_bound, reaching, setting
+from memstone.server.access import (
+    Caller,
+    Confirm,
+    DryRun,
+    Keyed,
+    NamedScope,
+    Reader,
+    ScopeId,
+    Writer,
+    confirmed,
+    is_bound,
+    reaching,
+    setting,
+)
 from memstone.server.schemas.base import PROBLEMS, told
 from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
-from memstone.server.scoping import Confirm, DryRun, NamedScope, ScopeId
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 

@@ -11,11 +11,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
-from memstone.server.access import Admin, Keyed, Reader
-from memstone.server.reach import reaching
+from memstone.server.access import Admin, Keyed, NamedScope, Reader, reaching
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.console import Loaded
-from memstone.server.scoping import NamedScope
 from memstone.server.strict import read_once
 
 router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)

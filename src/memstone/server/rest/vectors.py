@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter
 
 from memstone.model.access import Verb
-from memstone.server.access import Keyed, Reader, Writer
-from memstone.server.reach import is_bound
+from memstone.server.access import Keyed, Reader, Writer, is_bound
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.vectors import (
     Counted,

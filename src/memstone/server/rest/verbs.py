@@ -19,8 +19,19 @@ from memstone.async_memory import AsyncMemory
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack
 from memstone.remote.verbs import VERBS, Call
-from memstone.server.access import Admin, Caller, Keyed, KeyHolder, Reader, Writer
-from memstone.server.reach import confirmed, is_bound, needs_operator, reaching, setting
+from memstone.server.access import (
+    Admin,
+    Caller,
+    Keyed,
+    KeyHolder,
+    Reader,
+    Writer,
+    confirmed,
+    is_bound,
+    needs_operator,
+    reaching,
+    setting,
+)
 from memstone.server.rest.verb_forms import form_of, parameters
 from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as, told
 

@@ -1,9 +1,10 @@
-"""``import``: lists of facts, exports of Memstone, and what other systems exported."""
+"""Whether a file is what another system exported, or a list of facts that is read line by line."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -11,17 +12,79 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
+from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.foreign import is_foreign, objects
-from memstone.cli.given import Given, for_scope
-from memstone.cli.lines import ARRAY_HINT, Item, Line, Tally, exported_items, items, read_lines, records
-from memstone.cli.output import Progress, note, say
-from memstone.core.importers import AUTO, FORMATS
-from memstone.errors import UsageError
+from memstone.cli.rendering import Progress, note, say
+from memstone.cli.transcripts import ARRAY_HINT, Item, Line, Tally, exported_items, items, read_lines, records
+from memstone.core.importers import AUTO, FACTS, FORMATS, recognised, unwrapped
+from memstone.errors import InvalidInput, UsageError
 from memstone.model.former_name import formats_of
 
 if TYPE_CHECKING:
     from memstone.memory import Memory
+
+
+# --- whether a file is what another system exported, or a list of facts that is read line by line ---------------------
+
+
+_MAGIC: Final = (b"PK\x03\x04", b"PK\x05\x06", b"SQLite format 3\0")
+_NOTES: Final = (".md", ".markdown")
+_HEAD: Final = 65_536
+
+
+def is_foreign(file: str) -> bool:
+    """Whether a file is anything but a list of facts; standard input is read once, so it is a list."""
+    if file == "-":
+        return False
+    path = Path(file)
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD)
+    if head.startswith(_MAGIC) or path.suffix.lower() in _NOTES:
+        return True
+    found = _document(path, head)
+    return found is not None and recognised(unwrapped(found)) not in (None, FACTS)
+
+
+def objects(file: str) -> Iterator[Line] | None:
+    """The objects of a JSON array as if each stood on a line; None when the file is no array."""
+    if file == "-":
+        return None
+    path = Path(file)
+    with path.open("rb") as stream:
+        found = _document(path, stream.read(_HEAD))
+    given = unwrapped(found) if found is not None else None
+    return None if given is None else iter([_line(at, one) for at, one in enumerate(given, start=1)])
+
+
+def _line(number: int, value: Any) -> Line:
+    if isinstance(value, dict):
+        return Line(number, value)
+    return Line(number, {}, InvalidInput(f"not an object but {type(value).__name__}", hint=ARRAY_HINT))
+
+
+def _document(path: Path, head: bytes) -> Any:
+    """The one JSON document a file is; None when it is lines, or no JSON at all."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first = _read(start.partition(b"\n")[0])
+    if not start.startswith((b"[", b"{")) or (isinstance(first, dict) and _is_row(first)):
+        return None
+    return _read(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+
+
+def _is_row(first: Mapping[str, Any]) -> bool:
+    """Whether the object on the first line is one of many, and not what holds them all."""
+    return unwrapped(first) == [first] and recognised([first]) not in ("chatgpt", "claude")
+
+
+def _read(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+# --- ``import`` -------------------------------------------------------------------------------------------------------
+
 
 _AT_ONCE: Final = 200
 _RESTORE_HINT: Final = (

@@ -1,10 +1,10 @@
-"""What memory does around one chat: recall before it, form after it, and never stand in its way."""
+"""What a request, and the settings, want of memory."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -27,16 +27,103 @@ from memstone.server.access import Caller
 from memstone.server.gateway.counts import SKIPPED, Skip
 from memstone.server.gateway.identity import Who
 from memstone.server.gateway.search import search_tool
-from memstone.server.gateway.switches import HEADER, Switches, is_understood, scope_of
-from memstone.server.gateway.tasks import Tasks
 from memstone.server.gateway.upstream import Target
 from memstone.server.observe import log
+
+# --- what a request, and the settings, want of memory -----------------------------------------------------------------
+
+
+HEADER: Final = "x-memory"
+SCOPE_HEADER: Final = "x-memstone-scope"
+_SCOPES: Final = {"session": "session", "apikey": "owner", "owner": "owner", "global": "global"}
+_OLD_HEADER: Final = "x-omniroute-no-memory"
+_ON: Final = frozenset({"on", "true", "1", "yes"})
+_OFF: Final = frozenset({"off", "false", "0", "no", "none"})
+_NO_SHOWING: Final = "inject-off"
+_NO_LEARNING: Final = "extract-off"
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """To show, to learn, and to let the model search by itself."""
+
+    inject: bool = True
+    form: bool = True
+    search: bool = False
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str], policy: Policy, *, agent_route: bool = False) -> Switches:
+        """From the header of a request; the settings have the last word."""
+        wishes = _wishes(headers)
+        off = bool(wishes & _OFF) or not is_understood(headers) or _old(headers) in _ON
+        wanted = policy.retrieval.token_budget > 0 and not off
+        enabled = policy.enabled and wanted
+        route = policy.inject.agents if agent_route else policy.inject.chat
+        return cls(
+            inject=enabled and policy.shows and route and _NO_SHOWING not in wishes,
+            form=enabled and policy.learns and _NO_LEARNING not in wishes,
+            search=wanted and policy.search_tool and _NO_SHOWING not in wishes,
+        )
+
+
+def is_understood(headers: Mapping[str, str]) -> bool:
+    """Whether the headers say something that is known; whoever wrote something else wanted less memory, not more."""
+    return _wishes(headers) <= _ON | _OFF | {_NO_SHOWING, _NO_LEARNING} and (
+        not headers.get(SCOPE_HEADER, "").strip() or scope_of(headers) is not None
+    )
+
+
+def scope_of(headers: Mapping[str, str]) -> str | None:
+    """Return how far a request wants to look; None when it does not say so."""
+    return _SCOPES.get(headers.get(SCOPE_HEADER, "").strip().lower())
+
+
+def _wishes(headers: Mapping[str, str]) -> set[str]:
+    given = (wish.strip().lower() for wish in headers.get(HEADER, "").split(","))
+    return {wish for wish in given if wish}
+
+
+def _old(headers: Mapping[str, str]) -> str:
+    return headers.get(_OLD_HEADER, "").strip().lower()
+
+
+# --- work that goes on after an answer; closing waits for it, but not for ever ----------------------------------------
+
+
+T = TypeVar("T")
+
+
+class Tasks:
+    """Running work, held so that it is neither lost nor left behind."""
+
+    def __init__(self) -> None:
+        self._running: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin something that nobody waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return task
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    async def finish(self, seconds: float) -> None:
+        """Wait for what is running; what takes longer is ended."""
+        if not self._running:
+            return
+        _, late = await asyncio.wait(self._running, timeout=seconds)
+        for task in late:
+            task.cancel()
+
+
+# --- what memory does around one chat ---------------------------------------------------------------------------------
+
 
 _ALWAYS: Final = ("always", "off")
 _CONTINUES: Final = "previous_response_id"
 _ANSWER: Final = "answer"
-
-T = TypeVar("T")
 
 
 @dataclass(slots=True)

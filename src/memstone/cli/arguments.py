@@ -1,0 +1,373 @@
+"""The options every command takes, before its name or after it, and the memory they lead to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
+
+import click
+
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.rendering import Column, Table, as_json, day_time, note, say, show
+from memstone.core.checks.arguments import CALLER_KINDS
+from memstone.errors import NotFoundError, UsageError
+from memstone.model.memory import Layer
+
+if TYPE_CHECKING:
+    from memstone.config import Settings
+    from memstone.memory import Memory
+
+
+# --- the options every command takes, before its name or after it, and the memory they lead to ------------------------
+
+
+Function: TypeAlias = Callable[..., Any]
+
+
+@dataclass(slots=True)
+class Given:
+    """What was given, wherever it stood."""
+
+    db: str | None = None
+    config: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    run: str | None = None
+    everybody: bool = False
+    json: bool = False
+    verbose: bool = False
+
+    def scope(self) -> dict[str, Any]:
+        """Whose memory it is, as ``Memory`` takes it."""
+        return {"user_id": self.user, "agent_id": self.agent, "run_id": self.run}
+
+    def scope_or_everybody(self) -> dict[str, Any]:
+        """The same for a command that may be about everybody, if whoever gives it says so."""
+        return {**self.scope(), "everybody": self.everybody}
+
+    def settings(self) -> Settings:
+        """The settings: the configuration file, over it the environment, over that ``--db``."""
+        from memstone.config import Settings
+        from memstone.sections import HistorySettings
+
+        settings = Settings.load(self.config or os.environ.get("MEMSTONE_CONFIG") or None)
+        if self.db is None:
+            return settings
+        store = settings.store.model_copy(update={"url": store_url(self.db)})
+        return settings.model_copy(update={"store": store, "history": HistorySettings()})
+
+    @contextmanager
+    def memory(self, *, create: bool = False, damaged: bool = False) -> Iterator[Memory]:
+        """The memory, open. Only a command that stores something makes a store where there is none.
+
+        ``damaged`` opens a damaged file, too: to look at it, to save what can be read, or to put a backup in its place.
+        """
+        from memstone.config import store_path
+        from memstone.memory import Memory
+
+        with self.logging():
+            settings = self.settings()
+            if damaged:
+                settings = settings.model_copy(update={"store": settings.store.model_copy(update={"check": False})})
+            path = store_path(settings)
+            if not create and path is not None and not path.exists():
+                raise NotFoundError(
+                    f"there is no store at {path}", hint="the first `memstone add` makes it; --db names another"
+                )
+            with Memory(settings) as memory:
+                yield memory
+
+    @contextmanager
+    def logging(self) -> Iterator[None]:
+        """Show the library's warnings, and with ``--verbose`` everything it logs."""
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_Plain())
+        handler.addFilter(lambda record: self.verbose or not hasattr(record, "event"))  # events are for machines
+        log = logging.getLogger("memstone")
+        before = log.level
+        log.addHandler(handler)
+        log.setLevel(logging.DEBUG if self.verbose else logging.WARNING)
+        try:
+            yield
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(before)
+
+    def answered(self, value: Any) -> bool:
+        """Print a value as the one JSON document, if that is wanted."""
+        if self.json:
+            say(as_json(value))
+        return self.json
+
+
+class _Plain(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{record.levelname.lower()}: {record.getMessage()}"
+
+
+def store_url(db: str) -> str:
+    """``--db`` as the store's URL: a path, ``memory:`` or a URL, which the settings refuse if they do not know it."""
+    if db in ("memory:", ":memory:") or db.startswith("sqlite:") or "://" in db:
+        return db
+    return f"sqlite:///{Path(db).expanduser().absolute()}"
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    if value not in (None, False):
+        setattr(context.ensure_object(Given), str(option.name), value)
+    return value
+
+
+def _shared(*names: str, **more: Any) -> Function:
+    return click.option(*names, expose_value=False, callback=_keep, **more)
+
+
+_STORE: Final = (
+    _shared(
+        "--db",
+        metavar="PATH",
+        help="The SQLite file of the memory, or the URL of its database, instead of the configured one.",
+    ),
+    _shared("--config", metavar="FILE", help="A TOML file with settings; MEMSTONE_CONFIG names it as well."),
+)
+_TALK: Final = (
+    _shared("--json", is_flag=True, help="Print one JSON document; errors are JSON on standard error."),
+    _shared("--verbose", is_flag=True, help="Print what the library logs, and tracebacks of errors."),
+)
+_SCOPE: Final = (
+    _shared("--user", metavar="ID", help="Whose memory it is."),
+    _shared("--agent", metavar="ID", help="Which agent's memory it is."),
+    _shared("--run", metavar="ID", help="Which conversation's memory it is."),
+)
+
+
+_EVERYBODY: Final = _shared("--everybody", is_flag=True, help="All users, agents and conversations.")
+
+
+def _all(function: Function, options: tuple[Function, ...]) -> Function:
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def everywhere(function: Function) -> Function:
+    """The options of the whole program, for its group."""
+    return _all(function, (*_SCOPE, *_STORE, *_TALK))
+
+
+def for_scope(function: Function) -> Function:
+    """The shared options of a command that works in a scope."""
+    return click.pass_obj(_all(function, (*_SCOPE, *_STORE, *_TALK)))
+
+
+def for_scope_or_everybody(function: Function) -> Function:
+    """The shared options of a command that works in a scope, or on everything there is."""
+    return click.pass_obj(_all(function, (*_SCOPE, _EVERYBODY, *_STORE, *_TALK)))
+
+
+def for_store(function: Function) -> Function:
+    """The shared options of a command about one memory or the whole store; a scope would change nothing."""
+
+    @click.pass_context
+    def checked(context: click.Context, /, *args: Any, **options: Any) -> Any:
+        given = context.ensure_object(Given)
+        if any(given.scope().values()):
+            raise click.UsageError(f"{context.info_name} takes no --user, --agent or --run", context)
+        return function(given, *args, **options)
+
+    return _all(_named(checked, function), (*_STORE, *_TALK))
+
+
+def _named(wrapper: Function, function: Function) -> Function:
+    """The wrapper with the name, help and options of what it wraps."""
+    from functools import update_wrapper
+
+    return update_wrapper(wrapper, function)
+
+
+# --- from what is typed to what ``Memory`` takes ----------------------------------------------------------------------
+
+
+KINDS: Final = [str(kind) for kind in CALLER_KINDS]
+LAYERS: Final = [str(layer) for layer in Layer]
+STRATEGIES: Final = ["hybrid", "semantic", "exact", "recent", "vector", "text"]
+SCOPES: Final = ["session", "owner", "global"]
+_CONDITION: Final = re.compile(r"\s*([^=<>!\s]+)\s*(>=|<=|!=|==?|>|<)(?![=<>])(.*)", re.DOTALL)
+FILTER_HINT: Final = 'write city=Oslo, age>=18 or JSON such as {"city": "Oslo"}'
+
+
+def text(value: str) -> str:
+    """The argument itself, or standard input for ``-``."""
+    if value != "-":
+        return value
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").rstrip("\n")
+    except UnicodeDecodeError:
+        raise click.UsageError("standard input is not UTF-8 text") from None
+
+
+def metadata(given: Sequence[str]) -> dict[str, Any] | None:
+    """``k=v`` pairs and JSON objects as one mapping; None when nothing was given."""
+    merged: dict[str, Any] = {}
+    for one in given:
+        for name, value in _pairs(one).items():
+            if name in merged:
+                raise click.BadParameter(f"{name!r} is given twice", param_hint="--metadata")
+            merged[name] = value
+    return merged if given else None
+
+
+def _pairs(one: str) -> dict[str, Any]:
+    if one.lstrip().startswith("{"):
+        return _json_object(one, "--metadata")
+    name, separator, value = one.partition("=")
+    if not separator or not name.strip():
+        raise click.BadParameter(f"{one!r} is not name=value", param_hint="--metadata")
+    return {name.strip(): scalar(value)}
+
+
+def filters(given: Sequence[str]) -> list[Any] | None:
+    """Every ``--filter``, all of which must hold; what they mean is for the library to say."""
+    return [_filter(one) for one in given] or None
+
+
+def _filter(one: str) -> Any:
+    if one.lstrip().startswith("{"):
+        return _json_object(one, "--filter")
+    found = _CONDITION.fullmatch(one)
+    if found is None:
+        raise click.BadParameter(f"{one!r} is not a filter: {FILTER_HINT}", param_hint="--filter")
+    name, operator, value = found.groups()
+    wanted = scalar(value.strip())
+    return {name: wanted} if operator in ("=", "==") else {name: {operator: wanted}}
+
+
+def scalar(value: str) -> Any:
+    """A value that reads as JSON is that value, everything else is text."""
+    try:
+        return json.loads(value, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    """``NaN`` and ``Infinity`` are words here: JSON does not know them."""
+    raise ValueError(name)
+
+
+def _json_object(one: str, option: str) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = json.loads(one, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise click.BadParameter(f"not JSON: {error}", param_hint=option) from None
+    return value
+
+
+# --- questions before something that cannot simply be done again ------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+def agreed(given: Given, question: str, *, without: str) -> bool:
+    """Whether somebody says yes; ``without`` is what ``--yes`` does without asking."""
+    return _asked(given, without, lambda: click.confirm(question, err=True))
+
+
+def typed(given: Given, wanted: str, question: str, *, without: str) -> bool:
+    """Whether somebody types a word: a yes is given too quickly for some things."""
+    said: str = _asked(given, without, lambda: click.prompt(question, err=True, default="", show_default=False))
+    return said.strip() == wanted
+
+
+def _asked(given: Given, without: str, ask: Callable[[], T]) -> T:
+    hint = f"--yes {without} without asking"
+    if given.json:  # a program reads what is said, and would read the question
+        raise UsageError("with --json nobody is asked", hint=hint)
+    try:
+        return ask()
+    except click.Abort as error:
+        if isinstance(error.__context__, KeyboardInterrupt):
+            raise
+        raise UsageError("there is nobody to ask", hint=hint) from None
+
+
+# --- ``entities``, ``relations`` --------------------------------------------------------------------------------------
+
+
+_SKIP: Final = "Leave so many out."
+
+
+@click.command()
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--offset", type=int, default=0, help=_SKIP)
+@for_scope
+def entities(given: Given, *, limit: int, offset: int) -> int:
+    """List people, places and things that memories speak of, most often mentioned first."""
+    with given.memory() as memory:
+        answer = memory.entities(**given.scope(), limit=limit, offset=offset)
+    if not given.answered(answer):
+        _show_entities(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_entities(answer: dict[str, Any]) -> None:
+    if not answer["results"]:
+        note("nothing is named")
+        return
+    table = Table(
+        [
+            Column("MENTIONS", right=True),
+            Column("TYPE"),
+            Column("NAME", grows=True),
+            Column("DESCRIPTION", grows=True, spare=1),
+            Column("ID", spare=2),
+        ]
+    )
+    for one in answer["results"]:
+        table.add(f"{one['mentions']:,}", one["type"], one["name"], one["description"], one["id"])
+    show(table)
+
+
+@click.command()
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--offset", type=int, default=0, help=_SKIP)
+@for_scope
+def relations(given: Given, *, limit: int, offset: int) -> int:
+    """List how they are related, what was stated last first; UNTIL tells what no longer holds."""
+    with given.memory() as memory:
+        answer = memory.relations(**given.scope(), limit=limit, offset=offset)
+    if not given.answered(answer):
+        _show_relations(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_relations(answer: dict[str, Any]) -> None:
+    if not answer["results"]:
+        note("nothing is related")
+        return
+    table = Table(
+        [
+            Column("SOURCE", grows=True),
+            Column("RELATION"),
+            Column("TARGET", grows=True),
+            Column("SINCE", spare=2),
+            Column("UNTIL", spare=1),
+            Column("MEMORIES", right=True, spare=3),
+        ]
+    )
+    for one in answer["results"]:
+        since, until = day_time(one["valid_from"]), day_time(one["valid_to"])
+        table.add(one["source"], one["relation"], one["target"], since, until, f"{one['memories']:,}")
+    show(table)
+
+
+COMMANDS: Final = (entities, relations)

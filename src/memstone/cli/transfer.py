@@ -1,0 +1,241 @@
+"""``export``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import click
+
+from memstone.cli.arguments import Given, for_scope_or_everybody, for_store, store_url
+from memstone.cli.fail import NOTHING, OK
+from memstone.cli.rendering import Progress, is_terminal, note, say
+from memstone.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from memstone.ports.ledger import Ledger
+
+
+# --- ``export`` -------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write there, not to the screen.")
+@for_scope_or_everybody
+def export(given: Given, *, output: str | None) -> int:
+    """Write everything as JSON lines.
+
+    Every version, link and event: all that is known about somebody, or with --everybody of all, as a backup.
+    `memstone import --restore` puts it back.
+    """
+    counts = {"memory": 0, "event": 0}
+    with given.memory(damaged=True) as memory, _written(output) as file:
+        progress = Progress("exporting", hidden=output is None and is_terminal(sys.stdout))
+        for number, record in enumerate(memory.export(**given.scope_or_everybody()), start=1):
+            file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            counts[record["type"]] = counts.get(record["type"], 0) + 1
+            progress(number)
+        progress.finish()
+    _say_exported(given, output, counts)
+    return NOTHING if any(given.scope().values()) and not counts["memory"] else OK
+
+
+def _say_exported(given: Given, output: str | None, counts: dict[str, int]) -> None:
+    summary = {"output": output, "versions": counts["memory"], "events": counts["event"]}
+    text = f"{summary['versions']:,} versions and {summary['events']:,} events exported"
+    if output is None:
+        note(text)
+    elif not given.answered(summary):
+        say(f"{text} to {output}")
+
+
+@contextmanager
+def _written(output: str | None) -> Iterator[BinaryIO]:
+    """Where the export goes. A file takes the place of an older one only when it is complete."""
+    if output in (None, "-"):
+        yield sys.stdout.buffer
+        return
+    path = Path(str(output))
+    if path.exists() and not path.is_file():  # a device or a pipe
+        with path.open("wb") as file:
+            yield file
+        return
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with _private(part, path).open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _private(part: Path, path: Path) -> Path:
+    """A new file that only its owner may read; what is wrong with it is said of the file that was asked for."""
+    try:
+        part.unlink(missing_ok=True)  # of an export that was cut off
+        part.touch(0o600, exist_ok=False)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    return part
+
+
+COMMANDS: Final[tuple[Any, ...]] = (export,)
+
+
+# --- ``copy`` ---------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@click.option("--tenant", metavar="ID", multiple=True, help="Copy only this tenant; may be given several times.")
+@for_store
+def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> int:
+    """Copy a store into another one.
+
+    FROM and TO are files or URLs, of SQLite or PostgreSQL. Everything is copied: versions, links, events, vectors,
+    settings. Nobody should write meanwhile. A copy that broke off is run again and goes on where it stopped; in the end
+    both are read once more and compared.
+    """
+    progress = Progress("copying")
+    try:
+        with _ledgers(source, target) as (old, new):
+            answer = _copied(old, new, tenant, progress)
+    finally:
+        progress.finish()
+    if not given.answered(answer):
+        say(
+            f"{answer['copied']:,} rows of {len(answer['tenants']):,} tenants copied; "
+            f"both stores have the same {answer['rows']:,} rows in {len(answer['tables'])} tables"
+        )
+    return OK
+
+
+def _copied(old: Ledger, new: Ledger, tenants: tuple[str, ...], progress: Progress) -> dict[str, Any]:
+    from memstone.drive import drive
+    from memstone.engine.moving.copying import copy as copied
+
+    return drive(copied(old, new, tenants, progress))
+
+
+@contextmanager
+def _ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
+    from memstone.compose import ledger_of
+    from memstone.config import Settings
+    from memstone.drive import drive
+    from memstone.registry import adapter
+
+    _exists(places[0])
+    io = adapter("io", "blocking")()
+    ledgers = tuple(ledger_of(Settings.of({"store": {"url": store_url(place)}}), io) for place in places)
+    try:
+        yield ledgers
+    finally:
+        for ledger in ledgers:
+            drive(ledger.close())
+        drive(io.close())
+
+
+def _exists(source: str) -> None:
+    """Opening a file that is not there would make it."""
+    url = store_url(source)
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        raise NotFoundError(f"there is no store at {source}", hint="FROM is the store that is read, TO the one written")
+
+
+COPY_COMMANDS: Final = (copy,)
+
+
+# --- ``migrate`` ------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.option("--grant", metavar="ROLE", multiple=True, help="Let a role of the database run the product.")
+@click.option("--index-vectors", is_flag=True, help="On PostgreSQL: build HNSW indexes for users with many memories.")
+@click.option("--halfvec", is_flag=True, help="Build them in 16 bits, half as large.")
+@for_store
+def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfvec: bool) -> int:
+    """Bring the store's schema up to date.
+
+    A file is brought up to date whenever it is opened. On PostgreSQL, run this as the role that is to own the tables:
+    the product then works as another one, which --grant lets in and which row-level security binds.
+    """
+    if halfvec and not index_vectors:
+        raise UsageError("--halfvec says how indexes are built", hint="--index-vectors builds them")
+    answer = _migrated(given, grant, index=index_vectors, half=halfvec)
+    if not given.answered(answer):
+        done = (
+            f"from {answer['before']} to {answer['schema']}" if answer["before"] != answer["schema"] else "up to date"
+        )
+        say(f"schema {done}: {answer['location']}" + "".join(f", {role} may use it" for role in grant))
+        for one in answer.get("indexes", ()):
+            say(f"{one['signature']}: " + ("index built" if one["built"] else "indexed before"))
+    return OK
+
+
+def _migrated(given: Given, grant: tuple[str, ...], *, index: bool, half: bool) -> dict[str, Any]:
+    from memstone.compose import ledger_of
+    from memstone.drive import drive
+    from memstone.registry import adapter
+
+    io = adapter("io", "blocking")()
+    ledger = ledger_of(given.settings(), io)
+    try:
+        answer: dict[str, Any] = drive(ledger.migrate(grant))
+        if index:
+            answer["indexes"] = _indexed(ledger, half=half, hidden=given.json)
+    finally:
+        drive(ledger.close())
+        drive(io.close())
+    return answer
+
+
+def _indexed(ledger: Any, *, half: bool, hidden: bool) -> list[dict[str, Any]]:
+    from memstone.drive import drive
+    from memstone.errors import ConfigError
+
+    if not hasattr(ledger, "index_vectors"):
+        raise ConfigError("--index-vectors is for PostgreSQL", hint="a file needs none: vectors are held in memory")
+    progress = Progress("indexing", hidden=hidden)
+    try:
+        found: list[dict[str, Any]] = drive(ledger.index_vectors(half=half, progress=progress))
+    finally:
+        progress.finish()
+    return found
+
+
+MIGRATE_COMMANDS: Final = (migrate,)
+
+
+# --- ``adopt`` --------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@for_store
+def adopt(given: Given) -> int:
+    """Take over the store of an installation that was still called Retain.
+
+    It is moved from ~/.retain/retain.db to where Memstone looks for it, with the copies beside it, and brought up to
+    date. Stop every program that uses it first. With --db it is moved to that file.
+    """
+    from memstone.config import DEFAULT_PATH, FORMER_PATH, Settings
+    from memstone.memory import Memory
+    from memstone.registry import adapter
+
+    target = Path(given.db or DEFAULT_PATH).expanduser().absolute()
+    moved: list[Path] = adapter("move", "sqlite")(FORMER_PATH.expanduser(), target)
+    with Memory(Settings.of({"store": {"url": f"sqlite:///{target}"}})) as memory:
+        answer: dict[str, Any] = {"moved": [str(path) for path in moved], "memories": memory.stats()["memories"]}
+    if not given.answered(answer):
+        say(f"moved to {target}: {answer['memories']:,} memories")
+    return OK
+
+
+ADOPT_COMMANDS: Final = (adopt,)
