@@ -17,7 +17,7 @@ from psycopg_pool import PoolTimeout
 
 from memstone import AsyncMemory, Memory
 from memstone.adapters.postgres import backup, migrations
-from memstone.adapters.postgres import connection as postgres_pools
+from memstone.adapters.postgres import pools as postgres_pools
 from memstone.adapters.postgres import ledger as ledger_of_postgres
 from memstone.adapters.postgres.connection import connected, setting_up
 from memstone.adapters.postgres.pools import BlockingPool
