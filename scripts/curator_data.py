@@ -17,8 +17,8 @@ import numpy as np
 
 from memstone.core.changes.decide import bare_words
 from memstone.core.reading.pieces import ABOUT, JUDGEMENTS, KINDS, WHYS
-from memstone.core.reading.wording import Clause, word
-from memstone.core.rules.verbs import lemma
+from memstone.core.reading.wording import Clause, build_wording
+from memstone.core.rules.verbs import lemmatize_verb
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "benchmarks" / "quality" / "messages"
@@ -124,7 +124,7 @@ def first_person(fact: str, draw: random.Random) -> str:
         return _of_own(f"My {rest}")
     verb, _, more = rest.partition(" ")
     said = {"is": "am", "has": "have", "does": "do", "was": "was"}.get(
-        verb, lemma(verb) if verb.endswith("s") else verb
+        verb, lemmatize_verb(verb) if verb.endswith("s") else verb
     )
     told = _of_own(f"I {said} {more}")
     if draw.random() < CONTRACTED:
@@ -253,7 +253,7 @@ def _nearest(
 
 def _wordings(fact: dict[str, Any], by: Any) -> list[list[int]]:
     """A fact as somebody would put it, and as it is stored: told about the user, or in their own words."""
-    stored = word(Clause(fact["quote"], fact["quote"], is_own=fact["about"] == "user"))
+    stored = build_wording(Clause(fact["quote"], fact["quote"], is_own=fact["about"] == "user"))
     texts = [str(fact["fact"]), *([stored.text] if stored else []), f'User said: "{fact["quote"]}"']
     return [by.encode(text) for text in texts]
 
@@ -280,6 +280,6 @@ def labelled_judgements(paths: Sequence[Path], by: Any, draw: random.Random) -> 
                     yield f"{path.stem} weak", by.encode(str(fact["fact"])), JUDGEMENTS.index("ok")
             for other in one["rest"]:
                 if len(other["quote"].split()) > SHORTEST and draw.random() < SOME:
-                    text = word(Clause(other["quote"], other["quote"]))
+                    text = build_wording(Clause(other["quote"], other["quote"]))
                     shown = text.text if text else f'User said: "{other["quote"]}"'
                     yield f"{path.stem} weak", by.encode(shown), JUDGEMENTS.index("worthless")

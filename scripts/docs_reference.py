@@ -18,7 +18,7 @@ from pydantic import BaseModel, SecretStr
 from memstone.config import Settings
 from memstone.core.prompts import prompt_text, version_of
 from memstone.errors import MemstoneError
-from memstone.registry import adapter
+from memstone.registry import load_adapter
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -287,7 +287,7 @@ def providers_tables() -> str:
 def _provider(kind: str, name: str) -> str:
     rows = [
         (f"`{row[0].strip('`').partition('.')[2]}`", *row[1:])
-        for row in _rows(adapter(kind, name).Config, f"{kind} {name}.")
+        for row in _rows(load_adapter(kind, name).Config, f"{kind} {name}.")
     ]
     return f"### `{HEADINGS[kind]}` of `{name}`\n\n" + _table(("option", "value", "default", "meaning"), rows)
 
@@ -418,7 +418,9 @@ def _filled_mark(mark: re.Match[str]) -> str:
 def unused_meanings() -> set[str]:
     """Lines of ``MEANING`` whose setting is gone."""
     shown = settings_table() + "".join(
-        f"`{kind} {name}.{option}`" for kind, name in PROVIDERS for option in adapter(kind, name).Config.model_fields
+        f"`{kind} {name}.{option}`"
+        for kind, name in PROVIDERS
+        for option in load_adapter(kind, name).Config.model_fields
     )
     return {name for name in MEANING if f"`{name}`" not in shown}
 

@@ -58,7 +58,7 @@ def read() -> list[Labelled]:
 
 def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
     """Weights in hundredths, by logistic regression with a penalty on large ones."""
-    found = [evidence.features(own_words_of(text)) for text, _, _ in labelled]
+    found = [evidence.extract_features(own_words_of(text)) for text, _, _ in labelled]
     seen = Counter(feature for each in found for feature in each)
     columns = {feature: at for at, feature in enumerate(sorted(one for one, n in seen.items() if n >= SELDOM))}
     table = np.zeros((len(found), len(columns) + 1))
@@ -95,7 +95,7 @@ def judge(labelled: Sequence[Labelled], seed: int) -> None:
         rest = [row for at, row in enumerate(shuffled) if at % FOLDS != fold]
         table.update({feature: weight / 100 for feature, weight in fit(rest).items()})
         for text, needs, source in shuffled[fold::FOLDS]:
-            outcomes[source, needs, gate.decide(text).route is not Route.NONE] += 1
+            outcomes[source, needs, gate.decide_route(text).route is not Route.NONE] += 1
     for source in ("written", "open"):
         right, wrong, missed = (outcomes[source, *which] for which in ((True, True), (False, True), (True, False)))
         print(f"{source}: precision {right / (right + wrong):.3f}, recall {right / (right + missed):.3f}")

@@ -92,7 +92,7 @@ def _asked(every: Questions) -> Iterator[Asked]:
     told = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
     answers = {(name, one["text"]): one["answers"] for name in PEOPLE for one in lines(f"answerable_{name}")}
     names = sorted({name for texts in told.values() for text in texts for name in _NAME.findall(text)} - _NO_NAMES)
-    found = values(every, judge.weights())
+    found = values(every, judge.load_weights())
     for row, kind in enumerate(every.kind.tolist()):
         if kind not in COUNTS or (kind == "stranger" and chance.random() > STRANGERS):
             continue

@@ -16,8 +16,9 @@ from memstone.drive import drive
 from memstone.engine.recall import judge
 from memstone.engine.recall.judge import asked_of, told_of
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.search import SearchRequest, check, hits_of
+from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Parts
+from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.model.scope import Scope
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -109,13 +110,15 @@ class _View:
         return [self._row(text, some, answers, kind, self.person) for some, kind in found]
 
     def _hits(self, text: str) -> list[Hit]:
-        return drive(hits_of(self.parts, check(self.parts, SearchRequest(text, user_id="u", limit=2 * DEPTH)))).found
+        return drive(
+            hits_of(self.parts, validate_search(self.parts, SearchRequest(text, user_id="u", limit=2 * DEPTH)))
+        ).found
 
     def _row(self, text: str, hits: list[Hit], answers: Sequence[str], kind: str, author: str) -> tuple[Any, ...]:
         hits = hits[:DEPTH]
         asked = drive(asked_of(self.parts, Scope(self.parts.tenant_id, "u"), text))
         told = drive(told_of(self.parts, judge.SIGNATURE, hits))
-        rows = judge.table(asked, [told[scored.seq] for _, scored in hits])
+        rows = judge.build_features(asked, [told[scored.seq] for _, scored in hits])
         table, there, right = np.zeros((DEPTH, rows.shape[1]), np.float32), np.zeros(DEPTH, bool), np.zeros(DEPTH, bool)
         table[: len(rows)], there[: len(rows)] = rows, True
         right[: len(rows)] = [self.names[found.record.id] in answers for found, _ in hits]

@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import Any, Final
 
 from memstone.server.mcp.spec import Argument, ToolSpec
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 
 DOCUMENT: Final = Path(__file__).resolve().parent.parent / "docs" / "guides" / "mcp.md"
 _MARKS: Final = re.compile(r"(<!-- tools: made by [^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
@@ -23,7 +23,7 @@ _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint")
 
 def filled(text: str) -> str:
     """Return the page with the tools as the code has them now."""
-    described = "\n\n".join(map(_tool, tools().values()))
+    described = "\n\n".join(map(_tool, tools_by_name().values()))
     return _MARKS.sub(lambda mark: f"{mark[1]}\n{described}\n\n{mark[2]}", text)
 
 

@@ -170,7 +170,7 @@ def _tokenizer() -> Any:
 def _relevance(sample: Sample) -> object:
     import numpy as np
 
-    from memstone.core.ranking.abstain import UNHEARD, cues, forms, word_weights
+    from memstone.core.ranking.abstain import UNHEARD, memory_forms, question_cues, word_weights
     from memstone.engine.recall import judge
 
     texts, rarity = sample.texts(), {UNHEARD: 6.0, "work": 2.0, "book": 3.0, "sister": 4.0}
@@ -178,8 +178,8 @@ def _relevance(sample: Sample) -> object:
     vectors = [draw.integers(-127, 128, (4, judge.WIDTH)).astype(np.int8).tobytes() for _ in texts]
     asked = [judge.Asked(one, b"", one.split()[:4], vector, rarity) for one, vector in zip(texts, vectors, strict=True)]
     told = [judge.Told(one, 0.4, vector) for one, vector in zip(texts, vectors, strict=True)]
-    tables = [judge.table(one, told[:5]).round(3).tolist() for one in asked if len(one.words) == 4]  # noqa: PLR2004
-    wording = [[cues(one, rarity), forms(one), word_weights(one.split(), rarity)] for one in texts]
+    tables = [judge.build_features(one, told[:5]).round(3).tolist() for one in asked if len(one.words) == 4]  # noqa: PLR2004
+    wording = [[question_cues(one, rarity), memory_forms(one), word_weights(one.split(), rarity)] for one in texts]
     return [
         judge.SIGNATURE,
         judge.LOOKED_AT,
@@ -189,10 +189,10 @@ def _relevance(sample: Sample) -> object:
 
 
 def _gate(sample: Sample) -> object:
-    from memstone.core.gate.evidence import features
+    from memstone.core.gate.evidence import extract_features
     from memstone.core.gate.phrases import own_words_of
 
-    return [sorted(features(own_words_of(text))) for text in sample.texts()]
+    return [sorted(extract_features(own_words_of(text))) for text in sample.texts()]
 
 
 def _word_basis(_: Sample) -> object:

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from memstone.config import Settings
 from memstone.server.app import create_app
-from memstone.server.gateway.upstream import returned
-from memstone.server.serving import serve
+from memstone.server.gateway.upstream import headers_for_caller
+from memstone.server.serving import serve_app
 
 _WORDS = "This is what a model would say to that, in about a dozen words."
 
@@ -57,7 +57,7 @@ def gateway(settings: Settings) -> FastAPI:
         state, body = request.app.state.memstone, json.loads(await request.body())
         targets = state.upstreams.targets(body["model"])
         async with state.upstreams.asked(targets, "/chat/completions", lambda _: body, request.headers) as answer:
-            return Response(await answer.aread(), answer.status_code, returned(answer))
+            return Response(await answer.aread(), answer.status_code, headers_for_caller(answer))
 
     return app
 
@@ -69,7 +69,7 @@ def main() -> None:
         uvicorn.run(upstream(), port=port, log_level="critical", access_log=False)
         return
     settings = Settings.of(json.loads(sys.argv[3]))
-    serve(gateway(settings), settings.server.model_copy(update={"port": port}))
+    serve_app(gateway(settings), settings.server.model_copy(update={"port": port}))
 
 
 if __name__ == "__main__":

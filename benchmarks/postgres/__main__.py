@@ -86,7 +86,7 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
     tables = _one_by_one(url, app, corpus, max(12, options.calls // 3))
     with _peer(url, corpus, wanted=not options.no_peer) as peer:
         _say("building the index")
-        postgres.build(url, [TENANT], postgres.Build(half=options.halfvec))
+        postgres.build_indexes(url, [TENANT], postgres.Build(half=options.halfvec))
         if peer:
             _say("waiting for the peer")
             peer.filled()
@@ -209,8 +209,8 @@ def _prepare(url: str) -> None:
             connection.execute(f"ALTER SYSTEM SET {name} = {value}")
         connection.execute("SELECT pg_reload_conf()")
         connection.execute(f"CREATE ROLE {APP} LOGIN")
-        migrations.migrate(connection)
-        migrations.grant(connection, APP)
+        migrations.migrate_schema(connection)
+        migrations.grant_to_role(connection, APP)
 
 
 if __name__ == "__main__":

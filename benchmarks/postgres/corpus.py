@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import psycopg
 
-from memstone.adapters.postgres.connection import PgVector, register
+from memstone.adapters.postgres.connection import PgVector, register_vector_type
 
 SIGNATURE: Final = "callable:Given:{dim}"
 LARGE: Final = "large"
@@ -115,7 +115,7 @@ def know_vectors(connection: psycopg.Connection[Any]) -> None:
     """Let a connection read and write vectors."""
     info = psycopg.types.TypeInfo.fetch(connection, "vector")
     assert info is not None, "pgvector is there"
-    register(connection, info.oid)
+    register_vector_type(connection, info.oid)
 
 
 def _tables(corpus: Corpus) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:

@@ -14,9 +14,10 @@ from memstone import Memory
 from memstone.compose import EmbedderLike
 from memstone.core.ranking.abstain import RATE
 from memstone.drive import drive
-from memstone.engine.recall.judge import relevance
-from memstone.engine.recall.search import SearchRequest, check, hits_of
+from memstone.engine.recall.judge import judge_relevance
+from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Parts
+from memstone.engine.search_request import SearchRequest, validate_search
 
 RATES: Final = (0.01, RATE, 0.1, 0.2)
 """Which share of unrelated questions may be shown something; the second is what the engine takes by default."""
@@ -64,9 +65,9 @@ def store(memory: Memory, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 def shown(parts: Parts, question: str, names: dict[str, str]) -> Shown:
     """Ask, and leave out what has nothing to do with the question."""
-    wanted = check(parts, SearchRequest(question, user_id=USER, limit=LIMIT))
+    wanted = validate_search(parts, SearchRequest(question, user_id=USER, limit=LIMIT))
     hits = drive(hits_of(parts, wanted)).found
-    kept = {rate: drive(relevance(parts, wanted.scope, question, hits, rate)).kept for rate in RATES}
+    kept = {rate: drive(judge_relevance(parts, wanted.scope, question, hits, rate)).kept for rate in RATES}
     return Shown(_ids(hits, names), {rate: _ids(some, names) for rate, some in kept.items()})
 
 

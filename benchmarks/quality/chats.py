@@ -24,7 +24,7 @@ from benchmarks.quality.metrics import mean
 from benchmarks.quality.peers import Peer
 from benchmarks.quality.report import Table
 from memstone import Memory
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 
 TOP: Final = 5
 SIMPLE: Final = 0.30
@@ -233,7 +233,7 @@ class Nearest:
         self._drive: Any = drive
         self._model = local()
         self._vectors = self._embed(turns)
-        self._words = [terms(turn) for turn in turns]
+        self._words = [document_terms(turn) for turn in turns]
 
     def _embed(self, texts: Sequence[str]) -> Any:
         return np.asarray(self._drive(self._model.embed(list(texts))))

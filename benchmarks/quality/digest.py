@@ -19,12 +19,12 @@ from benchmarks.quality.cases import reading
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Origin, Section, Table, save
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.digest.extractive import Stated, extractive
+from memstone.core.digest.extractive import Stated, build_extractive_digest
 from memstone.core.digest.portrait import Digest
-from memstone.core.entities.find import entities, read
+from memstone.core.entities.find import entities_from_spotted, find_names
 from memstone.core.entities.names import names_in
 from memstone.core.reading.facts import read_message
-from memstone.core.text.analyze import terms
+from memstone.core.text.analyze import document_terms
 from memstone.errors import MemstoneError
 from memstone.model.message import Message
 
@@ -57,8 +57,8 @@ class Told:
 
     def kept(self, names: Sequence[str]) -> list[float]:
         """For each name whether all its words stand in the digest."""
-        held = set(terms(self.text))
-        return [float(set(terms(name)) <= held) for name in names]
+        held = set(document_terms(self.text))
+        return [float(set(document_terms(name)) <= held) for name in names]
 
     @property
     def invented(self) -> list[str]:
@@ -70,7 +70,7 @@ class Told:
 
 def named(text: str) -> list[str]:
     """Names as Memstone finds them: what has a capital letter of its own."""
-    return [one.name for one in entities(read(text).names) if one.name != one.name.lower()]
+    return [one.name for one in entities_from_spotted(find_names(text).names) if one.name != one.name.lower()]
 
 
 def capitals(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def digest(turns: Sequence[Message]) -> Digest:
         for at, turn in enumerate(turns)
         for one in read_message(turn.text, CURATOR, speaker=turn.name).facts
     ]
-    return extractive(turns, stated, CURATOR) or Digest("")
+    return build_extractive_digest(turns, stated, CURATOR) or Digest("")
 
 
 def table(path: Path) -> Table:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memstone.compose import build
+from memstone.compose import build_adapter
 from memstone.model.memory import Vector
 from memstone.ports.models import Embedder, PairReader
-from memstone.registry import adapter
+from memstone.registry import load_adapter
 
 
 def local() -> KeptEmbedder:
     """The model that is installed with Memstone."""
-    return KeptEmbedder(build("embedder", "local", {}, adapter("io", "blocking")()))
+    return KeptEmbedder(build_adapter("embedder", "local", {}, load_adapter("io", "blocking")()))
 
 
 class KeptEmbedder:

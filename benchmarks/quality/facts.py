@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.quality.metrics import Estimate, bootstrap, share
-from memstone.core.text.analyze import terms
+from memstone.core.text.analyze import document_terms
 from memstone.core.text.words import STOP_WORDS
 from memstone.drive import drive
 
@@ -49,7 +49,7 @@ def agreement(learned: Sequence[str], noted: Sequence[str], names: Collection[st
         return Agreement(len(learned), len(noted), 0, 0)
     vectors = np.asarray(drive(embedder.embed([*learned, *noted])))
     cosines = vectors[: len(learned)] @ vectors[len(learned) :].T
-    known = frozenset(term for name in names for term in terms(name))
+    known = frozenset(term for name in names for term in document_terms(name))
     same = np.array(
         [
             [say_the_same(one, other, float(cosines[i, j]), known) for j, other in enumerate(noted)]
@@ -76,7 +76,7 @@ def in_common(one: str, other: str, names: frozenset[str] = frozenset()) -> floa
 
 
 def _content(text: str) -> set[str]:
-    return {term for term in terms(text) if term not in STOP_WORDS}
+    return {term for term in document_terms(text) if term not in STOP_WORDS}
 
 
 def _numbers(text: str) -> set[str]:

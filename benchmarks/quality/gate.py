@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.quality.cases import lines, reading
 from benchmarks.quality.metrics import detection
 from benchmarks.quality.report import Row, Table
-from memstone.core.gate import decide
+from memstone.core.gate import decide_route
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,9 @@ class Decided:
 def decided(path: Path) -> list[Decided]:
     """The messages of a file, each put to the gate by itself, with no names known."""
     with reading(path, "text, needs_memory, kind"):
-        return [Decided(row.get("kind", ""), row["needs_memory"], decide(row["text"]).helps) for row in lines(path)]
+        return [
+            Decided(row.get("kind", ""), row["needs_memory"], decide_route(row["text"]).helps) for row in lines(path)
+        ]
 
 
 def tables(paths: Sequence[Path]) -> list[Table]:

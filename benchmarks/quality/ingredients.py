@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from memstone.core.entities.find import Spoken, spoken
-from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse
+from memstone.core.entities.find import Spoken, rephrase_as_speaker
+from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse_channels
 
 
 class Seam(NamedTuple):
@@ -26,15 +26,15 @@ class Seam(NamedTuple):
 
 
 def _text_left_out(text: Sequence[tuple[int, float]], dense: Mapping[int, float], **options: Any) -> Ranking:
-    return fuse(text, dense, **{**options, "text_counts": False})
+    return fuse_channels(text, dense, **{**options, "text_counts": False})
 
 
 def _meaning_left_out(text: Sequence[tuple[int, float]], _: Mapping[int, float], **options: Any) -> Ranking:
-    return fuse(text, {}, **{**options, "near": frozenset(), "text_counts": True})
+    return fuse_channels(text, {}, **{**options, "near": frozenset(), "text_counts": True})
 
 
 def _as_it_was_asked(query: str, speakers: Any) -> Spoken:
-    return replace(spoken(query, speakers), text="")
+    return replace(rephrase_as_speaker(query, speakers), text="")
 
 
 async def _as_ranked(_parts: Any, _question: Any, ranked: Ranking, _found: Any) -> Ranking:

@@ -14,7 +14,7 @@ from benchmarks.tokens.child import MARK_PATH, VECTORS_PATH
 from benchmarks.tokens.embedding import Embeds
 from benchmarks.tokens.model import Answer, ScriptedModel
 from memstone.core.text.normalize import estimate_tokens
-from memstone.testing.wire import FakeChat, WireReply, WireRequest, completion
+from memstone.testing.wire import FakeChat, WireReply, WireRequest, completion_reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Meter:
         answer = self._model.answer(asked)
         call = _call(asked, answer)
         self.adds[-1].calls.append(call)
-        return completion(answer.text, model=asked["model"], usage=(call.tokens_in, call.out))
+        return completion_reply(answer.text, model=asked["model"], usage=(call.tokens_in, call.out))
 
 
 def _call(asked: dict[str, Any], answer: Answer) -> Call:

@@ -30,15 +30,15 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
 
     The names of ``headers`` are in lower case. ``retry-after-ms`` is what some services of models send besides.
     """
-    milliseconds = _seconds(headers.get("retry-after-ms", ""))
+    milliseconds = _parse_seconds(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1_000
     text = headers.get("retry-after", "").strip()
-    seconds = _seconds(text)
+    seconds = _parse_seconds(text)
     return _seconds_until(text) if seconds is None else seconds
 
 
-def _seconds(text: str) -> float | None:
+def _parse_seconds(text: str) -> float | None:
     try:
         seconds = float(text)
     except ValueError:

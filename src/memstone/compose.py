@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from memstone.config import DEFAULT_KEY_PATH, Settings, postgres_url, readable, store_path
+from memstone.config import DEFAULT_KEY_PATH, Settings, format_validation_error, postgres_url, store_path
 from memstone.drive import drive
 from memstone.engine.engine import Engine
 from memstone.engine.runtime import Parts
@@ -20,7 +20,7 @@ from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger, WholeLedger
 from memstone.ports.models import Embedder, Llm, Reranker
 from memstone.ports.storage import StoreKey
-from memstone.registry import adapter
+from memstone.registry import load_adapter
 from memstone.sections import EmbedderSettings
 from memstone.trace import log
 
@@ -36,7 +36,7 @@ _NEEDED: Final = {
 }
 
 
-def compose(
+def compose_engine(
     config: Settings | Mapping[str, Any] | None,
     io_name: str,
     *,
@@ -48,27 +48,27 @@ def compose(
     """An engine from settings, with the ports that were passed as objects in place of configured ones."""
     settings = Settings.of(config)
     _check_extractors(settings, llm)
-    io: Io = adapter("io", io_name)()
+    io: Io = load_adapter("io", io_name)()
     ledger = ledger_of(settings, io)
     parts = Parts(
         ledger=ledger,
-        index=_index(settings, io, ledger),
-        texts=build("texts", "local", {}, io, ledger),
+        index=_build_index(settings, io, ledger),
+        texts=build_adapter("texts", "local", {}, io, ledger),
         embedding=Embedding(
-            _embedder(settings, io, embedder),
+            _build_embedder(settings, io, embedder),
             VectorCache(settings.embedding_cache.entries, settings.embedding_cache.seconds),
             settings.tenant,
         ),
-        clock=adapter("clock", "system")() if clock is None else _checked_clock(clock),
+        clock=load_adapter("clock", "system")() if clock is None else _checked_clock(clock),
         io=io,
         policy=settings.as_policy(),
         tenant_id=settings.tenant,
         home_tenant=settings.tenant,
         store_key=store_key_of(settings, io),
-        sealing=adapter("sealing", "aes-gcm")(),
-        curator=adapter("curator", "local")(),
-        llm=_llm(settings, io, llm),
-        reranker=_reranker(settings, io, reranker),
+        sealing=load_adapter("sealing", "aes-gcm")(),
+        curator=load_adapter("curator", "local")(),
+        llm=_build_llm(settings, io, llm),
+        reranker=_build_reranker(settings, io, reranker),
     )
     return Engine(parts)
 
@@ -97,10 +97,10 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
         choices = settings.store.model_dump(include={"durable", "check"})
         reserve = settings.store.reserve_mb * 1_000_000
         file = {**choices, "path": store_path(settings), "reserve_bytes": reserve}
-        made: WholeLedger = build("ledger", "sqlite", file, io)
+        made: WholeLedger = build_adapter("ledger", "sqlite", file, io)
         return made
     options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
-    found: WholeLedger = build("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)
+    found: WholeLedger = build_adapter("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)
     return found
 
 
@@ -118,15 +118,15 @@ def store_key_of(settings: Settings, io: Io) -> StoreKey:
         options = {"service": service, "name": name}
     else:
         options = {"path" if kind == "file" else kind: where}
-    made: StoreKey = build("key", kind, options, io)
+    made: StoreKey = build_adapter("key", kind, options, io)
     return made
 
 
 def adopt_store_key(settings: Settings, source: Path) -> None:
     """Let the store that settings name have the key in a file; ``Conflict`` if it has another one."""
-    io: Io = adapter("io", "blocking")()
+    io: Io = load_adapter("io", "blocking")()
     key = store_key_of(settings, io)
-    if not isinstance(key, adapter("key", "file")):
+    if not isinstance(key, load_adapter("key", "file")):
         raise ConfigError("the key of this store is not kept in a file", hint="store.key says where it is kept")
     try:
         drive(key.adopt(source))
@@ -134,20 +134,22 @@ def adopt_store_key(settings: Settings, source: Path) -> None:
         drive(io.close())
 
 
-def _index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
+def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
     chosen = settings.vector_store
     if chosen.provider == "local":
         where = "local" if postgres_url(settings) is None else "postgres"
-        local: VectorIndex = build("index", where, chosen.config, io, ledger)
+        local: VectorIndex = build_adapter("index", where, chosen.config, io, ledger)
         return local
     from memstone.engine.moving.mirror import MirroredIndex
 
-    return MirroredIndex(ledger, build("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io)
+    return MirroredIndex(
+        ledger, build_adapter("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io
+    )
 
 
-def _embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedder | None:
+def _build_embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedder | None:
     if given is not None:
-        wrapped: Embedder = _port("embedder", given, "embed", io)
+        wrapped: Embedder = _wrap_as_port("embedder", given, "embed", io)
         return wrapped
     return embedder_of(settings, io)
 
@@ -162,25 +164,25 @@ def embedder_of(settings: Settings, io: Io) -> Embedder | None:
     if "embedder" not in settings.model_fields_set:
         return _local_or_none(chosen, io)
     if chosen.provider == "remote":
-        return _remote(chosen, io)
-    made: Embedder = build("embedder", chosen.provider, chosen.config, io)
+        return _build_remote_embedder(chosen, io)
+    made: Embedder = build_adapter("embedder", chosen.provider, chosen.config, io)
     return made
 
 
-def _remote(chosen: EmbedderSettings, io: Io) -> Embedder:
+def _build_remote_embedder(chosen: EmbedderSettings, io: Io) -> Embedder:
     if chosen.remote is None:
         raise ConfigError(
             "embedder.provider is remote, and embedder.remote does not say which model",
             hint='set embedder.remote, for instance {"provider": "openai", "config": {"api_key": "..."}}',
         )
-    made: Embedder = build("embedder", chosen.remote.provider, chosen.remote.config, io)
+    made: Embedder = build_adapter("embedder", chosen.remote.provider, chosen.remote.config, io)
     return made
 
 
 def _remote_with_key(chosen: EmbedderSettings, io: Io) -> Embedder | None:
     if chosen.remote is None:
         return None
-    made = _remote(chosen, io)
+    made = _build_remote_embedder(chosen, io)
     if getattr(made, "lacks_key", False):
         log.warning("there is no key for %s, text is not embedded there (no_key)", made.destination)
         return None
@@ -189,35 +191,35 @@ def _remote_with_key(chosen: EmbedderSettings, io: Io) -> Embedder | None:
 
 def _local_or_none(chosen: EmbedderSettings, io: Io) -> Embedder | None:
     try:
-        made: Embedder = build("embedder", "local", chosen.config, io)
+        made: Embedder = build_adapter("embedder", "local", chosen.config, io)
     except MissingExtra as error:
         log.warning("the local embedding model is not installed, search is by text only: %s", error)
         return None
     return made
 
 
-def _llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
+def _build_llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
     if given is not None:
-        wrapped: Llm = _port("llm", given, "generate", io)
+        wrapped: Llm = _wrap_as_port("llm", given, "generate", io)
         return wrapped
     if settings.llm is None:
         return None
-    asked = build("llm", settings.llm.provider, settings.llm.config, io)
-    guarded: Llm = adapter("llm", "guarded")(asked, io, max_concurrent=settings.llm.max_concurrent)
+    asked = build_adapter("llm", settings.llm.provider, settings.llm.config, io)
+    guarded: Llm = load_adapter("llm", "guarded")(asked, io, max_concurrent=settings.llm.max_concurrent)
     return guarded
 
 
-def _reranker(settings: Settings, io: Io, given: RerankerLike | None) -> Reranker | None:
+def _build_reranker(settings: Settings, io: Io, given: RerankerLike | None) -> Reranker | None:
     if given is not None:
-        wrapped: Reranker = _port("reranker", given, "rerank", io)
+        wrapped: Reranker = _wrap_as_port("reranker", given, "rerank", io)
         return wrapped
     if settings.reranker is None:
         return None
-    made: Reranker = build("reranker", settings.reranker.provider, settings.reranker.config, io)
+    made: Reranker = build_adapter("reranker", settings.reranker.provider, settings.reranker.config, io)
     return made
 
 
-def _port(kind: str, given: Any, method: str, io: Io) -> Any:
+def _wrap_as_port(kind: str, given: Any, method: str, io: Io) -> Any:
     """An object that already is the port, or a plain function wrapped as one."""
     if callable(getattr(given, method, None)):
         missing = [name for name in _NEEDED[kind] if not hasattr(given, name)]
@@ -225,20 +227,22 @@ def _port(kind: str, given: Any, method: str, io: Io) -> Any:
             raise ConfigError(f"this {kind} lacks {', '.join(missing)}", hint=f"see memstone.ports.{kind}")
         return given
     if callable(given):
-        return adapter(kind, "callable")(given, io)
+        return load_adapter(kind, "callable")(given, io)
     raise ConfigError(f"{kind} must have a method {method!r} or be a function, not {type(given).__name__}")
 
 
-def build(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
+def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
     """An adapter from its name and options, checked by the adapter's own model.
 
     What the options of a provider leave to the environment, such as a key, it reads there itself.
     """
-    cls = adapter(kind, name)
+    cls = load_adapter(kind, name)
     model: type[BaseModel] = cls.Config
     complete = getattr(cls, "read_environment", None)
     try:
         config = model.model_validate(dict(options) if complete is None else complete(options, os.environ))
     except ValidationError as error:
-        raise ConfigError(f"{kind} {name}: {readable(error)}", hint="see docs/configuration.md") from None
+        raise ConfigError(
+            f"{kind} {name}: {format_validation_error(error)}", hint="see docs/configuration.md"
+        ) from None
     return cls(config, io, *more)

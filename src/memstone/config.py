@@ -1,7 +1,7 @@
 """Settings: what a memory is made of and how it behaves.
 
 The library takes a dictionary or ``Settings``. Of the environment it reads by itself only the key and the address of a
-provider that these name and say nothing more about (``memstone.compose.build``). ``Settings.load`` (a TOML file
+provider that these name and say nothing more about (``memstone.compose.build_adapter``). ``Settings.load`` (a TOML file
 plus ``MEMSTONE_`` variables) serves the command line and the server; ``Settings.from_env`` is the explicit way to
 choose providers by the keys that are set.
 """
@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from memstone.core.checks.arguments import checked_path
-from memstone.environment import from_gateway, named_settings, parsed, refuse_former_variables
+from memstone.environment import from_gateway, named_settings, parse_value, refuse_former_variables
 from memstone.errors import ConfigError, InvalidInput
 from memstone.model.policy import PRESETS, Curation, Limits, OwnRules, Policy
 from memstone.sections import (
@@ -103,16 +103,18 @@ class Settings(Section):
             return given
         if given is not None and not isinstance(given, Mapping):
             raise ConfigError(f"a configuration is a dictionary or Settings, not {type(given).__name__}", hint=_FORMS)
-        return cls._checked(given or {}, {})
+        return cls._validate_settings(given or {}, {})
 
     @classmethod
-    def _checked(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
+    def _validate_settings(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
         if "profile" in given:
             raise ConfigError("configuration: profile is called preset", hint=f"write preset = {given['profile']!r}")
         try:
             return cls.model_validate(dict(given))
         except (ValidationError, TypeError, ValueError) as error:
-            raise ConfigError(f"configuration: {readable(error, variables)}", hint=_hint(error)) from None
+            raise ConfigError(
+                f"configuration: {format_validation_error(error, variables)}", hint=_error_hint(error)
+            ) from None
 
     @classmethod
     def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
@@ -122,20 +124,20 @@ class Settings(Section):
         A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
         """
         values = os.environ if env is None else env
-        file = None if path is None else _file(path, "the configuration file")
+        file = None if path is None else _validate_file_path(path, "the configuration file")
         given = from_gateway(values, {} if file is None else _from_file(file))
         refuse_former_variables(values, cls.model_fields)
         variables = named_settings(values, cls.model_fields)
         for name, setting in variables.items():
-            _put(given, setting, parsed(values[name]))
-        return cls._checked(given, variables)
+            _set_nested_value(given, setting, parse_value(values[name]))
+        return cls._validate_settings(given, variables)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
         """Providers chosen by the keys that are set: this is how text may leave the machine, by your word."""
         values = os.environ if env is None else env
         settings = cls.load(values.get("MEMSTONE_CONFIG"), values)
-        account = _account(values, PRESETS[settings.preset].env_embedder)
+        account = _choose_provider_account(values, PRESETS[settings.preset].env_embedder)
         if account is None:
             return settings
         chosen = {
@@ -229,18 +231,22 @@ def store_path(settings: Settings) -> Path | None:
     if postgres_url(settings) is not None:
         return None
     if url is None:
-        return _file(settings.history.db_path, "history.db_path") if settings.history.db_path else _default_path()
+        return (
+            _validate_file_path(settings.history.db_path, "history.db_path")
+            if settings.history.db_path
+            else _default_path()
+        )
     if url in ("memory:", ":memory:", "sqlite://", "sqlite:///:memory:"):
         return None
     if url.startswith("sqlite:///") and Path(url.removeprefix("sqlite:///")).name:
-        return _file(url.removeprefix("sqlite:///"), "the file in store.url")
+        return _validate_file_path(url.removeprefix("sqlite:///"), "the file in store.url")
     raise ConfigError(
         f"store.url cannot be used: {_without_secrets(url)}",
         hint="sqlite:///path/to/file.db (four slashes: absolute), memory:, or postgresql://user@host/database",
     )
 
 
-def _file(path: str | Path, what: str) -> Path:
+def _validate_file_path(path: str | Path, what: str) -> Path:
     try:
         return checked_path(path, what)
     except (InvalidInput, RuntimeError) as error:  # or a home directory that nobody has
@@ -258,28 +264,30 @@ def _default_path() -> Path:
     return path
 
 
-def readable(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:
+def format_validation_error(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:
     """The first complaints of a validation, without the values, which may be secrets.
 
     ``variables`` are those that named a setting: one that is complained about is named too.
     """
     if not isinstance(error, ValidationError):
         return str(error)
-    return "; ".join(f"{_place(one['loc'], variables or {})}: {_said(one)}" for one in error.errors()[:3])
+    return "; ".join(
+        f"{_format_location(one['loc'], variables or {})}: {_error_message(one)}" for one in error.errors()[:3]
+    )
 
 
-def _place(loc: tuple[int | str, ...], variables: Mapping[str, list[str]]) -> str:
+def _format_location(loc: tuple[int | str, ...], variables: Mapping[str, list[str]]) -> str:
     steps = list(map(str, loc))
     named = [name for name, path in variables.items() if steps and all(map(str.__eq__, steps, path))]
     return (".".join(steps) or "settings") + (f" ({', '.join(named)})" if named else "")
 
 
-def _said(one: Any) -> str:
+def _error_message(one: Any) -> str:
     cause = one.get("ctx", {}).get("error")
     return cause.message if isinstance(cause, ConfigError) else str(one["msg"])
 
 
-def _hint(error: Exception) -> str:
+def _error_hint(error: Exception) -> str:
     """What a validator says that one should do, else where to look."""
     found = error.errors() if isinstance(error, ValidationError) else []
     causes = (one.get("ctx", {}).get("error") for one in found)
@@ -293,14 +301,14 @@ def _without_secrets(url: str) -> str:
 
 def _from_file(path: Path) -> dict[str, Any]:
     if path.suffix == ".json":
-        return _companion(path)
+        return _read_companion_file(path)
     try:
         return tomllib.loads(path.expanduser().read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}", hint="the configuration file must be readable TOML") from error
 
 
-def _companion(path: Path) -> dict[str, Any]:
+def _read_companion_file(path: Path) -> dict[str, Any]:
     """A companion's ``memory.json``. A file that is missing or cannot be read means defaults, and is never written."""
     from memstone.core.settings.backends import as_configuration, read_companion
 
@@ -310,7 +318,7 @@ def _companion(path: Path) -> dict[str, Any]:
     return as_configuration(read_companion(written))
 
 
-def _put(target: dict[str, Any], path: list[str], value: Any) -> None:
+def _set_nested_value(target: dict[str, Any], path: list[str], value: Any) -> None:
     for step in path[:-1]:
         target = target.setdefault(step, {})
         if not isinstance(target, dict):
@@ -318,7 +326,7 @@ def _put(target: dict[str, Any], path: list[str], value: Any) -> None:
     target[path[-1]] = value
 
 
-def _account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
+def _choose_provider_account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
     """What to embed and what to ask with: OpenAI's key, or Mistral's where it is the only one or the preset's own."""
     openai, mistral = values.get("OPENAI_API_KEY"), values.get("MISTRAL_API_KEY")
     if mistral and (not openai or embedder.startswith("mistral")):

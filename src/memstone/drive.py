@@ -32,7 +32,7 @@ def drive_iter(iterator: AsyncIterator[T]) -> Iterator[T]:
     try:
         while True:
             try:
-                yield drive(_next(iterator))
+                yield drive(_await_next(iterator))
             except StopAsyncIteration:
                 return
     finally:
@@ -41,5 +41,5 @@ def drive_iter(iterator: AsyncIterator[T]) -> Iterator[T]:
             drive(close())
 
 
-async def _next(iterator: AsyncIterator[T]) -> T:
+async def _await_next(iterator: AsyncIterator[T]) -> T:
     return await anext(iterator)

@@ -24,33 +24,33 @@ OTHERS: Final = frozenset({"MEMSTONE_CONFIG", "MEMSTONE_KEY", "MEMSTONE_MODELS"}
 _YES: Final = ("1", "true", "yes", "on")
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     value = float(text)
     return int(value) if value == int(value) else value
 
 
-def _seconds(text: str) -> float:
+def _seconds_from_ms(text: str) -> float:
     return float(text) / 1_000
 
 
-def _hours(text: str) -> float:
+def _hours_from_ms(text: str) -> float:
     return float(text) / 3_600_000
 
 
-def _quantization(text: str) -> str | None:
+def _parse_quantization(text: str) -> str | None:
     if text not in ("none", "int8"):
         raise ValueError(text)
     return None if text == "none" else text
 
 
 VARIABLES: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
-    "MEMORY_EMBEDDING_CACHE_TTL_MS": ("embedding_cache.seconds", _seconds),
-    "MEMORY_EMBEDDING_CACHE_MAX": ("embedding_cache.entries", _number),
-    "MEMORY_VEC_TOP_K": ("context.candidates", _number),
-    "MEMORY_RRF_K": ("recall.rrf_k", _number),
-    "MEMORY_TYPED_DECAY_EPISODIC_DAYS": ("upkeep.ttl.episodic", _number),
-    "MEMORY_TYPED_DECAY_ACCESS_IMMUNITY": ("upkeep.immune_uses", _number),
-    "MEMORY_TYPED_DECAY_SWEEP_INTERVAL": ("upkeep.interval_hours", _hours),
+    "MEMORY_EMBEDDING_CACHE_TTL_MS": ("embedding_cache.seconds", _seconds_from_ms),
+    "MEMORY_EMBEDDING_CACHE_MAX": ("embedding_cache.entries", _parse_number),
+    "MEMORY_VEC_TOP_K": ("context.candidates", _parse_number),
+    "MEMORY_RRF_K": ("recall.rrf_k", _parse_number),
+    "MEMORY_TYPED_DECAY_EPISODIC_DAYS": ("upkeep.ttl.episodic", _parse_number),
+    "MEMORY_TYPED_DECAY_ACCESS_IMMUNITY": ("upkeep.immune_uses", _parse_number),
+    "MEMORY_TYPED_DECAY_SWEEP_INTERVAL": ("upkeep.interval_hours", _hours_from_ms),
 }
 """Which setting each of them is, and how it is read. Times are in milliseconds, as there."""
 
@@ -61,7 +61,7 @@ _DECAY_DAYS: Final = 30
 
 def named_settings(env: Mapping[str, str], known: Container[str]) -> dict[str, list[str]]:
     """The variables that name a setting, and the setting's path; what merely begins alike is somebody else's."""
-    paths = {name: name[len(PREFIX) :].lower().split("__") for name in _ours(env)}
+    paths = {name: name[len(PREFIX) :].lower().split("__") for name in _memstone_variables(env)}
     return {name: path for name, path in paths.items() if len(path) > 1 or path[0] in known}
 
 
@@ -77,7 +77,7 @@ def refuse_former_variables(env: Mapping[str, str], known: Container[str]) -> No
         raise ConfigError("MEMSTONE_PROFILE is no longer read", hint="rename it to MEMSTONE_PRESET")
 
 
-def parsed(value: str) -> Any:
+def parse_value(value: str) -> Any:
     """Numbers, booleans and lists as TOML reads them, or as JSON writes them; anything else is text."""
     with suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(f"value = {value}")["value"]
@@ -89,10 +89,10 @@ def parsed(value: str) -> Any:
 
 def unused_variables(env: Mapping[str, str], known: Container[str]) -> list[str]:
     """Variables that look like settings and are none, such as those that Kubernetes sets for a service."""
-    return sorted(set(_ours(env)) - named_settings(env, known).keys())
+    return sorted(set(_memstone_variables(env)) - named_settings(env, known).keys())
 
 
-def _ours(env: Mapping[str, str]) -> Iterator[str]:
+def _memstone_variables(env: Mapping[str, str]) -> Iterator[str]:
     return (name for name in env if name.startswith(PREFIX) and name not in OTHERS)
 
 
@@ -102,30 +102,30 @@ def from_gateway(env: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, 
     decays = env.get("MEMORY_TYPED_DECAY_ENABLED", "").strip().lower() in _YES
     for name, (setting, read) in VARIABLES.items():
         if name in env and (decays or not name.startswith("MEMORY_TYPED_DECAY")):
-            _put(made, setting, _read(name, env[name], read))
+            _set_nested_value(made, setting, _parse_variable(name, env[name], read))
     if decays:
         made.setdefault("upkeep", {}).setdefault("ttl", {}).setdefault("episodic", _DECAY_DAYS)
     if _QUANTIZATION in env:
-        _quantized(made, env, _read(_QUANTIZATION, env[_QUANTIZATION], _quantization))
-    _qdrant(made, env)
+        _apply_quantization(made, env, _parse_variable(_QUANTIZATION, env[_QUANTIZATION], _parse_quantization))
+    _apply_qdrant(made, env)
     return made
 
 
-def _store(made: Mapping[str, Any], env: Mapping[str, str]) -> str:
+def _vector_store_provider(made: Mapping[str, Any], env: Mapping[str, str]) -> str:
     """Which vector store is chosen, in the file or by a variable of ours."""
     named: str = env.get("MEMSTONE_VECTOR_STORE__PROVIDER") or made.get("vector_store", {}).get("provider", "local")
     return named
 
 
-def _quantized(made: dict[str, Any], env: Mapping[str, str], quantization: str | None) -> None:
+def _apply_quantization(made: dict[str, Any], env: Mapping[str, str], quantization: str | None) -> None:
     """How vectors are held in this process; another store has its own ways."""
-    if quantization is not None and _store(made, env) == "local":
-        _put(made, "vector_store.config.quant", quantization)
+    if quantization is not None and _vector_store_provider(made, env) == "local":
+        _set_nested_value(made, "vector_store.config.quant", quantization)
 
 
-def _qdrant(made: dict[str, Any], env: Mapping[str, str]) -> None:
+def _apply_qdrant(made: dict[str, Any], env: Mapping[str, str]) -> None:
     """Where Qdrant is, for whom the configuration has chosen it."""
-    if _store(made, env) != "qdrant":
+    if _vector_store_provider(made, env) != "qdrant":
         return
     made.setdefault("vector_store", {})
     for name, option in _QDRANT.items():
@@ -138,14 +138,14 @@ def _qdrant(made: dict[str, Any], env: Mapping[str, str]) -> None:
         made["vector_store"].setdefault("config", {})["url"] = url
 
 
-def _read(name: str, text: str, read: Callable[[str], Any]) -> Any:
+def _parse_variable(name: str, text: str, read: Callable[[str], Any]) -> Any:
     try:
         return read(text.strip())
     except ValueError:
         raise ConfigError(f"{name} cannot be read", hint="see docs/reference/api-memory.md") from None
 
 
-def _put(made: dict[str, Any], setting: str, value: Any) -> None:
+def _set_nested_value(made: dict[str, Any], setting: str, value: Any) -> None:
     *steps, last = setting.split(".")
     target = made
     for step in steps:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose
+from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose_engine
 from memstone.config import Settings
-from memstone.core.checks.arguments import either
+from memstone.core.checks.arguments import resolve_argument_alias
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
@@ -76,7 +76,7 @@ class Memory(
         reranker: RerankerLike | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._engine = compose(config, "blocking", embedder=embedder, llm=llm, reranker=reranker, clock=clock)
+        self._engine = compose_engine(config, "blocking", embedder=embedder, llm=llm, reranker=reranker, clock=clock)
         drive(self._engine.open())
 
     @classmethod
@@ -229,8 +229,8 @@ class Memory(
 
         Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
         """
-        most = either("limit", limit, "top_k", top_k)
-        least = either("min_score", min_score, "threshold", threshold)
+        most = resolve_argument_alias("limit", limit, "top_k", top_k)
+        least = resolve_argument_alias("min_score", min_score, "threshold", threshold)
         request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
         request.project_id = project_id
@@ -299,7 +299,7 @@ class Memory(
             user_id,
             agent_id,
             run_id,
-            either("limit", limit, "top_k", top_k),
+            resolve_argument_alias("limit", limit, "top_k", top_k),
             offset,
             page,
             filters,

@@ -12,7 +12,7 @@ ALONE: Final = 262_144
 """Up to so many multiplications a product is not shared."""
 
 
-def multiply(rows: Any, matrix: Any) -> Any:
+def multiply_matrices(rows: Any, matrix: Any) -> Any:
     """Return ``rows @ matrix``, made of products that are each too small to be shared between threads."""
     import numpy as np
 

@@ -59,34 +59,36 @@ _INTERNAL: Final = frozenset({"callable", "guarded"})
 _CALLED: Final = {"vectors": "vector store"}
 
 
-def names(kind: str) -> list[str]:
+def builtin_names(kind: str) -> list[str]:
     """The built-in names of a kind."""
     return sorted(name for of_kind, name in BUILT_IN if of_kind == kind)
 
 
-def _offered(kind: str) -> list[str]:
+def _configurable_names(kind: str) -> list[str]:
     """The names that a configuration may give."""
     more = {"local"} if kind == "vectors" else set()  # vectors in the ledger are no store of their own
-    return sorted({*names(kind), *more} - _INTERNAL)
+    return sorted({*builtin_names(kind), *more} - _INTERNAL)
 
 
-def adapter(kind: str, name: str) -> Any:
+def load_adapter(kind: str, name: str) -> Any:
     """The class of an adapter."""
     name = OTHER_NAMES.get((kind, name), name)
     if (kind, name) in BUILT_IN:
-        return _loaded(kind, name, *BUILT_IN[kind, name])
+        return _import_adapter(kind, name, *BUILT_IN[kind, name])
     if ":" in name:
-        return _loaded(kind, name, name, "")
+        return _import_adapter(kind, name, name, "")
     found = _entry_point(kind, name)
     if found is None and (kind, name) in NOT_SHIPPED:
         problem, hint = NOT_SHIPPED[kind, name]
         raise ConfigError(problem, hint=hint)
     if found is None:
-        raise ConfigError(f"unknown {_CALLED.get(kind, kind)} {name!r}", hint="known: " + ", ".join(_offered(kind)))
+        raise ConfigError(
+            f"unknown {_CALLED.get(kind, kind)} {name!r}", hint="known: " + ", ".join(_configurable_names(kind))
+        )
     return found
 
 
-def _loaded(kind: str, name: str, target: str, extra: str) -> Any:
+def _import_adapter(kind: str, name: str, target: str, extra: str) -> Any:
     module, _, attribute = target.partition(":")
     try:
         return getattr(import_module(module), attribute)

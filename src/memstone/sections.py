@@ -180,7 +180,7 @@ class ContextSettings(Section):
 
     def over(self, preset: RetrievalPolicy) -> RetrievalPolicy:
         """The values of a preset with what is set here in their place."""
-        named = _named(self)
+        named = _explicit_values(self)
         if "budget" in named:
             named["token_budget"] = named.pop("budget")
         if "min_scores" in named:
@@ -209,7 +209,7 @@ class WriteSettings(Section):
 
     def over(self, preset: Formation) -> Formation:
         """The values of a preset with what is set here in their place."""
-        return replace(preset, **_named(self))
+        return replace(preset, **_explicit_values(self))
 
 
 class UpkeepSettings(Section):
@@ -241,14 +241,14 @@ class UpkeepSettings(Section):
 
     def over(self, preset: Upkeep) -> Upkeep:
         """The values of a preset with what is set here in their place; 0 days are without end."""
-        named = _named(self)
+        named = _explicit_values(self)
         for name in ("retain_days", "ttl"):
             if name in named:
                 named[name] = tuple(sorted((what, days) for what, days in named[name].items() if days > 0))
         return replace(preset, **named)
 
 
-def _named(section: Section) -> dict[str, Any]:
+def _explicit_values(section: Section) -> dict[str, Any]:
     """What was set, and not to nothing."""
     values = ((name, getattr(section, name)) for name in section.model_fields_set)
     return {name: value for name, value in values if value is not None}

@@ -65,7 +65,7 @@ class IdentitySettings(Section):
 
     def over(self, preset: Identity) -> Identity:
         """The values of a preset with what is set here in their place."""
-        return replace(preset, **_named(self))
+        return replace(preset, **_explicit_values(self))
 
 
 class InjectSettings(Section):
@@ -82,10 +82,10 @@ class InjectSettings(Section):
 
     def over(self, preset: Injection) -> Injection:
         """The values of a preset with what is set here in their place."""
-        return replace(preset, **_named(self))
+        return replace(preset, **_explicit_values(self))
 
 
-def _named(section: Section) -> dict[str, Any]:
+def _explicit_values(section: Section) -> dict[str, Any]:
     """What was set, and not to nothing."""
     values = ((name, getattr(section, name)) for name in section.model_fields_set)
     return {name: value for name, value in values if value is not None}

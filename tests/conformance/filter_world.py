@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 from memstone.adapters.sql.where import compile_where
-from memstone.core.checks.filters import found_fields, matches
+from memstone.core.checks.filters import found_fields
 from memstone.model.memory import Found
-from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Where
+from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Where, is_match
 
 TYPES = {"text": "TEXT", "instant": "TEXT", "number": "NUMERIC"}
 SELECT = "SELECT m.seq FROM links l JOIN memories m ON m.seq = l.memory_seq WHERE "
@@ -67,4 +67,4 @@ def selected(rows: Sequence[Found], where: Where) -> set[int]:
 
 
 def expected(rows: Sequence[Found], where: Where) -> set[int]:
-    return {found.record.seq for found in rows if matches(where, found_fields(found))}
+    return {found.record.seq for found in rows if is_match(where, found_fields(found))}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from memstone.compose import compose
+from memstone.compose import compose_engine
 from memstone.engine.engine import Engine
 from memstone.engine.runtime import Parts
-from memstone.engine.storing.mention import mention, note_of
-from memstone.engine.storing.store import enter, leave
+from memstone.engine.storing.mention import note_of, write_mentions
+from memstone.engine.storing.store import end_version, insert_version
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import EntityFound, Layer, Link, Record, Status
@@ -45,8 +45,8 @@ class GraphWorld:
         record = fresh(text, tenant_id=links[0].scope.tenant_id, **fields)
 
         async def work(tx: Tx) -> None:
-            await enter(tx, record, links, [])
-            await mention(tx, [note_of(record, links, found)], NOW)
+            await insert_version(tx, record, links, [])
+            await write_mentions(tx, [note_of(record, links, found)], NOW)
 
         await self.parts.ledger.write(work)
         return record
@@ -56,7 +56,7 @@ class GraphWorld:
 
         async def work(tx: Tx) -> None:
             for record in records:
-                await leave(tx, record, Status.DELETED, NOW)
+                await end_version(tx, record, Status.DELETED, NOW)
             await tx.entities.leave(records[0].tenant_id, [record.seq for record in records])
 
         await self.parts.ledger.write(work)
@@ -91,7 +91,7 @@ def in_world(
 
     async def play(_: object) -> T:
         settings = {"store": {"url": url, "durable": False}, "embedder": {"provider": "none"}}
-        engine = compose(settings, mode, llm=llm)
+        engine = compose_engine(settings, mode, llm=llm)
         await engine.open()
         try:
             return await scenario(GraphWorld(engine))

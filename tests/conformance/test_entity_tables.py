@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memstone.engine.storing.mention import mention, note_of
-from memstone.engine.storing.store import enter
+from memstone.engine.storing.mention import note_of, write_mentions
+from memstone.engine.storing.store import insert_version
 from memstone.model.memory import Entity, EntityFound, EntityRow, EntityType, Layer, Link, Record, Relation, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -165,7 +165,7 @@ def test_an_edge_is_written_once_for_each_memory_that_states_it(mode: str) -> No
     async def scenario(world: GraphWorld) -> None:
         record = await world.add("Anna works at Contoso.")
         again = note_of(record, [Link(ALICE, NOW)])
-        await world.parts.ledger.write(lambda tx: mention(tx, [again], LATER))
+        await world.parts.ledger.write(lambda tx: write_mentions(tx, [again], LATER))
         assert [await world.count(table) for table in TABLES] == [2, 2, 1]
         await world.add("Anna works at Contoso, still.")
         assert [await world.count(table) for table in TABLES] == [2, 4, 2]
@@ -198,8 +198,8 @@ def test_a_batch_writes_each_name_once_and_every_mention(mode: str) -> None:
 
         async def work(tx: Tx) -> None:
             for record in records:
-                await enter(tx, record, links, [])
-            await mention(tx, [note_of(record, links) for record in records], NOW)
+                await insert_version(tx, record, links, [])
+            await write_mentions(tx, [note_of(record, links) for record in records], NOW)
 
         await world.parts.ledger.write(work)
         assert [await world.count(table) for table in TABLES] == [2, 40, 0]

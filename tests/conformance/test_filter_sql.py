@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstone.core.checks.filters import found_fields, matches, parse_filters
+from memstone.core.checks.filters import found_fields, parse_filters
 from memstone.model.memory import Found, Link, Record
-from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
+from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where, is_match
 from memstone.model.scope import Scope
 from tests.conformance.filter_world import EARLY, LATE, expected, select, selected, stored
 
@@ -148,7 +148,7 @@ def test_who_said_it_is_the_speaker_or_the_role(rows: list[Found], op: Op, value
     shown = [{"text": found.record.data.get("speaker"), "seq": found.record.seq} for found in rows]
     for one, found in zip(shown, rows, strict=True):
         one["text"] = found.record.source_role if one["text"] is None else one["text"]
-    assert selected(rows, where) == {one["seq"] for one in shown if matches(Condition("text", op, value), one)}
+    assert selected(rows, where) == {one["seq"] for one in shown if is_match(Condition("text", op, value), one)}
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memstone.core.entities.relations import edges
+from memstone.core.entities.relations import build_edges
 from memstone.engine.learning.graph_llm import graph_of
-from memstone.engine.recall.graph import MOST, boosts, entities, related, relations
+from memstone.engine.recall.graph import MOST, compute_boosts, read_entities, read_relations, search_by_entities
 from memstone.errors import LlmUnavailable, MemstoneError
 from memstone.model.memory import EntityFound, RelationRow
 from memstone.model.scope import Scope
@@ -28,10 +28,10 @@ def test_a_question_points_to_the_memories_that_speak_of_whom_it_names(mode: str
         mine = await world.add("Anna bakes bread.")
         await world.add("Felix bakes cakes.")
         await world.add("Anna sells shoes.", BOB)
-        assert await related(world.parts, "What does Anna like?", ALICE) == [(mine.seq, MOST)]
-        assert await related(world.parts, "what does anna like?", ALICE) == [(mine.seq, MOST)]
-        assert await related(world.parts, "What does Annabel like?", ALICE) == []
-        assert await related(world.parts, "how are you?", ALICE) == []
+        assert await search_by_entities(world.parts, "What does Anna like?", ALICE) == [(mine.seq, MOST)]
+        assert await search_by_entities(world.parts, "what does anna like?", ALICE) == [(mine.seq, MOST)]
+        assert await search_by_entities(world.parts, "What does Annabel like?", ALICE) == []
+        assert await search_by_entities(world.parts, "how are you?", ALICE) == []
 
     in_world(mode, scenario)
 
@@ -42,7 +42,7 @@ def test_one_hop_over_relations_counts_for_half(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         stated = await world.add("Anna works at Contoso.")
         about = await world.add("Contoso sells lamps.")
-        found = dict(await related(world.parts, "What does Anna sell?", ALICE))
+        found = dict(await search_by_entities(world.parts, "What does Anna sell?", ALICE))
         assert found[stated.seq] == MOST
         assert 0 < found[about.seq] <= MOST / 2
 
@@ -54,7 +54,7 @@ def test_the_user_is_no_way_from_one_thing_to_another(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         await world.add("I use Docker.")
         other = await world.add("I live in Oslo.")
-        assert other.seq not in dict(await related(world.parts, "Tell me about Docker", ALICE))
+        assert other.seq not in dict(await search_by_entities(world.parts, "Tell me about Docker", ALICE))
 
     in_world(mode, scenario)
 
@@ -65,7 +65,7 @@ def test_a_question_for_my_sister_finds_her_by_her_name(mode: str) -> None:
         await world.add("My sister Zuzanna is tall.")
         wanted = await world.add("Zuzanna teaches Latin.")
         await world.add("My brother Felix repairs cars.")
-        found = dict(await related(world.parts, "what does my sister do for a living?", ALICE))
+        found = dict(await search_by_entities(world.parts, "what does my sister do for a living?", ALICE))
         assert found[wanted.seq] > 0
         assert len(found) == 2
 
@@ -76,8 +76,8 @@ def test_a_question_for_my_sister_finds_her_by_her_name(mode: str) -> None:
 def test_an_agent_reaches_the_names_in_memories_it_shares(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         shared = await world.add("Anna bakes bread.", Scope(user_id="alice", agent_id="bot"))
-        assert dict(await related(world.parts, "Who is Anna?", Scope(agent_id="bot"))).keys() == {shared.seq}
-        assert await related(world.parts, "Who is Anna?", Scope(agent_id="cat")) == []
+        assert dict(await search_by_entities(world.parts, "Who is Anna?", Scope(agent_id="bot"))).keys() == {shared.seq}
+        assert await search_by_entities(world.parts, "Who is Anna?", Scope(agent_id="cat")) == []
 
     in_world(mode, scenario)
 
@@ -85,12 +85,12 @@ def test_an_agent_reaches_the_names_in_memories_it_shares(mode: str) -> None:
 @pytest.mark.req("N-36")
 def test_the_more_memories_name_something_the_less_a_mention_is_worth() -> None:
     def gain(count: int) -> float:
-        return dict(boosts({"e": 1.0}, {"e": range(count)})).get(0, 0.0)
+        return dict(compute_boosts({"e": 1.0}, {"e": range(count)})).get(0, 0.0)
 
     assert [gain(1), gain(2)] == [0.5, 0.5 / 1.001]
     assert gain(101) == pytest.approx(0.5 / 11)
     assert gain(10_000) == 0.0
-    assert max(gain for _, gain in boosts({"a": 1.0, "b": 1.0}, {"a": [1], "b": [1, 2]})) == MOST
+    assert max(gain for _, gain in compute_boosts({"a": 1.0, "b": 1.0}, {"a": [1], "b": [1, 2]})) == MOST
 
 
 def row(target: str, at: str, seq: int, relation: str = "lives_in", to: str | None = None) -> RelationRow:
@@ -98,7 +98,7 @@ def row(target: str, at: str, seq: int, relation: str = "lives_in", to: str | No
 
 
 def held(rows: list[RelationRow]) -> dict[str, str | None]:
-    return {edge.target: edge.valid_to for edge in edges(rows)}
+    return {edge.target: edge.valid_to for edge in build_edges(rows)}
 
 
 def test_a_later_home_ends_the_earlier_one_and_giving_it_up_brings_that_back() -> None:
@@ -118,7 +118,7 @@ def test_what_is_known_can_be_listed(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         await world.add("My sister Anna lives in Oslo.")
         await world.add("Anna moved to Rome.", at=LATER)
-        assert {one["name"]: one["mentions"] for one in await entities(world.parts, ALICE)} == {
+        assert {one["name"]: one["mentions"] for one in await read_entities(world.parts, ALICE)} == {
             "Anna": 2,
             "Oslo": 1,
             "Rome": 1,
@@ -126,15 +126,15 @@ def test_what_is_known_can_be_listed(mode: str) -> None:
         }
         told = {
             (one["source"], one["relation"], one["target"]): one["valid_to"]
-            for one in await relations(world.parts, ALICE)
+            for one in await read_relations(world.parts, ALICE)
         }
         assert told == {
             ("Anna", "sister_of", "user"): None,
             ("Anna", "lives_in", "Oslo"): LATER,
             ("Anna", "lives_in", "Rome"): None,
         }
-        assert len(await relations(world.parts, ALICE, limit=1, offset=1)) == 1
-        assert await entities(world.parts, BOB) == []
+        assert len(await read_relations(world.parts, ALICE, limit=1, offset=1)) == 1
+        assert await read_entities(world.parts, BOB) == []
 
     in_world(mode, scenario)
 

@@ -14,7 +14,7 @@ from memstone import Memory
 from memstone.adapters.sql.memories import MemoriesTable
 from memstone.adapters.sql.rows import Params, Row
 from memstone.adapters.sql.where import compile_where
-from memstone.core.checks.filters import current, visible, within
+from memstone.core.checks.filters import where_current, where_in_scope, where_visible
 from memstone.drive import drive
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
@@ -71,17 +71,23 @@ def reads_all_of_a_tenant(step: str) -> bool:
 @pytest.mark.parametrize(
     ("where", "index"),
     [
-        (visible(USER, NOW), "links_user (tenant_id=? AND user_id=?)"),
-        (visible(AGENT, NOW), "links_agent (tenant_id=? AND agent_id=?)"),
-        (visible(RUN, NOW), "links_run (tenant_id=? AND run_id=?)"),
-        (visible(Scope(user_id="alice", agent_id="bot"), NOW), "links_user (tenant_id=? AND user_id=?)"),
-        (visible(Scope(user_id="alice", run_id="r1"), NOW), "links_run (tenant_id=? AND run_id=?)"),
-        (visible(USER, NOW, extra=Condition("metadata.a", Op.EQ, 1)), "links_user (tenant_id=? AND user_id=?)"),
-        (And((within(USER), Condition("seq", Op.GT, 7))), "links_user (tenant_id=? AND user_id=? AND memory_seq>?)"),
-        (And((within(USER), current(), Condition("id", Op.IN, ("a", "b")))), "memories_versions (tenant_id=? AND id=?"),
-        (And((within(Scope()), Condition("id", Op.EQ, "a"))), "memories_versions (tenant_id=? AND id=?"),
-        (And((visible(USER, NOW), Condition("seq", Op.IN, MANY))), "m USING INTEGER PRIMARY KEY (rowid=?)"),
-        (And((within(Scope()), Condition("seq", Op.IN, MANY))), "m USING INTEGER PRIMARY KEY (rowid=?)"),
+        (where_visible(USER, NOW), "links_user (tenant_id=? AND user_id=?)"),
+        (where_visible(AGENT, NOW), "links_agent (tenant_id=? AND agent_id=?)"),
+        (where_visible(RUN, NOW), "links_run (tenant_id=? AND run_id=?)"),
+        (where_visible(Scope(user_id="alice", agent_id="bot"), NOW), "links_user (tenant_id=? AND user_id=?)"),
+        (where_visible(Scope(user_id="alice", run_id="r1"), NOW), "links_run (tenant_id=? AND run_id=?)"),
+        (where_visible(USER, NOW, extra=Condition("metadata.a", Op.EQ, 1)), "links_user (tenant_id=? AND user_id=?)"),
+        (
+            And((where_in_scope(USER), Condition("seq", Op.GT, 7))),
+            "links_user (tenant_id=? AND user_id=? AND memory_seq>?)",
+        ),
+        (
+            And((where_in_scope(USER), where_current(), Condition("id", Op.IN, ("a", "b")))),
+            "memories_versions (tenant_id=? AND id=?",
+        ),
+        (And((where_in_scope(Scope()), Condition("id", Op.EQ, "a"))), "memories_versions (tenant_id=? AND id=?"),
+        (And((where_visible(USER, NOW), Condition("seq", Op.IN, MANY))), "m USING INTEGER PRIMARY KEY (rowid=?)"),
+        (And((where_in_scope(Scope()), Condition("seq", Op.IN, MANY))), "m USING INTEGER PRIMARY KEY (rowid=?)"),
     ],
     ids=["user", "agent", "run", "user-agent", "user-run", "filter", "newer", "ids", "versions", "seqs", "tenant-seqs"],
 )
@@ -93,7 +99,9 @@ def test_a_list_begins_with_the_few_rows_that_its_conditions_name(
     assert index in next(step for step in steps if step.startswith("SEARCH")), steps
 
 
-@pytest.mark.parametrize("where", [visible(USER, NOW), And((visible(AGENT, NOW), Condition("seq", Op.GT, 7)))])
+@pytest.mark.parametrize(
+    "where", [where_visible(USER, NOW), And((where_visible(AGENT, NOW), Condition("seq", Op.GT, 7)))]
+)
 def test_memories_known_by_number_are_looked_up_one_by_one(database: sqlite3.Connection, where: Where) -> None:
     steps = plan(database, lambda table, where: table.among(MANY, where), where)
     assert [step.partition(" (")[0] for step in steps] == [
@@ -123,11 +131,11 @@ def test_a_statement_is_compiled_once_whatever_it_asks_for(database: sqlite3.Con
 
     database.set_authorizer(compiling)
     table = MemoriesTable(Runs(database), compile_where)
-    drive(call(table, visible(USER, NOW)))  # type: ignore[arg-type]
+    drive(call(table, where_visible(USER, NOW)))  # type: ignore[arg-type]
     assert compiled
     compiled.clear()
     for user, now in (("bob", NOW), ("carol", "2027-01-01T00:00:00.000000Z")):
-        drive(call(table, visible(Scope(user_id=user), now)))  # type: ignore[arg-type]
+        drive(call(table, where_visible(Scope(user_id=user), now)))  # type: ignore[arg-type]
     assert not compiled
 
 
@@ -146,6 +154,6 @@ def test_what_was_said_in_no_conversation_can_be_asked_for(field: str) -> None:
 
 @pytest.mark.req("O-8")
 def test_the_newest_page_of_a_user_is_read_in_the_order_of_the_index(database: sqlite3.Connection) -> None:
-    steps = plan(database, CALLS["find"], visible(USER, NOW))
+    steps = plan(database, CALLS["find"], where_visible(USER, NOW))
     inside = steps[: steps.index("SCAN p")]
     assert not [step for step in inside if "TEMP B-TREE" in step], steps

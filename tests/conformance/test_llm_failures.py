@@ -30,7 +30,7 @@ from memstone.model.message import Message
 from memstone.ports.io import Io
 from memstone.ports.models import Prompt
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion, wrong_request
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion_reply, wrong_request
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -185,14 +185,14 @@ def test_a_server_that_refuses_every_form_is_asked_a_few_times_and_not_for_ever(
 @pytest.mark.parametrize(
     ("reply", "error", "words"),
     [
-        (completion(None, refusal="I can't help with that."), ModelRefused, "another model"),
-        (completion("", finish_reason="content_filter"), ModelRefused, "content filter"),
+        (completion_reply(None, refusal="I can't help with that."), ModelRefused, "another model"),
+        (completion_reply("", finish_reason="content_filter"), ModelRefused, "content filter"),
         (wrong_request("filtered", code="content_filter"), ModelRefused, "content filter"),
-        (completion('{"facts": ["a", "b', finish_reason="length"), AnswerCutOff, "max_tokens"),
-        (completion(None, finish_reason="length"), AnswerCutOff, "max_tokens"),
-        (completion(""), BadModelOutput, "empty"),
-        (completion(" \n"), BadModelOutput, "empty"),
-        (completion(None), BadModelOutput, "empty"),
+        (completion_reply('{"facts": ["a", "b', finish_reason="length"), AnswerCutOff, "max_tokens"),
+        (completion_reply(None, finish_reason="length"), AnswerCutOff, "max_tokens"),
+        (completion_reply(""), BadModelOutput, "empty"),
+        (completion_reply(" \n"), BadModelOutput, "empty"),
+        (completion_reply(None), BadModelOutput, "empty"),
         (WireReply(json={"choices": []}), BadModelOutput, "base_url"),
         (WireReply(json={"choices": [{"message": "hi"}]}), BadModelOutput, "base_url"),
         (WireReply(json={"choices": ["hi"]}), BadModelOutput, "base_url"),
@@ -200,8 +200,8 @@ def test_a_server_that_refuses_every_form_is_asked_a_few_times_and_not_for_ever(
         (WireReply(body=b"<html>welcome</html>"), BadModelOutput, "base_url"),
         (WireReply(body=b"\xff\xfe"), BadModelOutput, "base_url"),
         (WireReply(body=b"[" * 100_000), BadModelOutput, "base_url"),
-        (completion(None, tool_calls=[("weather", '{"city": ')]), BadModelOutput, "tool"),
-        (completion(None, tool_calls=[("weather", "[1]")]), BadModelOutput, "tool"),
+        (completion_reply(None, tool_calls=[("weather", '{"city": ')]), BadModelOutput, "tool"),
+        (completion_reply(None, tool_calls=[("weather", "[1]")]), BadModelOutput, "tool"),
     ],
 )
 def test_an_unusable_answer_is_a_typed_error_with_a_hint(
@@ -217,7 +217,7 @@ def test_an_unusable_answer_is_a_typed_error_with_a_hint(
 @both
 def test_what_there_is_of_a_cut_off_answer_is_kept(mode: str) -> None:
     with pytest.raises(AnswerCutOff) as caught:
-        answer(mode, completion(json.dumps({"facts": [OSLO, CATS]})[:-20], finish_reason="length"))
+        answer(mode, completion_reply(json.dumps({"facts": [OSLO, CATS]})[:-20], finish_reason="length"))
     assert [fact.text for fact in parse_extraction(caught.value.raw, Talk(TURNS)).operations] == ["User moved to Oslo."]
 
 

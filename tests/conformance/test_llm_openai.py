@@ -19,7 +19,7 @@ from memstone.model.message import Message
 from memstone.ports.io import Io
 from memstone.ports.models import Llm, Prompt, Reply, ToolCall
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion_reply
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -78,8 +78,8 @@ def test_the_official_client_parses_structured_output_of_the_fake() -> None:
 
 @pytest.mark.req("C-48")
 def test_the_official_client_reads_tool_calls_and_refusals_of_the_fake() -> None:
-    called = completion(None, finish_reason="tool_calls", tool_calls=[("weather", '{"city": "Oslo"}')])
-    with WireServer(FakeChat(called, completion(None, refusal="No."))) as server, official(server) as client:
+    called = completion_reply(None, finish_reason="tool_calls", tool_calls=[("weather", '{"city": "Oslo"}')])
+    with WireServer(FakeChat(called, completion_reply(None, refusal="No."))) as server, official(server) as client:
         tools: Any = [{"type": "function", "function": WEATHER}]
         first = client.chat.completions.create(model="m", messages=HELLO, tools=tools).choices[0].message
         second = client.chat.completions.create(model="m", messages=HELLO).choices[0].message
@@ -162,7 +162,7 @@ def test_the_server_is_asked_as_its_own_client_asks(mode: str, prompt: Prompt, a
 @both
 @pytest.mark.req("C-48")
 def test_an_answer_has_its_text_and_what_it_cost(mode: str) -> None:
-    with WireServer(FakeChat(completion("Grüße", usage=(120, 3)))) as server:
+    with WireServer(FakeChat(completion_reply("Grüße", usage=(120, 3)))) as server:
         assert run(mode, asking(server, Prompt(HELLO))) == Reply("Grüße", (), 120, 3)
 
 
@@ -170,7 +170,7 @@ def test_an_answer_has_its_text_and_what_it_cost(mode: str) -> None:
 @pytest.mark.req("C-48")
 def test_tool_calls_come_with_parsed_arguments(mode: str) -> None:
     calls = [("weather", '{"city": "Oslo", "days": 2}'), ("clock", "")]
-    with WireServer(FakeChat(completion(None, finish_reason="tool_calls", tool_calls=calls))) as server:
+    with WireServer(FakeChat(completion_reply(None, finish_reason="tool_calls", tool_calls=calls))) as server:
         reply = run(mode, asking(server, Prompt(HELLO, tools=[{"type": "function", "function": WEATHER}])))
     assert reply.text == ""
     assert list(reply.tool_calls) == [ToolCall("weather", {"city": "Oslo", "days": 2}), ToolCall("clock", {})]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memstone import Memory
-from memstone.adapters.sqlite.connection import Connection, SqliteSql, connect
+from memstone.adapters.sqlite.connection import Connection, SqliteSql, open_connection
 from memstone.drive import drive
 from memstone.errors import Conflict
 from memstone.model.memory import Record
@@ -79,7 +79,7 @@ def test_one_row_that_fails_undoes_the_whole_transaction(database: sqlite3.Conne
 def store(tmp_path: Path) -> Iterator[Connection]:
     path = tmp_path / "memstone.db"
     Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}).close()
-    connection = connect(str(path), uri=False, writable=True, durable=False)
+    connection = open_connection(str(path), uri=False, writable=True, durable=False)
     yield connection
     connection.close()
 

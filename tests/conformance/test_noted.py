@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memstone import Memory
-from memstone.adapters.sqlite.connection import connect
+from memstone.adapters.sqlite.connection import open_connection
 from memstone.adapters.sqlite.write_queue import WriteQueue
 from memstone.drive import drive
 from memstone.ports.ledger import Tx, Work
@@ -54,7 +54,7 @@ def test_only_what_is_noted_does_not_wait_for_the_disk(tmp_path: Path) -> None:
 
 
 def test_one_that_waits_makes_those_beside_it_wait(tmp_path: Path) -> None:
-    connection = connect(str(tmp_path / "a.db"), uri=False, writable=True, durable=True)
+    connection = open_connection(str(tmp_path / "a.db"), uri=False, writable=True, durable=True)
     connection.raw.execute("CREATE TABLE notes (text TEXT)")
     wanted: list[int] = []
     queue = WriteQueue(lambda: connection)

@@ -13,7 +13,7 @@ from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Vect
 from memstone.model.query import Condition, Op
 from memstone.ports.index import Point, VectorStore
 from memstone.ports.io import Io
-from memstone.testing.vector_store import NAME, VectorStoreSuite, close, filled
+from memstone.testing.vector_store import NAME, VectorStoreSuite, assert_close, fill_collection
 from tests.postgres.server import Server
 
 
@@ -54,7 +54,7 @@ def store(postgres: Server) -> PgVectorStore:
 
 @pytest.mark.req("C-34")
 def test_the_table_has_the_columns_that_other_tools_expect(store: PgVectorStore, postgres: Server) -> None:
-    drive(filled(store, [Point("a", [3, 4], {"user_id": "u"})]))
+    drive(fill_collection(store, [Point("a", [3, 4], {"user_id": "u"})]))
 
     with postgres.superuser(postgres.name) as connection:
         row = connection.execute(
@@ -68,7 +68,7 @@ def test_the_table_has_the_columns_that_other_tools_expect(store: PgVectorStore,
     assert row is not None
     assert row[:4] == ("a", "[0.6,0.8]", {"user_id": "u"}, True)
     (hit,) = drive(store.search(NAME, [0, 2], 1))
-    close([hit.score], [row[4]])
+    assert_close([hit.score], [row[4]])
     assert set(columns) == {("id", "text"), ("vector", "vector"), ("payload", "jsonb"), ("created_at", "timestamptz")}
     assert any("vector_cosine_ops" in one for (one,) in index)
 
@@ -78,7 +78,7 @@ def test_an_ivfflat_index_is_made_when_it_is_asked_for(postgres: Server) -> None
     config = PgVectorConfig(url=postgres.url(postgres.name), schema_name="lists", index="ivfflat", exact_rows=0)
     lists = PgVectorStore(config, BlockingIo())
     drive(lists.reset())
-    drive(filled(lists, [Point(str(n), [1, n]) for n in range(200)]))
+    drive(fill_collection(lists, [Point(str(n), [1, n]) for n in range(200)]))
 
     with postgres.superuser(postgres.name) as connection:
         connection.execute(f"ANALYZE lists.{NAME}")
@@ -93,7 +93,7 @@ def test_many_points_behind_a_filter_are_found_by_the_index(store: PgVectorStore
         PgVectorConfig(url=postgres.url(postgres.name), schema_name="one", exact_rows=0), BlockingIo()
     )
     points = [Point(f"{n:04}", [1, n / 1000, (n * 7 % 13) / 10], {"seq": n}) for n in range(3000)]
-    drive(filled(by_index, points))
+    drive(fill_collection(by_index, points))
     with postgres.superuser(postgres.name) as connection:
         connection.execute(f"ANALYZE one.{NAME}")
 
@@ -115,7 +115,7 @@ def test_any_name_is_a_name_or_refused(store: PgVectorStore, name: str) -> None:
 
 
 def test_what_goes_wrong_is_told_in_our_words(store: PgVectorStore) -> None:
-    drive(filled(store, [Point("a", [1, 0])]))
+    drive(fill_collection(store, [Point("a", [1, 0])]))
     with pytest.raises(InvalidFilter):
         drive(store.search(NAME, [1, 0], 5, Condition("no_such_field", Op.EQ, "x")))
     with pytest.raises(DimensionMismatch):
@@ -127,7 +127,7 @@ def test_what_goes_wrong_is_told_in_our_words(store: PgVectorStore) -> None:
 
 
 def test_a_connection_that_was_lost_is_replaced(store: PgVectorStore, postgres: Server) -> None:
-    drive(filled(store, [Point("a", [1, 0])]))
+    drive(fill_collection(store, [Point("a", [1, 0])]))
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
             "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "

@@ -12,7 +12,7 @@ import pytest
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.local import LocalConfig, LocalVectors
 from memstone.adapters.vectors.partition import ByteBlock, Partition
-from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all, leave
+from memstone.engine.storing.store import Entry, Space, end_version, ensure_space, enter_all
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import VectorQuery
@@ -153,7 +153,7 @@ def test_what_has_left_the_ledger_takes_nobodys_place() -> None:
         for _ in range(5):
             best = (await both.agree(query))[0].seq
             gone = next(one for one in both.records if one.seq == best)
-            await both.ledger.write(lambda tx, gone=gone: leave(tx, gone, Status.DELETED, NOW))  # type: ignore[misc]
+            await both.ledger.write(lambda tx, gone=gone: end_version(tx, gone, Status.DELETED, NOW))  # type: ignore[misc]
             assert len(hits := await both.agree(query)) == 10
             assert best not in {hit.seq for hit in hits}
         await both.ledger.close()

@@ -9,7 +9,7 @@ import pytest
 
 from memstone.adapters.rerank.http import HttpReranker
 from memstone.core.ranking.fusion import Scored
-from memstone.engine.recall.ranking import reranked
+from memstone.engine.recall.ranking import rerank_candidates
 from memstone.model.query import ScoreParts
 from memstone.ports.io import Io
 from memstone.ports.models import Reranker
@@ -54,7 +54,7 @@ class Told:
 
 def searched(mode: str, make: Callable[[Io], Reranker | None], **options: Any) -> Shown:
     async def scenario(io: Io) -> Shown:
-        found, note = await reranked(make(io), "green tea", list(FOUND), BY_SEQ, **options)
+        found, note = await rerank_candidates(make(io), "green tea", list(FOUND), BY_SEQ, **options)
         return [(one.seq, one.score) for one in found], note
 
     return run(mode, scenario)
@@ -77,7 +77,7 @@ def test_what_is_not_mentioned_follows_as_it_stood_and_never_with_a_better_score
 
 @both
 def test_the_closer_look_is_part_of_the_score_and_the_rest_is_kept(mode: str) -> None:
-    found, _ = run(mode, lambda _: reranked(Told([(1, 0.7)]), "tea", list(FOUND), BY_SEQ))
+    found, _ = run(mode, lambda _: rerank_candidates(Told([(1, 0.7)]), "tea", list(FOUND), BY_SEQ))
     assert found[0].parts == ScoreParts(semantic=0.6, rerank=0.7)
     assert found[1].parts == ScoreParts(semantic=0.9)
     assert FOUND[1] == Scored(3, 0.6, ScoreParts(semantic=0.6))
@@ -128,14 +128,14 @@ def test_nonsense_of_any_reranker_leaves_the_order_and_is_said(mode: str, said: 
 def test_without_a_reranker_or_texts_nobody_is_asked(mode: str) -> None:
     told = Told([(0, 1.0)])
     assert searched(mode, lambda _: None) == (AS_THEY_WERE, None)
-    assert run(mode, lambda _: reranked(told, "tea", list(FOUND), {})) == (FOUND, None)
-    assert run(mode, lambda _: reranked(told, "tea", [], BY_SEQ)) == ([], None)
+    assert run(mode, lambda _: rerank_candidates(told, "tea", list(FOUND), {})) == (FOUND, None)
+    assert run(mode, lambda _: rerank_candidates(told, "tea", [], BY_SEQ)) == ([], None)
     assert told.asked == []
 
 
 @both
 def test_only_candidates_with_a_text_are_sent_and_only_as_many_wanted(mode: str) -> None:
     told = Told([(1, 0.9), (0, 0.8)])
-    found, _ = run(mode, lambda _: reranked(told, "tea", list(FOUND), {3: "drinks tea", 1: "cats"}, top=2))
+    found, _ = run(mode, lambda _: rerank_candidates(told, "tea", list(FOUND), {3: "drinks tea", 1: "cats"}, top=2))
     assert told.asked == [(["drinks tea", "cats"], 2)]
     assert [one.seq for one in found] == [1, 3, 7, 5]

@@ -159,8 +159,8 @@ def test_a_reranker_is_found_by_name_and_says_where_text_goes(mode: str, cohere_
         return [(one.model, one.destination) for one in made]
 
     assert run(mode, scenario) == [("rerank-v3.5", "127.0.0.1"), ("lengths", "your own function")]
-    assert registry.adapter("reranker", "http") is HttpReranker
-    assert registry.adapter("reranker", "callable") is CallableReranker
+    assert registry.load_adapter("reranker", "http") is HttpReranker
+    assert registry.load_adapter("reranker", "callable") is CallableReranker
 
 
 # --- a function -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.text.local import LocalText, LocalTextConfig
 from memstone.core.text.analyze import query_terms
 from memstone.engine.storing.status import next_status
-from memstone.engine.storing.store import enter, leave, supersede
+from memstone.engine.storing.store import end_version, insert_version, supersede_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import WordsQuery
@@ -58,7 +58,7 @@ class Talk:
             data={"speaker": speaker},
             **fields,
         )
-        await self.ledger.write(lambda tx: enter(tx, record, [Link(scope, NOW, new_id())], []))
+        await self.ledger.write(lambda tx: insert_version(tx, record, [Link(scope, NOW, new_id())], []))
         self.records[text] = record
         return record.seq
 
@@ -66,7 +66,7 @@ class Talk:
         """Delete a turn."""
 
         async def work(tx: Tx) -> None:
-            await leave(tx, self.records[text], Status.DELETED, NOW)
+            await end_version(tx, self.records[text], Status.DELETED, NOW)
 
         await self.ledger.write(work)
 
@@ -76,7 +76,7 @@ class Talk:
         async def work(tx: Tx) -> Record:
             old = self.records[text]
             new = next_status(old, status, NOW)
-            await supersede(tx, old, new, await tx.links.of(old.tenant_id, old.seq), [])
+            await supersede_version(tx, old, new, await tx.links.of(old.tenant_id, old.seq), [])
             return new
 
         self.records[text] = await self.ledger.write(work)

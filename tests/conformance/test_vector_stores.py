@@ -17,10 +17,17 @@ from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.drive import drive
 from memstone.errors import InvalidFilter
-from memstone.model.query import Condition, Op, Where, matches
+from memstone.model.query import Condition, Op, Where, is_match
 from memstone.ports.index import Point, PointHit, VectorStore
 from memstone.ports.io import Io
-from memstone.testing.vector_store import NAME, VectorStoreSuite, close, cosine, filled, known
+from memstone.testing.vector_store import (
+    NAME,
+    VectorStoreSuite,
+    assert_close,
+    cosine_similarity,
+    fill_collection,
+    get_point,
+)
 
 
 @pytest.mark.req("C-31", "C-32", "R-5", "R-27", "R-28", "X-19")
@@ -39,7 +46,7 @@ class _Careless(MemoryVectors):
         self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
     ) -> list[PointHit]:
         hits = await super().search(collection, vector, limit)
-        return [hit for hit in hits if where is None or matches(where, hit.payload)]
+        return [hit for hit in hits if where is None or is_match(where, hit.payload)]
 
 
 def test_the_suite_finds_a_store_that_filters_after_the_cut() -> None:
@@ -74,7 +81,7 @@ def store() -> MemoryVectors:
 )
 def test_no_finite_vector_breaks_the_score(vectors: list[list[float]], asked: list[float]) -> None:
     memory = store()
-    drive(filled(memory, [Point(str(n), vector) for n, vector in enumerate(vectors)]))
+    drive(fill_collection(memory, [Point(str(n), vector) for n, vector in enumerate(vectors)]))
     hits = drive(memory.search(NAME, asked, 10))
     assert len(hits) == len(vectors)
     assert all(0.0 <= hit.score <= 1.0 for hit in hits)
@@ -84,7 +91,7 @@ def test_no_finite_vector_breaks_the_score(vectors: list[list[float]], asked: li
 @pytest.mark.req("C-37")
 def test_a_filter_on_a_field_that_does_not_exist_is_refused() -> None:
     memory = store()
-    drive(filled(memory, [Point("a", [1, 0])]))
+    drive(fill_collection(memory, [Point("a", [1, 0])]))
     with pytest.raises(InvalidFilter):
         drive(memory.search(NAME, [1, 0], 5, Condition("no_such_field", Op.EQ, "x")))
 
@@ -106,7 +113,7 @@ def test_many_threads_may_write_and_search_at_once() -> None:
     assert [info.count for info in drive(memory.collections())] == [8 * 50]
     for number in range(8):
         for n in range(0, 100, 2):
-            close([cosine(drive(known(memory, f"{number}-{n}")).vector, [n + 1, number])], [1.0])
+            assert_close([cosine_similarity(drive(get_point(memory, f"{number}-{n}")).vector, [n + 1, number])], [1.0])
 
 
 def test_a_write_waits_for_the_one_before_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from memstone.adapters.sql.indexes import BEHIND, BEHIND_CHARS
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.engine.storing.store import enter, leave
+from memstone.engine.storing.store import end_version, insert_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record, Status
 from memstone.model.query import TextQuery
@@ -40,7 +40,7 @@ def asked(words: list[str], user: str = "alice") -> TextQuery:
 
 
 async def stored(tx: Tx, *, row: Record) -> None:
-    await enter(tx, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
+    await insert_version(tx, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
 
 
 async def holding(tx: Tx, *, word: str) -> list[tuple[int, float]]:
@@ -74,11 +74,11 @@ def test_any_order_of_changes_leaves_index_and_words_in_step(seed: int) -> None:
 
         async def add(tx: Tx) -> None:
             row = record(" ".join(chance.choices(WORDS, k=4)))
-            await enter(tx, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
+            await insert_version(tx, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
             live[row.seq] = row
 
         async def remove(tx: Tx) -> None:
-            await leave(tx, live.pop(chance.choice(list(live))), Status.DELETED, NOW)
+            await end_version(tx, live.pop(chance.choice(list(live))), Status.DELETED, NOW)
 
         for step in range(3 * BEHIND):
             await ledger.write(remove if live and chance.random() < 0.3 else add)

@@ -8,7 +8,7 @@ import pytest
 
 from memstone.adapters.sql import indexes
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.engine.storing.store import enter
+from memstone.engine.storing.store import insert_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record
 from memstone.model.scope import Scope
@@ -24,7 +24,7 @@ RUNS = (1, 2, 1, 5, 1, 1, 3, 2)
 async def _stored(tx: Tx, *, number: int, runs: int) -> None:
     row = Record(new_id(), f"note {number}?", "", NOW, NOW, NOW, NOW, NOW, data={"speaker": "user"})
     links = [Link(Scope(user_id="alice", run_id=f"r{at}"), NOW, None) for at in range(runs)]
-    await enter(tx, row, [*links, Link(Scope(user_id="bob"), NOW, None)], [])
+    await insert_version(tx, row, [*links, Link(Scope(user_id="bob"), NOW, None)], [])
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5, 7, 16, 1000])

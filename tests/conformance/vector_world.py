@@ -13,7 +13,7 @@ import numpy as np
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.engine.moving.mirror import MirroredIndex
-from memstone.engine.storing.store import Space, ensure_space, enter, leave
+from memstone.engine.storing.store import Space, end_version, ensure_space, insert_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import VectorQuery
@@ -83,7 +83,7 @@ class World:
     async def end(self, seq: int) -> None:
         """Delete a memory."""
         gone = self.held.pop(seq)
-        await self.ledger.write(lambda tx: leave(tx, gone.record, Status.DELETED, NOW))
+        await self.ledger.write(lambda tx: end_version(tx, gone.record, Status.DELETED, NOW))
 
     async def link(self, seq: int, scope: Scope) -> None:
         """Let somebody else see it, too."""
@@ -166,7 +166,7 @@ def clipped(hits: Sequence[DenseHit]) -> list[float]:
 
 async def _enter(tx: Tx, record: Record, links: Sequence[Link], vector: bytes) -> None:
     await ensure_space(tx, record.tenant_id, SPACE)
-    await enter(tx, record, links, [(SPACE, vector)])
+    await insert_version(tx, record, links, [(SPACE, vector)])
 
 
 async def _seq(tx: Tx, record: Record) -> int:

@@ -40,7 +40,7 @@ import pytest
 import structlog
 
 from memstone import Memory, Settings
-from memstone.cli.run import run
+from memstone.cli.run import run_command
 from tests.patience import LONG
 from tests.server.upstream import served
 
@@ -176,7 +176,7 @@ def typed(words: list[str], told: str) -> tuple[int, str]:
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(told.encode())))
         patch.setattr(sys, "stdout", screen)
         patch.setattr(sys, "stderr", screen)
-        code = run(words)
+        code = run_command(words)
     return code, screen.buffer.getvalue().decode()
 
 

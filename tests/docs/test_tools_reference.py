@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memstone.server.mcp.spec import ToolSpec
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 from scripts import tools_reference
 
 PAGE = tools_reference.DOCUMENT.read_text("utf-8")
@@ -28,7 +28,7 @@ def test_a_page_that_is_out_of_date_is_noticed_and_mended(tmp_path: Path, monkey
 
 
 @pytest.mark.req("O-83", "O-84", "O-85")
-@pytest.mark.parametrize("spec", tools().values(), ids=list(tools()))
+@pytest.mark.parametrize("spec", tools_by_name().values(), ids=list(tools_by_name()))
 def test_a_tool_is_described_with_every_name_of_its_schema(spec: ToolSpec) -> None:
     described = PAGE.partition(f"### `{spec.name}`\n")[2].partition("\n### ")[0]
     rows = [

@@ -30,12 +30,12 @@ async def run(face: Face, verb: Any, *args: Any, **more: Any) -> Any:
 
 
 async def logged_in(face: Face, login: str = ADA, password: str = SENTENCE, life: Lifetimes = Lifetimes()) -> Any:  # noqa: B008
-    return await run(face, accounts.login, login, password, life)
+    return await run(face, accounts.login_account, login, password, life)
 
 
 async def recognised(face: Face, answer: dict[str, Any]) -> Any:
-    return await run(face, access_accounts.authenticate, answer["access_token"])
+    return await run(face, access_accounts.authenticate_token, answer["access_token"])
 
 
 async def refreshed(face: Face, token: str) -> Any:
-    return await run(face, accounts.refresh, token, Lifetimes())
+    return await run(face, accounts.refresh_session, token, Lifetimes())

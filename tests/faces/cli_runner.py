@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memstone.cli.run import run
+from memstone.cli.run import run_command
 
 if TYPE_CHECKING:
     import pytest
@@ -59,7 +59,7 @@ class Cli:
         """Run one command."""
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         self._capsys.readouterr()
-        code = run([str(arg) for arg in args])
+        code = run_command([str(arg) for arg in args])
         return Ran(code, *self._capsys.readouterr())
 
     def added(self, text: str, *more: object) -> str:

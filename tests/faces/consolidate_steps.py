@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of, text_hash
-from memstone.engine.storing.store import ensure_space, enter
+from memstone.engine.storing.store import ensure_space, insert_version
 from memstone.engine.storing.write import current_space
 from memstone.model.ids import new_id
 from memstone.model.memory import Kind, Layer, Link, Record, Status
@@ -64,7 +64,7 @@ async def keep(face: Face, text: str, *, layer: str = Layer.FACT, dedupe: str | 
 
     async def work(tx: Tx) -> None:
         await ensure_space(tx, parts.tenant_id, space)
-        await enter(tx, record, [Link(scope, now, dedupe or new_id())], [(space, vector)])  # type: ignore[list-item]
+        await insert_version(tx, record, [Link(scope, now, dedupe or new_id())], [(space, vector)])  # type: ignore[list-item]
         await tx.events.append([event_of("ADD", record, scope, now)])
 
     await parts.ledger.write(work)

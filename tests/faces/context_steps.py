@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from memstone.engine.recall.context import context
-from memstone.engine.recall.receipts import receipt
+from memstone.engine.recall.context import build_context
+from memstone.engine.recall.receipts import get_receipt
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest
 from memstone.engine.storing.draft import text_hash
-from memstone.engine.storing.store import enter
+from memstone.engine.storing.store import insert_version
 from memstone.model.context import ContextPack, Receipt
 from memstone.model.ids import new_id
 from memstone.model.memory import Kind, Layer, Link, Record
@@ -34,12 +34,12 @@ async def shown(face: Face | Parts, query: str, **rest: Any) -> ContextPack:
     parts = face if isinstance(face, Parts) else await parts_of(face)
     if not rest.keys() & {"user_id", "agent_id", "run_id"}:
         rest["user_id"] = "alice"
-    return await context(parts, ContextRequest(query, **rest))
+    return await build_context(parts, ContextRequest(query, **rest))
 
 
 async def account(face: Face | Parts, pack: ContextPack) -> Receipt:
     """The receipt of a block."""
-    found = await receipt(face if isinstance(face, Parts) else await parts_of(face), pack.receipt_id)
+    found = await get_receipt(face if isinstance(face, Parts) else await parts_of(face), pack.receipt_id)
     assert found is not None, "no receipt was kept"
     return found
 
@@ -66,5 +66,5 @@ async def keep(
     times = dict.fromkeys(("occurred_at", "created_at", "updated_at", "valid_from", "anchor_at"), now)
     record = Record(new_id(), text, text_hash(text), **{**times, "layer": layer, "kind": kind, **more})
     scope = Scope(parts.tenant_id, user_id)
-    await parts.ledger.write(lambda tx: enter(tx, record, [Link(scope, now)], []))
+    await parts.ledger.write(lambda tx: insert_version(tx, record, [Link(scope, now)], []))
     return record.id

@@ -11,7 +11,7 @@ import pytest
 from memstone.engine.layers.distill import Distilled
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
-from memstone.engine.storing.store import enter
+from memstone.engine.storing.store import insert_version
 from memstone.engine.storing.turns import Turn
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
@@ -67,7 +67,7 @@ class Distiller:
     most_at_once: int = 0
 
     async def __call__(self, _: Parts, scope: Scope, turns: list[Turn], *, occurred_at: Instant) -> Distilled:
-        """See ``memstone.engine.layers.distill.distill``."""
+        """See ``memstone.engine.layers.distill.distill_session``."""
         self.seen.append([turn.text for turn in turns])
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
@@ -102,7 +102,7 @@ class Distiller:
                 source="digest",
             )
             dedupe = dedupe_value(scope, ("user_id", "agent_id", "run_id"), speaker="", key=new_id(), text="")
-            await enter(tx, record, [Link(scope, now, dedupe)], [])
+            await insert_version(tx, record, [Link(scope, now, dedupe)], [])
             await tx.events.append([event_of(EventType.ADD, record, scope, now)])
             if self.breaks:
                 raise RuntimeError("it broke after it had stored the episode")

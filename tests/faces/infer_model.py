@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, completion
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, completion_reply
 
 
 class Model:
@@ -35,7 +35,7 @@ class Model:
         self.questions.append(asked["messages"])
         user = asked["messages"][-1]["content"]
         answers = {"operations": self._operations, "facts": self._facts, "decisions": self._decisions}
-        return completion(json.dumps(answers[name](user)))
+        return completion_reply(json.dumps(answers[name](user)))
 
     def _operations(self, user: str) -> dict[str, Any]:
         """What becomes of each fact, in the one answer that brings both."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.errors import Conflict, InvalidFilter, InvalidInput, NotFoundError, ScopeError, TooLarge
-from memstone.model.instant import instant
+from memstone.model.instant import to_instant
 from memstone.testing.clock import FakeClock
 from tests.faces.harness import Face, ids, texts
 
@@ -294,7 +294,7 @@ async def _a_change_can_be_taken_back(face: Face, clock: FakeClock) -> None:
 @scenario()
 async def _a_search_may_ask_what_was_known_at_a_time(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("I live in Oslo")
-    then = instant(clock.advance(hours=1))
+    then = to_instant(clock.advance(hours=1))
     clock.advance(hours=1)
     await face.update(memory_id, "I live in Rome")
     assert await face.found("live", as_of=then) == ["I live in Oslo"]
@@ -344,7 +344,7 @@ async def _a_batch_is_carried_out_once(face: Face, clock: FakeClock) -> None:
 
 @scenario()
 async def _what_has_expired_is_no_longer_seen(face: Face, clock: FakeClock) -> None:
-    end = instant(clock.now().replace(microsecond=0)).replace("Z", "+00:00")
+    end = to_instant(clock.now().replace(microsecond=0)).replace("Z", "+00:00")
     clock.advance(days=-1)
     memory_id = await face.remember("the code is 4711", expires_at=end)
     assert await face.found("code") == ["the code is 4711"]

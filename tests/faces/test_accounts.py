@@ -109,7 +109,7 @@ async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
 
     def counted(given: str, stored: str) -> bool:
         compared.append(stored)
-        return passwords.matches(given, stored)
+        return passwords.is_correct_password(given, stored)
 
     monkeypatch.setattr(accounts, "matches", counted)
     with pytest.raises(Unauthenticated) as refused:
@@ -202,11 +202,11 @@ async def test_who_logs_out_is_out_here_or_everywhere(face: Face) -> None:
     await face.create_account(ADA, SENTENCE)
     one, two, three = [await logged_in(face) for _ in range(3)]
     who = await recognised(face, one)
-    assert await run(face, accounts.logout, who.account, who.session_id, everywhere=False) == 1
+    assert await run(face, accounts.logout_account, who.account, who.session_id, everywhere=False) == 1
     with pytest.raises(Unauthenticated):
         await recognised(face, one)
     assert await recognised(face, two)
-    assert await run(face, accounts.logout, who.account, who.session_id, everywhere=True) == 2
+    assert await run(face, accounts.logout_account, who.account, who.session_id, everywhere=True) == 2
     for answer in (two, three):
         with pytest.raises(Unauthenticated):
             await recognised(face, answer)
@@ -292,10 +292,10 @@ async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Open
     stolen = await parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
     await face.rotate_token_key()
     opens.clock.advance(hours=1)
-    shown = jwt.read(answer["access_token"])
+    shown = jwt.parse_token(answer["access_token"])
     assert shown is not None
     assert stolen is not None
     at = int(opens.clock.now().timestamp())
     claims = jwt.Claims(shown.claims.sub, "default", "admin", shown.claims.sid, at, at, at + 900)
     with pytest.raises(Unauthenticated):
-        await run(face, access_accounts.authenticate, jwt.issued(claims, stolen.value))
+        await run(face, access_accounts.authenticate_token, jwt.issue_token(claims, stolen.value))

@@ -43,12 +43,12 @@ async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
     await other.create_account(ADA, SENTENCE, role="admin")
     answer, target = await logged_in(face), await logged_in(other)
     secret = await face.memory._engine.parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
-    shown = jwt.read(target["access_token"])
+    shown = jwt.parse_token(target["access_token"])
     assert shown is not None
     assert secret is not None
-    assert jwt.read(answer["access_token"]).kid != shown.kid  # type: ignore[union-attr]
+    assert jwt.parse_token(answer["access_token"]).kid != shown.kid  # type: ignore[union-attr]
     with pytest.raises(Unauthenticated):
-        await run(face, accounts.authenticate, jwt.issued(shown.claims, secret.value))
+        await run(face, accounts.authenticate_token, jwt.issue_token(shown.claims, secret.value))
 
 
 async def test_accounts_are_beyond_the_bounds_of_a_user(face: Face) -> None:
@@ -146,8 +146,8 @@ async def test_an_older_backup_lets_nobody_in_who_was_shut_out_since(face: Face,
 
     for token in (revoked["key"], rotated["key"]):
         with pytest.raises(Unauthenticated):
-            await run(face, keys.authenticate, token)
-    assert (await run(face, keys.authenticate, fresh["key"])).id == rotated["id"]
+            await run(face, keys.authenticate_key, token)
+    assert (await run(face, keys.authenticate_key, fresh["key"])).id == rotated["id"]
     with pytest.raises(Unauthenticated):
         await logged_in(face)
     with pytest.raises(Unauthenticated):
@@ -163,7 +163,7 @@ async def test_a_copy_of_the_store_lets_the_same_people_in(face: Face, opens: Op
     answer = await logged_in(face)
     other = opens({"store": {"url": f"sqlite:///{tmp_path}/other.db", "durable": False}})
     await other.accounts()
-    await copying.copy(face.memory._engine.parts.ledger, other.memory._engine.parts.ledger, None, None)
+    await copying.copy_store(face.memory._engine.parts.ledger, other.memory._engine.parts.ledger, None, None)
     assert await recognised(other, answer)
     assert await refreshed(other, answer["refresh_token"])
 

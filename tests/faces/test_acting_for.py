@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.core.checks.filters import within
+from memstone.core.checks.filters import where_in_scope
 from memstone.engine.recall import calibrate
 from memstone.errors import Forbidden, NotFoundError, ScopeError
 from memstone.model.query import And
@@ -104,12 +104,12 @@ def test_nobody_acts_for_a_tenant_without_a_name(memory: Memory, tenant: Any) ->
     with pytest.raises(ScopeError, match="tenant_id must be"):
         memory.acting_for(tenant).delete_all(user_id="alice")
     assert len(memory.acting_for("one").get_all(user_id="alice")["results"]) == 1
-    assert within(Scope("")) != And(()), "a scope never sees every tenant"
+    assert where_in_scope(Scope("")) != And(()), "a scope never sees every tenant"
 
 
 def test_what_unrelated_questions_score_is_found_out_once_for_all_who_reach_a_user(memory: Memory) -> None:
     alice = memory.acting_for("default", user_id="alice")
-    assert calibrate._held(alice._engine.parts) is calibrate._held(memory._engine.parts)
+    assert calibrate._cache_for_store(alice._engine.parts) is calibrate._cache_for_store(memory._engine.parts)
 
 
 def test_a_receipt_is_read_by_those_who_reach_its_user_and_nobody_else(memory: Memory) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import Corrupted, Forbidden, InvalidInput, SchemaTooNew, StorageError, Unsupported
-from memstone.ports.storage import copying
+from memstone.ports.storage import require_copying
 from tests.faces.harness import Face, Opens
 
 pytestmark = [
@@ -102,7 +102,7 @@ async def test_the_manifest_says_what_is_in_it(face: Face, opens: Opens, target:
 
     assert manifest["path"] == str(target)
     assert (manifest["format"], manifest["version"], manifest["store"]) == ("memstone-backup", 1, "sqlite")
-    assert manifest["schema"] == runner.latest()
+    assert manifest["schema"] == runner.latest_schema_version()
     assert manifest["tables"]["memories"] == len(
         [line for line in await face.export(everybody=True) if line["type"] == "memory"]
     )
@@ -219,10 +219,10 @@ async def test_a_backup_of_an_older_schema_is_brought_up_to_date(
     await lived(face)
     before = await exported(face)
     await face.backup(target)
-    number = runner.latest() + 1
+    number = runner.latest_schema_version() + 1
     wider = runner.Migration(number, f"{number:04d}_wider.sql", "ALTER TABLE memories ADD COLUMN colour TEXT;\n")
-    steps = (*runner.migrations(), wider)
-    monkeypatch.setattr(runner, "migrations", lambda: steps)
+    steps = (*runner.list_migrations(), wider)
+    monkeypatch.setattr(runner, "list_migrations", lambda: steps)
     url = f"sqlite:///{tmp_path / 'later.db'}"
     later = Face(type(face.memory)({"store": {"url": url}, "embedder": {"provider": "hash"}}))
     try:
@@ -258,7 +258,7 @@ async def test_who_reaches_only_a_part_of_the_store_cannot_copy_it(face: Face, t
 
 def test_a_ledger_that_cannot_copy_itself_says_so(store: object, kind: str) -> None:
     with pytest.raises(Unsupported) as caught:
-        copying(object())  # type: ignore[arg-type]
+        require_copying(object())  # type: ignore[arg-type]
     assert "export" in caught.value.hint
     assert store is None or kind
 

@@ -95,10 +95,10 @@ async def test_a_copy_from_before_an_upgrade_goes_if_it_holds_the_user(
     face = opens()
     await face.remember("alice keeps kerosene in the basement")
     await face.close()
-    number = runner.latest() + 1
+    number = runner.latest_schema_version() + 1
     wider = runner.Migration(number, f"{number:04d}_wider.sql", "ALTER TABLE memories ADD COLUMN colour TEXT;\n")
-    steps = (*runner.migrations(), wider)
-    monkeypatch.setattr(runner, "migrations", lambda: steps)
+    steps = (*runner.list_migrations(), wider)
+    monkeypatch.setattr(runner, "list_migrations", lambda: steps)
     later = opens()
     await later.remember("I live in Rome", user_id="bob")
     assert opens.path is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.cli.run import run
+from memstone.cli.run import run_command
 from memstone.memory import Memory
 from tests.faces.cli_runner import Cli
 
@@ -151,7 +151,7 @@ def test_a_stream_that_is_closed_is_no_fault(
     cli.added("something")
     monkeypatch.setattr(sys, closed, None)
     capsys.readouterr()
-    assert run(args) == code
+    assert run_command(args) == code
     getattr(sys, closed).close()  # what stood in for it
     told = capsys.readouterr()
     assert "a fault of Memstone" not in told.err
@@ -294,7 +294,7 @@ def test_ctrl_c_while_the_program_loads_is_code_130_as_well(monkeypatch: pytest.
     def interrupted(args: list[str]) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memstone.cli.run.run", interrupted)
+    monkeypatch.setattr("memstone.cli.run.run_command", interrupted)
     with pytest.raises(SystemExit) as left:
         main([])
     assert left.value.code == 130

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.cli.rendering import Column, Table, harmless, width, wrapped
+from memstone.cli.rendering import Column, Table, display_width, escape_control_chars, wrap_text
 
 pty = pytest.importorskip("pty")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -88,7 +88,7 @@ def test_a_table_is_never_wider_than_asked_whatever_the_script(wide: int) -> Non
     table = Table([Column("N", right=True), Column("BEFORE", grows=True), Column("AFTER", grows=True)])
     table.add(1, None, "日本語のテキストはとても長いことがあります " * 3)
     table.add(20, "combining e\u0301 and emoji 👩‍👧 here", "x" * 200)
-    assert max(width(line) for line in table.lines(wide, plain)) <= wide
+    assert max(display_width(line) for line in table.lines(wide, plain)) <= wide
 
 
 def test_a_long_cell_ends_with_an_ellipsis_only_where_the_width_is_limited() -> None:
@@ -101,12 +101,12 @@ def test_a_long_cell_ends_with_an_ellipsis_only_where_the_width_is_limited() -> 
 
 def test_wrapping_keeps_every_character() -> None:
     text = "a bb ccc dddd eeeee ffffff ggggggg hhhhhhhh " + "z" * 25
-    assert "".join(wrapped(text, 10)).replace(" ", "") == text.replace(" ", "")
-    assert all(width(line) <= 10 for line in wrapped(text, 10))
-    assert wrapped("", 10) == [""]
+    assert "".join(wrap_text(text, 10)).replace(" ", "") == text.replace(" ", "")
+    assert all(display_width(line) <= 10 for line in wrap_text(text, 10))
+    assert wrap_text("", 10) == [""]
 
 
 def test_harmless_text_stays_and_harmful_characters_are_shown() -> None:
-    assert harmless("Grüße aus 東京 👩‍👧") == "Grüße aus 東京 👩‍👧"
-    assert harmless("a\tb\nc\u2028d") == "a b c d"
-    assert harmless("\x1b]0;title\x07") == r"\x1b]0;title\x07"
+    assert escape_control_chars("Grüße aus 東京 👩‍👧") == "Grüße aus 東京 👩‍👧"
+    assert escape_control_chars("a\tb\nc\u2028d") == "a b c d"
+    assert escape_control_chars("\x1b]0;title\x07") == r"\x1b]0;title\x07"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from memstone.core.ranking.importance import Strength, effective
+from memstone.core.ranking.importance import Strength, current_strength
 from tests.faces import consolidate_steps as steps
 from tests.faces.consolidate_steps import episode, keep
 from tests.faces.harness import Face, Opens
@@ -107,4 +107,4 @@ async def left(face: Face, memory_id: str) -> float:
     """How strong a memory is now."""
     record, (link, *_) = await steps.there(face, memory_id), await steps.links_of(face, memory_id)
     strength = Strength(record.salience, max(record.anchor_at, link.last_used_at or ""))
-    return effective(strength, (await steps.parts_of(face)).now(), 30)
+    return current_strength(strength, (await steps.parts_of(face)).now(), 30)

@@ -8,10 +8,17 @@ from dataclasses import replace
 import pytest
 
 from memstone import Memory
-from memstone.engine.upkeep.consolidate import consolidate
-from memstone.engine.upkeep.passes import AGAIN_SECONDS, FIRST_SECONDS, Timetable, due, last_run, tick
+from memstone.engine.upkeep.consolidate import consolidate_scope
+from memstone.engine.upkeep.passes import (
+    AGAIN_SECONDS,
+    FIRST_SECONDS,
+    Timetable,
+    consolidate_if_due,
+    is_pass_due,
+    last_run,
+)
 from memstone.errors import BackendUnavailable, Conflict
-from memstone.model.instant import instant
+from memstone.model.instant import to_instant
 from tests.faces import consolidate_steps as steps
 from tests.faces.harness import ON_DISK, Face, Opens
 
@@ -19,19 +26,19 @@ from tests.faces.harness import ON_DISK, Face, Opens
 @pytest.mark.req("N-28", "R-25", "S-34")
 async def test_a_pass_is_due_once_an_interval_whoever_ran_the_last_one(opens: Opens) -> None:
     parts = await steps.parts_of(face := opens())
-    assert await due(parts)
-    assert (await tick(parts) or {})["status"] == "completed"
+    assert await is_pass_due(parts)
+    assert (await consolidate_if_due(parts) or {})["status"] == "completed"
     assert await last_run(parts) == parts.now()
     opens.clock.advance(hours=23.9)
-    assert not await due(parts)
-    assert await tick(parts) is None
+    assert not await is_pass_due(parts)
+    assert await consolidate_if_due(parts) is None
     opens.clock.advance(hours=0.1)
-    assert await due(parts)
+    assert await is_pass_due(parts)
     await face.consolidate(everybody=True)
-    assert not await due(parts), "one that was asked for counts as well"
+    assert not await is_pass_due(parts), "one that was asked for counts as well"
     await face.consolidate(user_id="alice")
     opens.clock.advance(hours=24)
-    assert await due(parts), "one of a single user does not"
+    assert await is_pass_due(parts), "one of a single user does not"
 
 
 @ON_DISK
@@ -57,14 +64,14 @@ async def test_a_machine_that_is_started_every_morning_does_what_is_due_a_minute
 async def test_a_memory_that_is_switched_off_is_left_alone(face: Face) -> None:
     parts = await steps.parts_of(face)
     off = replace(parts, policy=replace(parts.policy, enabled=False))
-    assert not await due(off)
-    assert await consolidate(off, {}, everybody=True) == {"status": "disabled"}
+    assert not await is_pass_due(off)
+    assert await consolidate_scope(off, {}, everybody=True) == {"status": "disabled"}
 
 
 @pytest.mark.req("S-34", "N-28")
 async def test_while_a_pass_runs_another_one_is_told_so(face: Face, opens: Opens) -> None:
     parts = await steps.parts_of(face)
-    until = instant(opens.clock.now().replace(hour=0, minute=10))
+    until = to_instant(opens.clock.now().replace(hour=0, minute=10))
     await parts.ledger.write(lambda tx: tx.leases.claim(parts.tenant_id, "consolidate", "me", parts.now(), until))
     assert await face.consolidate(everybody=True) == {"status": "already_running"}
     assert await face.consolidate(user_id="alice") == {"status": "already_running"}
@@ -109,12 +116,12 @@ async def test_a_pass_that_lost_its_turn_stops(face: Face, opens: Opens) -> None
     taken = replace(parts, clock=type("Slow", (), {"now": staticmethod(stand_still)})())
 
     async def steal() -> None:
-        until = instant(opens.clock.now().replace(year=2027))
+        until = to_instant(opens.clock.now().replace(year=2027))
         await parts.ledger.write(lambda tx: tx.leases.claim(parts.tenant_id, "consolidate", "other", until, until))
 
     ledger = _After(parts.ledger, steal)
     with pytest.raises(Conflict, match="taken over"):
-        await consolidate(replace(taken, ledger=ledger), {}, everybody=True)  # type: ignore[arg-type]
+        await consolidate_scope(replace(taken, ledger=ledger), {}, everybody=True)  # type: ignore[arg-type]
     (job,) = (await face.jobs(task="consolidate", everybody=True))["results"]
     assert job["status"] == "error"
 
@@ -146,13 +153,13 @@ async def test_a_pass_that_fails_is_logged_and_tried_again(
         raise BackendUnavailable("the disk is on fire")
 
     with monkeypatch.context() as patched:
-        patched.setattr("memstone.engine.upkeep.sweep.evict", broken)
+        patched.setattr("memstone.engine.upkeep.sweep.evict_faded_facts", broken)
         with pytest.raises(BackendUnavailable):
-            await tick(parts)
+            await consolidate_if_due(parts)
     (job,) = (await face.jobs(task="consolidate", everybody=True))["results"]
     assert (job["status"], job["details"]["error"]["code"]) == ("error", "backend_unavailable")
     opens.clock.advance(seconds=AGAIN_SECONDS)
-    assert (await tick(parts) or {})["status"] == "completed"
+    assert (await consolidate_if_due(parts) or {})["status"] == "completed"
 
 
 async def test_a_pass_tells_what_it_did_and_never_what_it_read(face: Face, caplog: pytest.LogCaptureFixture) -> None:

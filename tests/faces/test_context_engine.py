@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from memstone.engine.recall.receipts import receipt
-from memstone.engine.recall.search import SearchRequest, check, hits_of
-from memstone.engine.recall.surface import Surfacing, material
+from memstone.engine.recall.receipts import get_receipt
+from memstone.engine.recall.search import hits_of
+from memstone.engine.recall.surface import Surfacing, read_material
+from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import EmbeddingError, InvalidInput, ScopeError
 from memstone.model.memory import Kind, Layer
 from memstone.model.policy import Recall
@@ -135,7 +136,7 @@ async def test_old_receipts_go(face: Face, opens: Opens) -> None:
 
 
 async def read_back(face: Face, receipt_id: str) -> bool:
-    return await receipt(await parts_of(face), receipt_id) is not None
+    return await get_receipt(await parts_of(face), receipt_id) is not None
 
 
 @pytest.mark.parametrize("unknown", ["", " ", "no-such-receipt", None])
@@ -195,10 +196,10 @@ async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, op
     memory_id = await face.remember("I live in Lisbon")
     await face.remember("I live near the river")
     parts = await parts_of(face)
-    hits = (await hits_of(parts, check(parts, SearchRequest("Where do I live?", user_id="alice")))).found
+    hits = (await hits_of(parts, validate_search(parts, SearchRequest("Where do I live?", user_id="alice")))).found
     await face.delete(memory_id)
     wanted = Surfacing(Scope(parts.tenant_id, "alice"), hits, (), parts.now(), parts.zone)
-    found = await parts.ledger.read(lambda tx: material(tx, wanted, parts.blocks))
+    found = await parts.ledger.read(lambda tx: read_material(tx, wanted, parts.blocks))
     assert [item.text for item in found.items] == ["I live near the river"]
     assert [(one.id, one.reason) for one in found.dropped] == [(memory_id, "no longer visible")]
 

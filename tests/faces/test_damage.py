@@ -228,7 +228,7 @@ async def test_a_large_file_is_opened_without_a_check(
 ) -> None:
     await face.remember("I live in Oslo")
     await face.close()
-    monkeypatch.setattr(integrity, "_problems", lambda *_: ["always"])
+    monkeypatch.setattr(integrity, "_find_problems", lambda *_: ["always"])
     with pytest.raises(Corrupted):
         await opens().stats()
     monkeypatch.setattr(integrity, "CHECKED_BYTES", PAGE)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.storing.hide_deleted import without
+from memstone.engine.storing.hide_deleted import blank_spans
 from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 from tests.faces.test_distill import COMPANION, WHO, digest, held
@@ -141,5 +141,5 @@ async def test_what_was_changed_by_hand_and_deleted_hides_the_words_it_came_from
 )
 def test_words_are_blanked_with_what_hangs_on_them(text: str, gone: str, left: str) -> None:
     start = text.index(gone)
-    shown = without(text, [(start, start + len(gone))])
+    shown = blank_spans(text, [(start, start + len(gone))])
     assert (" ".join(shown.split()), len(shown)) == (left, len(text))

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.core.checks.filters import visible
-from memstone.engine.layers.distill import distill
+from memstone.core.checks.filters import where_visible
+from memstone.engine.layers.distill import distill_session
 from memstone.engine.storing.turns import turns_of
 from memstone.model.message import Message
 from memstone.model.scope import Scope
@@ -133,7 +133,7 @@ async def test_counters_never_fall_below_nothing(opens: Opens) -> None:
     face = opens(COMPANION)
     await held(face, opens, "r1", NURSE)
     ledger = face.memory._engine.parts.ledger
-    where = visible(Scope("default", "alice"), "2026-02-01T00:00:00.000000Z")
+    where = where_visible(Scope("default", "alice"), "2026-02-01T00:00:00.000000Z")
     rows = await ledger.read(lambda tx: tx.memories.salient(where, limit=2))
     assert [found.record.salience for found in rows] == [0.9, 0.8], "the most salient first"
     await ledger.write(lambda tx: tx.memories.sourced([found.record.seq for found in rows], -5))
@@ -185,7 +185,7 @@ async def test_all_of_a_session_is_stored_in_the_transaction_that_ends_it_or_not
     face = opens(COMPANION)
     await face.identity(user_id="alice")  # the store is open now
     parts, scope = face.memory._engine.parts, Scope("default", "alice", "bot", "r1")
-    made = await distill(
+    made = await distill_session(
         parts, scope, turns_of(scope, [Message("user", NURSE)], parts.now(), dated=True), occurred_at=parts.now()
     )
     assert made.commit is not None

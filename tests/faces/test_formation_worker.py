@@ -18,7 +18,7 @@ from memstone.engine.layers.distill import Distilled
 from memstone.engine.work import worker
 from memstone.engine.work.claims import lease_name
 from memstone.errors import BackendUnavailable, Forbidden, InvalidInput
-from memstone.model.instant import instant, moment
+from memstone.model.instant import datetime_from_instant, to_instant
 from memstone.testing.llm import ScriptedLlm
 from tests.concurrency.intact import rows
 from tests.faces.formation_steps import (
@@ -230,7 +230,7 @@ async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distill
         parts = mine.memory._engine.parts
         for _ in range(4):
             opens.clock.advance(seconds=0.15)
-            until_then = instant(moment(parts.now()) + timedelta(seconds=0.2))
+            until_then = to_instant(datetime_from_instant(parts.now()) + timedelta(seconds=0.2))
             for _ in range(2_400):
                 if opens.rows("SELECT until FROM leases WHERE name LIKE 'session:%'") == [(until_then,)]:
                     break

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.errors import AnswerCutOff
-from memstone.testing.wire import WireReply, WireServer, completion
+from memstone.testing.wire import WireReply, WireServer, completion_reply
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 
@@ -21,8 +21,8 @@ _HALF: Final = _WHOLE[:-30]
 _NOTHING: Final = _WHOLE[:30]
 
 _CUT: Final = {
-    "by the limit of tokens": completion(_HALF, finish_reason="length"),
-    "without saying so": completion(_HALF),
+    "by the limit of tokens": completion_reply(_HALF, finish_reason="length"),
+    "without saying so": completion_reply(_HALF),
 }
 
 
@@ -45,7 +45,9 @@ async def said(face: Face, **rest: Any) -> dict[str, Any]:
 @pytest.mark.req("C-20", "X-25")
 @pytest.mark.parametrize("how", _CUT)
 @pytest.mark.parametrize(
-    "again", [_CUT["by the limit of tokens"], completion("Sure!"), WireReply(500)], ids=["cut again", "prose", "down"]
+    "again",
+    [_CUT["by the limit of tokens"], completion_reply("Sure!"), WireReply(500)],
+    ids=["cut again", "prose", "down"],
 )
 async def test_what_is_complete_is_learned_and_the_rest_waits(
     face: Face, server: WireServer, how: str, again: WireReply
@@ -60,7 +62,7 @@ async def test_what_is_complete_is_learned_and_the_rest_waits(
     assert (await face.stats())["pending"] == 1
     assert len(server.requests) == 2, "it was asked once more"
 
-    server.script(completion(_WHOLE))
+    server.script(completion_reply(_WHOLE))
     assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert sorted(await face.listed()) == ["User lives in Oslo.", "User loves tea."]
     stats = await face.stats()
@@ -70,7 +72,7 @@ async def test_what_is_complete_is_learned_and_the_rest_waits(
 @pytest.mark.req("C-20")
 @pytest.mark.parametrize("how", _CUT)
 async def test_a_second_answer_that_is_whole_is_all_there_is_to_it(face: Face, server: WireServer, how: str) -> None:
-    server.script(_CUT[how], completion(_WHOLE))
+    server.script(_CUT[how], completion_reply(_WHOLE))
 
     assert (await said(face))["status"] == "ok"
 
@@ -81,7 +83,7 @@ async def test_a_second_answer_that_is_whole_is_all_there_is_to_it(face: Face, s
 
 @pytest.mark.req("C-20")
 async def test_of_two_answers_that_break_off_the_longer_counts(face: Face, server: WireServer) -> None:
-    server.script(completion(_NOTHING, finish_reason="length"), completion(_HALF, finish_reason="length"))
+    server.script(completion_reply(_NOTHING, finish_reason="length"), completion_reply(_HALF, finish_reason="length"))
 
     assert (await said(face))["status"] == "partial"
     assert await face.listed() == ["User loves tea."]
@@ -91,7 +93,7 @@ async def test_of_two_answers_that_break_off_the_longer_counts(face: Face, serve
 async def test_an_answer_that_breaks_off_before_anything_is_complete_is_a_failure(
     face: Face, server: WireServer
 ) -> None:
-    cut = completion(_NOTHING, finish_reason="length")
+    cut = completion_reply(_NOTHING, finish_reason="length")
     server.script(cut, cut)
 
     answer = await said(face)
@@ -102,7 +104,7 @@ async def test_an_answer_that_breaks_off_before_anything_is_complete_is_a_failur
 
 @pytest.mark.req("C-20")
 async def test_an_answer_that_ends_at_the_limit_and_is_whole_is_whole(face: Face, server: WireServer) -> None:
-    server.script(completion(_WHOLE + "\n" * 50, finish_reason="length"))
+    server.script(completion_reply(_WHOLE + "\n" * 50, finish_reason="length"))
 
     assert (await said(face))["status"] == "ok"
     assert len(await face.listed()) == 2
@@ -126,11 +128,11 @@ async def test_of_decisions_that_break_off_the_complete_ones_count(
     face: Face, server: WireServer, opens: Opens
 ) -> None:
     face = opens(configured(server.url, extract={"questions": 2}))
-    server.script(completion(_WHOLE))
+    server.script(completion_reply(_WHOLE))
     await said(face)
     hates = {"text": "User hates tea.", "turn": 1, "quote": "hate tea"}
     rome = {"text": "User lives in Rome.", "turn": 1, "quote": "live in Rome"}
-    server.script(completion(json.dumps({"facts": [hates, rome]})))
+    server.script(completion_reply(json.dumps({"facts": [hates, rome]})))
     decisions = json.dumps(
         {
             "decisions": [
@@ -139,7 +141,7 @@ async def test_of_decisions_that_break_off_the_complete_ones_count(
             ]
         }
     )
-    cut = completion(decisions[:-40], finish_reason="length")
+    cut = completion_reply(decisions[:-40], finish_reason="length")
     server.script(cut, cut)
     opens.clock.advance(days=1)
 

@@ -8,16 +8,16 @@ from typing import Final
 import pytest
 
 from memstone.testing.llm import ScriptedLlm
-from memstone.testing.wire import WireReply, WireRequest, WireServer, completion, wrong_request
+from memstone.testing.wire import WireReply, WireRequest, WireServer, completion_reply, wrong_request
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_model import Model, configured
 from tests.faces.infer_steps import said_in
 
 _POISON: Final = "My riddle is unspeakable."
 _HOPELESS: Final = {
-    "prose": completion("I would rather chat."),
-    "refused": completion(None, refusal="I cannot help with that."),
-    "cut off": completion('{"facts": [{"te', finish_reason="length"),
+    "prose": completion_reply("I would rather chat."),
+    "refused": completion_reply(None, refusal="I cannot help with that."),
+    "cut off": completion_reply('{"facts": [{"te', finish_reason="length"),
     "rejected": wrong_request("this model's maximum context length is 8192 tokens"),
 }
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.errors import BackendTimeout, LLMError, MemstoneError
-from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, WireServer, completion
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, WireServer, completion_reply
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_steps import said_in
 
@@ -43,7 +43,7 @@ class Model:
         if self.fails_with is not None:
             return self.fails_with
         if name == "decisions":
-            return completion(self.decision) if isinstance(self.decision, str) else self.decision
+            return completion_reply(self.decision) if isinstance(self.decision, str) else self.decision
         user = request.json["messages"][-1]["content"]
         shown, _, said = user.rpartition("Conversation:\n" if name == "facts" else "New turns:\n")
         known = [_TEA, _OSLO, {"text": "User hates tea.", "turn": 1, "quote": "hate tea"}]
@@ -52,7 +52,7 @@ class Model:
         if name == "operations" and loved:
             change = {"op": "UPDATE", "memory": int(loved[1])}
             found = [{**one, **change} if one["quote"] == "hate tea" else one for one in found]
-        return completion(facts(*found))
+        return completion_reply(facts(*found))
 
 
 @pytest.fixture
@@ -90,12 +90,12 @@ _OUTAGES: Final = {
     "gateway page": (WireReply(503, body=b"<html>busy</html>"), "backend_unavailable"),
     "hung up": (WireReply(hang_up=True), "backend_unavailable"),
     "a page instead of an answer": (WireReply(200, body=b"<html>hello</html>"), None),
-    "empty": (completion(""), None),
-    "cut off": (completion(facts(_TEA)[:-20], finish_reason="length"), None),
-    "refused": (completion(None, refusal="I cannot help with that."), "model_refused"),
-    "two megabytes": (completion("x" * (2 * 1024 * 1024 + 1)), None),
-    "prose": (completion("Sure! The user seems to like tea."), "bad_model_output"),
-    "another shape": (completion('"User loves tea."'), "bad_model_output"),
+    "empty": (completion_reply(""), None),
+    "cut off": (completion_reply(facts(_TEA)[:-20], finish_reason="length"), None),
+    "refused": (completion_reply(None, refusal="I cannot help with that."), "model_refused"),
+    "two megabytes": (completion_reply("x" * (2 * 1024 * 1024 + 1)), None),
+    "prose": (completion_reply("Sure! The user seems to like tea."), "bad_model_output"),
+    "another shape": (completion_reply('"User loves tea."'), "bad_model_output"),
 }
 
 
@@ -218,7 +218,7 @@ async def test_another_scope_does_not_learn_what_waits(face: Face, model: Model)
 async def test_several_conversations_wait_in_line_and_are_kept_as_they_were_said(
     face: Face, model: Model, opens: Opens
 ) -> None:
-    model.fails_with = completion("I would rather chat.")  # no outage, after which nobody would ask for a while
+    model.fails_with = completion_reply("I would rather chat.")  # no outage, after which nobody would ask for a while
     for said in ("I love tea.", "I live in Oslo.", "I hate tea."):
         opens.clock.advance(minutes=1)
         assert (await face.add(said, user_id="alice", infer=True))["status"] == "deferred"
@@ -274,7 +274,7 @@ async def test_what_waited_does_not_overturn_what_was_said_since(face: Face, mod
     ],
 )
 async def test_an_answer_in_any_usual_shape_is_understood(face: Face, server: WireServer, content: str) -> None:
-    server.script(completion(content))
+    server.script(completion_reply(content))
 
     answer = await face.add(_SAID, user_id="alice", infer=True)
 
@@ -285,7 +285,7 @@ async def test_an_answer_in_any_usual_shape_is_understood(face: Face, server: Wi
 
 @pytest.mark.req("C-20")
 async def test_after_an_answer_that_cannot_be_read_it_is_asked_once_more(face: Face, server: WireServer) -> None:
-    server.script(completion("I would rather chat."), completion(facts(_TEA)))
+    server.script(completion_reply("I would rather chat."), completion_reply(facts(_TEA)))
 
     answer = await face.add(_SAID, user_id="alice", infer=True)
 
@@ -300,8 +300,8 @@ async def test_after_an_answer_that_cannot_be_read_it_is_asked_once_more(face: F
 _BAD_DECISIONS: Final = {
     "server error": WireReply(500),
     "rate limit": WireReply(429, headers={"Retry-After": "30"}),
-    "prose": completion("I think it is an update."),
-    "empty": completion(""),
+    "prose": completion_reply("I think it is an update."),
+    "empty": completion_reply(""),
 }
 
 
@@ -366,7 +366,7 @@ async def test_an_operation_on_nothing_that_was_shown_changes_nothing_and_is_rep
 ) -> None:
     await face.add("I love tea.", user_id="alice", infer=True)
     told = {"turns": [1], "quote": "hate tea", **operation}
-    server.script(completion(json.dumps({"operations": [told]})))
+    server.script(completion_reply(json.dumps({"operations": [told]})))
     opens.clock.advance(minutes=1)
 
     answer = await face.add("I hate tea.", user_id="alice", infer=True)

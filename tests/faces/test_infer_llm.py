@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.testing.wire import KEY, WireReply, WireRequest, WireServer, completion
+from memstone.testing.wire import KEY, WireReply, WireRequest, WireServer, completion_reply
 from tests.faces.harness import ON_DISK, Face, Opens
 from tests.faces.infer_model import Model
 
@@ -270,7 +270,7 @@ async def test_a_fact_nobody_said_is_not_believed(face: Face, server: WireServer
         {"text": "User loves tea.", "turn": 1, "quote": "I love tea"},
         {"text": "User lives in Paris with three children.", "turn": 7, "quote": ""},
     ]
-    server.script(completion(json.dumps({"facts": invented})))
+    server.script(completion_reply(json.dumps({"facts": invented})))
 
     assert await told(face, "I love tea.") == [("ADD", "User loves tea.")]
 

@@ -9,7 +9,7 @@ import pytest
 
 from memstone.core.reading.facts import Candidate
 from memstone.engine.learning.by_model import Asked
-from memstone.engine.learning.extract import extract
+from memstone.engine.learning.extract import extract_facts
 from memstone.engine.storing.turns import turns_of
 from memstone.errors import ConfigError
 from memstone.model.message import Message
@@ -112,7 +112,7 @@ async def test_every_extractor_gives_the_same_kind_of_candidate(opens: Opens, se
     said = [Message("user", "I live in Oslo and I love tea."), Message("user", _NORWEGIAN)]
     turns = turns_of(scope, said, parts.now(), dated=False)
 
-    found = await extract(parts, Asked(scope, scope, turns, {}))
+    found = await extract_facts(parts, Asked(scope, scope, turns, {}))
 
     assert {fact.draft.source for fact in found.facts} == {"pattern", "facts"}
     assert {type(fact.candidate) for fact in found.facts} == {Candidate}

@@ -18,7 +18,7 @@ from memstone.errors import (
     RateLimited,
 )
 from memstone.testing.llm import ScriptedLlm
-from memstone.testing.wire import WireReply, WireServer, completion, wrong_request
+from memstone.testing.wire import WireReply, WireServer, completion_reply, wrong_request
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured
 
@@ -89,7 +89,7 @@ async def test_a_request_the_service_rejects_and_an_answer_nobody_can_read_are_l
 ) -> None:
     server.script(wrong_request("the model does not exist"))
     await refused(face)
-    server.script(completion("Sure!"), completion("Sure!"))
+    server.script(completion_reply("Sure!"), completion_reply("Sure!"))
     assert isinstance((await refused(face)).__cause__, ValueError)
 
 
@@ -120,7 +120,7 @@ async def test_a_model_of_ones_own_that_throws_is_an_llm_error(opens: Opens) -> 
 
 
 @pytest.mark.req("X-25", "C-54")
-@pytest.mark.parametrize("failures", [[WireReply(500)], [completion("I think it is an update.")] * 2])
+@pytest.mark.parametrize("failures", [[WireReply(500)], [completion_reply("I think it is an update.")] * 2])
 async def test_a_decision_that_fails_is_one_too(
     server: WireServer, model: Model, opens: Opens, failures: list[WireReply]
 ) -> None:
@@ -128,7 +128,7 @@ async def test_a_decision_that_fails_is_one_too(
     await twice.add("I love tea.", user_id="alice", infer=True, strict=True)
     opens.clock.advance(days=1)
     hates = [{"text": "User hates tea.", "turn": 1, "quote": "I hate tea"}]
-    server.script(completion(json.dumps({"facts": hates})), *failures)
+    server.script(completion_reply(json.dumps({"facts": hates})), *failures)
 
     await refused(twice, "I hate tea.")
 

@@ -22,22 +22,22 @@ from starlette.datastructures import Headers
 
 from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.io.http import Lines
-from memstone.cli.arguments import filters, metadata, scalar
+from memstone.cli.arguments import parse_filter_options, parse_metadata, parse_scalar
 from memstone.core.access.jwt import Claims
-from memstone.core.changes.decide import New, understand
+from memstone.core.changes.decide import New, parse_statement
 from memstone.core.checks.arguments import checked_metadata
 from memstone.core.checks.filters import parse_filters, split_scope
 from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.base import readable, text_of
+from memstone.core.dialects.base import repair_surrogates, text_of
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.digest.extractive import extractive
+from memstone.core.digest.extractive import build_extractive_digest
 from memstone.core.entities.names import Spotted
 from memstone.core.gate.phrases import own_words_of
 from memstone.core.importers.items import Reading
 from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
 from memstone.core.llm.questions import Question
-from memstone.core.privacy.poison import disarmed
+from memstone.core.privacy.poison import blank_suspect_text
 from memstone.core.privacy.redact import RedactPolicy
 from memstone.core.ranking.abstain import BY_WORDS
 from memstone.core.reading.pieces import OUTPUTS
@@ -57,7 +57,7 @@ from memstone.ports.io import HttpRequest
 from memstone.server.access import read_headers, user_in_chat
 from memstone.server.connections import parse_address
 from memstone.server.gateway.sse import Events, event_of
-from memstone.server.observe import clean, unsecret
+from memstone.server.observe import mask_secrets, redact_value
 from tests.linear.patterns import modules
 
 Work = Callable[[str], object]
@@ -117,7 +117,7 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Instant": lambda: "2026-05-04T12:00:00.000000Z",
     "Curator | None": FlatCurator,
     "Curator": FlatCurator,
-    "Statement": lambda: understand(_PLAIN),
+    "Statement": lambda: parse_statement(_PLAIN),
     "New": lambda: New(_PLAIN),
     "Limits": lambda: _WIDE,
     "Reading": lambda: Reading(10**9),
@@ -257,7 +257,12 @@ def _chat(dialect: Any, text: str) -> object:
         {"role": "user", "content": [{"type": "text", "text": text}, {"type": "input_text", "text": text}]},
     ]
     body = {"model": "m", "messages": told, "input": told}
-    return dialect.question(body), readable(dialect.messages(body)), dialect.spoken(body), dialect.goes_on(body)
+    return (
+        dialect.question(body),
+        repair_surrogates(dialect.messages(body)),
+        dialect.spoken(body),
+        dialect.goes_on(body),
+    )
 
 
 def _talk(text: str) -> Talk:
@@ -279,7 +284,7 @@ _BY_HAND: Final[dict[str, Work]] = {
     "WordPiece.encode": _WORDPIECE.encode,
     "WordPiece.words": _WORDPIECE.words,
     "Fence.strip": _FENCE.strip,
-    "disarmed words of the user": lambda text: disarmed(Message("user", text), own=True),
+    "disarmed words of the user": lambda text: blank_suspect_text(Message("user", text), own=True),
     "without_injected": lambda text: without_injected(Message("user", text)),
     "Events.feed": _in_pieces,
     "event_of": lambda text: event_of(text.encode("utf-8", "replace")),
@@ -292,8 +297,8 @@ _BY_HAND: Final[dict[str, Work]] = {
     "Messages": partial(_chat, Messages()),
     "Responses": partial(_chat, Responses()),
     "text_of": text_of,
-    "digest of one turn": lambda text: extractive([Message("user", text)]),
-    "digest of many turns": lambda text: extractive(
+    "digest of one turn": lambda text: build_extractive_digest([Message("user", text)]),
+    "digest of many turns": lambda text: build_extractive_digest(
         [Message("user" if at % 2 else "assistant", line) for at, line in enumerate(text.split("\n"))]
     ),
     "read_messages": lambda text: read_messages([{"role": "user", "content": text}], _WIDE),
@@ -307,11 +312,11 @@ _BY_HAND: Final[dict[str, Work]] = {
     "filter of JSON": lambda text: parse_filters(json.loads(text)),
     "filter of scopes": lambda text: split_scope({"AND": [{"user_id": one} for one in text]}),
     "metadata": lambda text: checked_metadata({"note": text, "notes": [text], text: 1}, _WIDE),
-    "metadata of a command": lambda text: metadata([f"note={text}"]),
-    "filters of a command": lambda text: filters([f"note={text}"]),
-    "value of a command": scalar,
-    "value of the log": clean,
-    "text of the log": unsecret,
+    "metadata of a command": lambda text: parse_metadata([f"note={text}"]),
+    "filters of a command": lambda text: parse_filter_options([f"note={text}"]),
+    "value of a command": parse_scalar,
+    "value of the log": redact_value,
+    "text of the log": mask_secrets,
     "address": parse_address,
     "part of a sentence": lambda text: _with_its_joint(text, len(text) // 2, len(text) // 2 + 4),
 }

@@ -15,7 +15,7 @@ import pytest
 
 from memstone import Memory, Settings
 from memstone.adapters.sqlite import migrations
-from memstone.cli.run import run
+from memstone.cli.run import run_command
 from memstone.core.showing.fence import Fence
 from memstone.errors import ConfigError, Forbidden
 from tests.postgres.server import APP, Server
@@ -155,7 +155,7 @@ def test_the_default_is_refused_while_only_the_former_store_is_there(former: Pat
 def test_adopt_takes_the_former_store_over(former: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     former.with_name("retain.db.before-0002").write_bytes(b"an older copy")
 
-    assert run(["adopt"]) == 0
+    assert run_command(["adopt"]) == 0
 
     assert "14 memories" in capsys.readouterr().out
     assert not list(former.parent.iterdir())
@@ -167,11 +167,11 @@ def test_adopt_takes_the_former_store_over(former: Path, home: Path, capsys: pyt
 def test_adopt_touches_no_store_that_is_there_and_none_that_is_open(former: Path, home: Path) -> None:
     with closing(sqlite3.connect(former)) as other:
         other.execute("BEGIN IMMEDIATE")
-        assert run(["adopt"]) != 0
+        assert run_command(["adopt"]) != 0
     assert former.exists()
     with Memory({"store": {"url": f"sqlite:///{home / '.memstone' / 'memstone.db'}"}}) as memory:
         memory.add("I keep bees.", user_id="alice", infer=False)
-    assert run(["adopt"]) != 0
+    assert run_command(["adopt"]) != 0
     assert former.exists()
 
 

@@ -12,7 +12,7 @@ from memstone import Memory
 from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import Corrupted, MigrationFailed, SchemaTooNew
 
-REAL = runner.migrations()
+REAL = runner.list_migrations()
 NEXT = REAL[-1].number + 1
 WIDER = runner.Migration(NEXT, f"{NEXT:04d}_wider.sql", "ALTER TABLE memories ADD COLUMN colour TEXT; -- new\n")
 SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name"
@@ -35,7 +35,7 @@ def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Memstone of the future, with one more migration."""
-    monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+    monkeypatch.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
 
 
 def filled(path: Path) -> str:
@@ -64,7 +64,7 @@ def test_a_migrated_file_has_the_schema_of_a_fresh_one(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(path)
-    monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+    monkeypatch.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
     fresh = tmp_path / "fresh.db"
     opened(fresh).close()
     opened(path).close()
@@ -79,7 +79,7 @@ def test_nothing_is_lost_by_a_migration(path: Path, monkeypatch: pytest.MonkeyPa
     memory_id = filled(path)
     with opened(path) as memory:
         before = list(memory.export(everybody=True))
-    monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+    monkeypatch.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
 
     with opened(path) as memory:
         assert list(memory.export(everybody=True)) == before
@@ -94,7 +94,7 @@ def test_a_file_of_each_version_goes_on_with_all_verbs(
     path: Path, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
     with monkeypatch.context() as past:
-        past.setattr(runner, "migrations", lambda: REAL[:version])
+        past.setattr(runner, "list_migrations", lambda: REAL[:version])
         filled(path)
     with opened(path) as memory:
         assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"
@@ -108,7 +108,7 @@ def test_an_older_file_is_copied_aside_before_it_is_changed(path: Path, monkeypa
     filled(path)
     schema = rows(path, SCHEMA)
     assert [item.name for item in path.parent.glob("*before*")] == [], "a new file needs no copy"
-    monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+    monkeypatch.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
 
     opened(path).close()
 
@@ -117,7 +117,7 @@ def test_an_older_file_is_copied_aside_before_it_is_changed(path: Path, monkeypa
     assert rows(copy, SCHEMA) == schema
     assert rows(copy, "PRAGMA user_version") == [(NEXT - 1,)]
     assert copy.stat().st_mode & 0o777 == 0o600, "as private as the store"
-    monkeypatch.setattr(runner, "migrations", lambda: REAL)
+    monkeypatch.setattr(runner, "list_migrations", lambda: REAL)
     with opened(copy) as memory:
         assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"
 
@@ -133,7 +133,7 @@ def test_opening_again_changes_nothing(path: Path) -> None:
 @pytest.mark.req("C-52")
 def test_a_file_from_the_future_is_refused_and_left_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as future:
-        future.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+        future.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
         filled(path)
     content = rows(path, "SELECT * FROM memories")
 
@@ -168,7 +168,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
     filled(path)
     before = rows(path, SCHEMA)
     with monkeypatch.context() as future:
-        future.setattr(runner, "migrations", lambda: (*REAL, runner.Migration(NEXT, "broken.sql", script)))
+        future.setattr(runner, "list_migrations", lambda: (*REAL, runner.Migration(NEXT, "broken.sql", script)))
         with pytest.raises(MigrationFailed, match=r"broken\.sql") as caught:
             opened(path)
         assert caught.value.hint
@@ -182,10 +182,10 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(
 def test_a_step_that_failed_can_be_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(path)
     broken = runner.Migration(NEXT, "broken.sql", "nonsense;")
-    monkeypatch.setattr(runner, "migrations", lambda: (*REAL, broken))
+    monkeypatch.setattr(runner, "list_migrations", lambda: (*REAL, broken))
     with pytest.raises(MigrationFailed):
         opened(path)
-    monkeypatch.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+    monkeypatch.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
     opened(path).close()
     assert rows(path, "PRAGMA user_version") == [(NEXT,)]
 
@@ -204,7 +204,7 @@ def test_a_store_in_memory_is_migrated_too(later: None) -> None:
     ],
 )
 def test_a_script_is_taken_apart_at_its_semicolons(script: str, count: int) -> None:
-    assert len(list(runner.statements(script))) == count
+    assert len(list(runner.split_statements(script))) == count
 
 
 # --- while a process has the file open --------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_an_older_process_writes_nothing_after_an_upgrade(
         older.backup(tmp_path / "early.backup")
         older.add("I have a cat", user_id="alice", infer=False)
         with monkeypatch.context() as future:
-            future.setattr(runner, "migrations", lambda: (*REAL, WIDER))
+            future.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))
             opened(path).close()
         content = rows(path, "SELECT * FROM memories"), rows(path, "SELECT * FROM settings")
 
@@ -251,7 +251,7 @@ def test_an_older_process_that_misses_a_column_after_an_upgrade_is_told_why(
     renamed = runner.Migration(NEXT, "renamed.sql", "ALTER TABLE memories RENAME COLUMN salience TO weight;")
     with opened(path) as older:
         with monkeypatch.context() as future:
-            future.setattr(runner, "migrations", lambda: (*REAL, renamed))
+            future.setattr(runner, "list_migrations", lambda: (*REAL, renamed))
             opened(path).close()
         with pytest.raises(SchemaTooNew, match="upgraded"):
             older.get_all(user_id="alice")

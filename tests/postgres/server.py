@@ -70,8 +70,8 @@ class Server:
             connection.execute(f"CREATE ROLE {APP} LOGIN")
         self.pattern = self.database()
         with self.superuser(self.pattern) as connection:
-            migrations.migrate(connection)
-            migrations.grant(connection, APP)
+            migrations.migrate_schema(connection)
+            migrations.grant_to_role(connection, APP)
             connection.execute(_WIPE)
         self.name = self.database(self.pattern)
 

@@ -13,7 +13,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.postgres import notify
-from memstone.adapters.postgres.notify import CHANNEL, Caller, _together
+from memstone.adapters.postgres.notify import CHANNEL, Caller, _combine_payloads
 from tests.patience import LONG, until
 from tests.postgres.server import Server
 
@@ -208,7 +208,7 @@ def test_whoever_is_called_can_see_the_work(postgres: Server, monkeypatch: pytes
 def test_what_is_too_long_for_one_call_is_several() -> None:
     said = [f"{number:020} 2026-01-01T00:00:00.000000Z" for number in range(1000)]
 
-    parts = list(_together(said))
+    parts = list(_combine_payloads(said))
 
     assert [one for part in parts for one in part.split(";")] == said
     assert len(parts) > 1

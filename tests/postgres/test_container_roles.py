@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from memstone import Memory
-from memstone.cli.run import run
+from memstone.cli.run import run_command
 from memstone.errors import MigrationFailed
 from tests.postgres.server import Server
 
@@ -52,7 +52,7 @@ def test_the_services_role_is_bound_by_row_level_security(postgres: Server) -> N
     owner, service = postgres.url(name, "memstone_owner"), postgres.url(name, "memstone")
     with pytest.raises(MigrationFailed), _memory(service, "a") as memory:
         memory.stats()
-    assert run(["migrate", "--db", owner, "--grant", "memstone"]) == 0
+    assert run_command(["migrate", "--db", owner, "--grant", "memstone"]) == 0
     for tenant in ("a", "b"):
         with _memory(service, tenant) as memory:
             memory.add(f"secret of {tenant}", user_id="u", infer=False)

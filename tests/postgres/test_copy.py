@@ -15,7 +15,7 @@ from memstone.config import Settings
 from memstone.drive import drive
 from memstone.engine.moving import copying
 from memstone.errors import Conflict, InvalidInput, NotFoundError, StorageError
-from memstone.registry import adapter
+from memstone.registry import load_adapter
 from tests.faces.cli_runner import Cli
 from tests.postgres.server import Server
 
@@ -48,10 +48,10 @@ def _told(url: str, tenant: str) -> list[Any]:
 
 
 def _copy(source: str, target: str, tenants: tuple[str, ...] = ()) -> dict[str, Any]:
-    io = adapter("io", "blocking")()
+    io = load_adapter("io", "blocking")()
     old, new = (ledger_of(Settings.of({"store": {"url": url}}), io) for url in (source, target))
     try:
-        return drive(copying.copy(old, new, tenants, None))
+        return drive(copying.copy_store(old, new, tenants, None))
     finally:
         drive(old.close())
         drive(new.close())
@@ -74,14 +74,14 @@ def test_there_and_back_everything_is_what_it_was(postgres: Server, tmp_path: Pa
 def test_a_copy_that_broke_off_goes_on(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = _filled(tmp_path / "first.db"), postgres.fresh()
     monkeypatch.setattr(copying, "_AT_ONCE", 7)
-    put, calls = copying._put, iter(range(1000))
+    put, calls = copying._insert_rows, iter(range(1000))
 
     async def breaking(*args: Any, **options: Any) -> Any:
         if next(calls) == 9:
             raise OSError("the plug was pulled")
         return await put(*args, **options)
 
-    monkeypatch.setattr(copying, "_put", breaking)
+    monkeypatch.setattr(copying, "_insert_rows", breaking)
     with pytest.raises(OSError, match="plug"):
         _copy(source, target, TENANTS)
 
@@ -118,14 +118,14 @@ def test_other_tenants_of_the_target_keep_what_they_have(postgres: Server, tmp_p
 def test_a_difference_is_found(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "first.db"
     source, target = _filled(path), postgres.fresh()
-    compare = copying._compare
+    compare = copying._compare_table
 
     async def after_a_change(*args: Any) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("UPDATE memories SET text = text || '!' WHERE tenant_id = 'acme'")
         await compare(*args)
 
-    monkeypatch.setattr(copying, "_compare", after_a_change)
+    monkeypatch.setattr(copying, "_compare_table", after_a_change)
     with pytest.raises(StorageError, match="memories of tenant acme differs"):
         _copy(source, target, TENANTS)
 

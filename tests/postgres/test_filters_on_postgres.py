@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memstone.adapters.postgres.statements import compiled, translated
+from memstone.adapters.postgres.statements import compiled, to_numbered_placeholders
 from memstone.core.checks.filters import found_fields
 from memstone.model.memory import Found
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
@@ -58,7 +58,7 @@ def _insert(connection: psycopg.Connection[Any], table: str, row: Sequence[objec
 
 def _select(connection: psycopg.Connection[Any], where: Where) -> set[int]:
     condition, params = compiled(where)
-    return {seq for (seq,) in connection.execute(translated(SELECT + condition), params)}
+    return {seq for (seq,) in connection.execute(to_numbered_placeholders(SELECT + condition), params)}
 
 
 @pytest.mark.slow

@@ -17,16 +17,16 @@ from psycopg_pool import PoolTimeout
 
 from memstone import AsyncMemory, Memory
 from memstone.adapters.postgres import backup, migrations
-from memstone.adapters.postgres import pools as postgres_pools
 from memstone.adapters.postgres import ledger as ledger_of_postgres
-from memstone.adapters.postgres.connection import connected, setting_up
+from memstone.adapters.postgres import pools as postgres_pools
+from memstone.adapters.postgres.connection import open_connection, setting_up
 from memstone.adapters.postgres.pools import BlockingPool
 from memstone.adapters.postgres.statements import BlockingWire
 from memstone.adapters.vectors.pgvector import PgVectorConfig, PgVectorStore
 from memstone.drive import drive
 from memstone.errors import MigrationFailed, StorageBusy, StorageError, TooLarge
 from memstone.ports.ledger import Tx
-from memstone.registry import adapter
+from memstone.registry import load_adapter
 from tests.patience import LONG, until
 from tests.postgres.server import APP, Server
 
@@ -53,7 +53,7 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
 ) -> None:
     """The second one is done with opening while the first one has a connection."""
     one, both, lent = threading.Event(), threading.Event(), threading.Event()
-    ready = migrations.ready
+    ready = migrations.ensure_migrated
 
     def in_step(connection: psycopg.Connection[Any]) -> migrations.State:
         if not one.is_set():
@@ -81,7 +81,7 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
         finally:
             await memory.close()
 
-    monkeypatch.setattr(migrations, "ready", in_step)
+    monkeypatch.setattr(migrations, "ensure_migrated", in_step)
     assert asyncio.run(story())["memories"] == 0
 
 
@@ -198,7 +198,10 @@ def test_what_became_of_a_commit_is_not_asked_for_ever(postgres: Server, monkeyp
 def test_a_machine_that_is_gone_without_a_word_is_not_waited_for_unless_the_url_says_so(postgres: Server) -> None:
     url = postgres.fresh()
 
-    with connected(url) as usual, connected(f"{url}&tcp_user_timeout=5000&application_name=mine") as patient:
+    with (
+        open_connection(url) as usual,
+        open_connection(f"{url}&tcp_user_timeout=5000&application_name=mine") as patient,
+    ):
         assert usual.info.get_parameters()["tcp_user_timeout"] == "30000"
         assert usual.info.get_parameters()["connect_timeout"] == "10"
         assert patient.info.get_parameters()["tcp_user_timeout"] == "5000"
@@ -221,7 +224,7 @@ def test_a_statement_may_take_longer_than_postgresql_can_count(postgres: Server,
 
 
 def test_a_limit_that_is_nearly_nothing_is_a_limit() -> None:
-    assert ledger_of_postgres._milliseconds(1e-4) == 1
+    assert ledger_of_postgres._to_milliseconds(1e-4) == 1
 
 
 # --- what others have set ---------------------------------------------------------------------------------------------
@@ -280,13 +283,13 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Server) -> 
 def test_a_copy_may_take_as_long_as_it_takes(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a role may take for a single statement: a table has any size."""
     seen: list[Any] = []
-    copied = backup._reading
+    copied = backup._copy_out_query
 
     def looked(given: backup.Session, *args: Any, **options: Any) -> Any:
         seen.extend(psycopg.ClientCursor(given.connection).execute("SHOW statement_timeout").fetchall())
         return copied(given, *args, **options)
 
-    monkeypatch.setattr(backup, "_reading", looked)
+    monkeypatch.setattr(backup, "_copy_out_query", looked)
     with _role_has(postgres, "statement_timeout", "1h"), Memory(_config(postgres.fresh())) as memory:
         memory.backup(tmp_path / "one.backup")
 
@@ -321,14 +324,14 @@ def test_a_migration_behind_a_pooler_leaves_no_lock_behind(postgres: Server) -> 
     with postgres.superuser(name) as one, postgres.superuser(name) as other:
         pooled: Any = _Pooled(one, other)
 
-        assert migrations.migrate(pooled) == 0
-        assert migrations.migrate(pooled) == migrations.latest()
+        assert migrations.migrate_schema(pooled) == 0
+        assert migrations.migrate_schema(pooled) == migrations.latest_schema_version()
         assert one.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone() == (0,)
 
 
 def test_stores_of_vectors_that_start_together_set_up_once(postgres: Server) -> None:
     name = postgres.database()
-    store = PgVectorStore(PgVectorConfig(url=postgres.url(name)), adapter("io", "blocking")())
+    store = PgVectorStore(PgVectorConfig(url=postgres.url(name)), load_adapter("io", "blocking")())
     with postgres.superuser(name) as connection, postgres.superuser(name) as watcher, ThreadPoolExecutor(1) as pool:
         with setting_up(connection):
             connection.execute("CREATE EXTENSION vector")

@@ -38,7 +38,7 @@ def test_many_that_start_together_migrate_once(postgres: Server) -> None:
     assert told == ["ok"] * 6
     with psycopg.connect(url) as connection:
         steps = connection.execute("SELECT count(*) FROM memstone.schema_version").fetchone()
-    assert steps == (len(migrations.migrations()),)
+    assert steps == (len(migrations.list_migrations()),)
 
 
 def test_whoever_may_not_migrate_is_told_what_to_do(postgres: Server) -> None:
@@ -58,9 +58,9 @@ def test_a_newer_schema_is_refused(postgres: Server) -> None:
 
 
 def test_a_step_that_fails_leaves_nothing_behind(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = migrations.migrations()[0]
+    first = migrations.list_migrations()[0]
     broken = first._replace(script=first.script + "SELECT nonsense();")
-    monkeypatch.setattr(migrations, "migrations", lambda: (broken,))
+    monkeypatch.setattr(migrations, "list_migrations", lambda: (broken,))
     url = postgres.url(postgres.database())
 
     with pytest.raises(MigrationFailed, match="nonsense"), _memory(url) as memory:
@@ -72,13 +72,13 @@ def test_a_step_that_fails_leaves_nothing_behind(postgres: Server, monkeypatch: 
 
 
 @pytest.mark.req("X-18")
-@pytest.mark.parametrize("version", range(1, len(migrations.migrations())))
+@pytest.mark.parametrize("version", range(1, len(migrations.list_migrations())))
 def test_a_database_of_each_version_goes_on_with_all_verbs(
     postgres: Server, monkeypatch: pytest.MonkeyPatch, version: int
 ) -> None:
-    url, steps = postgres.url(postgres.database()), migrations.migrations()
+    url, steps = postgres.url(postgres.database()), migrations.list_migrations()
     with monkeypatch.context() as past:
-        past.setattr(migrations, "migrations", lambda: steps[:version])
+        past.setattr(migrations, "list_migrations", lambda: steps[:version])
         with _memory(url) as memory:
             memory.add("I live in Rome", user_id="alice", infer=False)
     with _memory(url) as memory:
@@ -102,7 +102,7 @@ def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
     with postgres.superuser(name) as connection:
         connection.execute("DROP ROLE IF EXISTS above")
         connection.execute("CREATE ROLE above LOGIN BYPASSRLS")
-        migrations.grant(connection, "above")
+        migrations.grant_to_role(connection, "above")
 
     with _memory(postgres.url(name, "above")) as memory:
         told = memory.check()
@@ -121,7 +121,7 @@ _WRITES: dict[str, Callable[[Memory, Path], object]] = {
 
 
 def _wider(script: str) -> tuple[Migration, ...]:
-    steps = migrations.migrations()
+    steps = migrations.list_migrations()
     number = steps[-1].number + 1
     return (*steps, Migration(number, f"{number:04d}_wider.sql", script))
 
@@ -140,8 +140,8 @@ def test_an_older_process_writes_nothing_after_an_upgrade(
         older.backup(tmp_path / "early.backup")
         with monkeypatch.context() as future, postgres.superuser(name) as connection:
             steps = _wider(script)
-            future.setattr(migrations, "migrations", lambda: steps)
-            migrations.migrate(connection)
+            future.setattr(migrations, "list_migrations", lambda: steps)
+            migrations.migrate_schema(connection)
 
         with pytest.raises(SchemaTooNew, match="upgraded to schema") as caught:
             _WRITES[verb](older, tmp_path)
@@ -162,12 +162,12 @@ def test_an_upgrade_waits_for_who_is_writing(postgres: Server, monkeypatch: pyte
     def upgrade() -> None:
         begun.wait(LONG)
         with postgres.superuser(name) as connection:
-            migrations.migrate(connection)
+            migrations.migrate_schema(connection)
         upgraded.set()
 
     async def write(tx: Tx) -> bool:
         await tx.preferences.put("default", "user:alice", {"a": "1"}, "2026-05-07T09:30:00.000000Z")
-        monkeypatch.setattr(migrations, "migrations", lambda: steps)
+        monkeypatch.setattr(migrations, "list_migrations", lambda: steps)
         begun.set()
         return upgraded.wait(0.5)
 

@@ -12,11 +12,11 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.postgres import notify
-from memstone.adapters.postgres.notify import Listener, calls, tenant_key
+from memstone.adapters.postgres.notify import Listener, build_notify_payloads, tenant_key
 from memstone.drive import drive
 from memstone.engine.work import worker
 from memstone.model.event import Signal
-from memstone.model.instant import instant
+from memstone.model.instant import to_instant
 from memstone.model.scope import Scope
 from tests.patience import until
 from tests.postgres.server import Server
@@ -57,7 +57,7 @@ def _listening(url: str, *tenants: str) -> Iterator[tuple[Bell, Listener]]:
 
 
 def _queue(memory: Memory, due_at: str | None, tenant: str = "default") -> None:
-    now = instant(datetime.now(UTC))
+    now = to_instant(datetime.now(UTC))
     signal = Signal(f"s{now}", Scope(tenant, "alice"), "I live in Oslo", now, now, due_at=due_at)
     drive(memory._engine.parts.ledger.write(lambda tx: tx.signals.put([signal])))
 
@@ -74,7 +74,7 @@ def test_what_is_due_later_rings_then(postgres: Server) -> None:
     url = postgres.fresh()
     with _memory(url) as memory, _listening(url) as (bell, _):
         due = datetime.now(UTC) + timedelta(seconds=0.8)
-        _queue(memory, instant(due))
+        _queue(memory, to_instant(due))
 
         assert bell.heard()
         assert datetime.now(UTC) >= due
@@ -91,7 +91,7 @@ def test_what_nobody_is_to_do_by_itself_does_not_ring_and_neither_do_other_tenan
 
 def test_a_transaction_that_is_rolled_back_calls_nobody(postgres: Server) -> None:
     url = postgres.fresh()
-    now = instant(datetime.now(UTC))
+    now = to_instant(datetime.now(UTC))
     with _memory(url) as memory, _listening(url) as (bell, _):
 
         async def unit(tx: Any) -> None:
@@ -125,14 +125,14 @@ def test_what_does_not_get_through_is_noticed(postgres: Server, monkeypatch: pyt
 
     assert not bell.heard(0.6)
     assert not listener.hears
-    assert worker._poll(listener) == worker.POLL_SECONDS
+    assert worker._poll_seconds(listener) == worker.POLL_SECONDS
     listener.stop()
 
 
 def test_a_call_names_no_tenant_and_a_thousand_times_are_two_calls() -> None:
     times = [f"2026-01-01T00:00:{number % 60:02}.000000Z" for number in range(1000)]
 
-    said = calls("acme", [*times, None])
+    said = build_notify_payloads("acme", [*times, None])
 
     assert said == [f"{tenant_key('acme')} {times[0]}", f"{tenant_key('acme')} {times[59]}"]
     assert not any("acme" in one for one in said)

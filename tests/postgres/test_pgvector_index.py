@@ -45,7 +45,7 @@ def memory(postgres: Server) -> Iterator[Memory]:
 @pytest.fixture
 def graph(postgres: Server, memory: Memory) -> Iterator[Graph]:
     """An index over what is there."""
-    (built,) = pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
+    (built,) = pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
     yield Graph.of(built["signature"], half=False)
     _drop(postgres)
 
@@ -195,7 +195,7 @@ def test_an_index_over_all_tenants_shows_nobody_what_is_of_others(
 
 
 def test_half_as_large_it_finds_the_same(memory: Memory, postgres: Server) -> None:
-    (built,) = pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build(half=True))
+    (built,) = pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build(half=True))
     by_index, local = _index(memory, in_process_rows=0, exact_rows=0), _local(memory)
 
     for query in list(_questions(memory))[:7]:
@@ -227,7 +227,7 @@ def test_what_is_written_is_found_at_once_and_what_is_deleted_never_again(postgr
     url = postgres.fresh()
     with opened(url, in_process_rows=0, exact_rows=0) as memory:
         told(memory, 60)
-        pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
+        pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
         added = memory.add("the one", user_id=USER, infer=False)["results"][0]["id"]
         first = memory.search("the one", user_id=USER, limit=3)["results"]
         memory.update(added, "another one")
@@ -259,7 +259,7 @@ def test_another_embedder_fills_a_space_of_its_own_beside_the_old_one_and_then_s
         before = memory.engine_status()["vector_store"]
         done = memory.reindex()
         after = memory.engine_status()["vector_store"]
-        pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
+        pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
         found = memory.search("thing 0 1", limit=1, user_id=USER)["results"]
     _drop(postgres)
 
@@ -337,7 +337,7 @@ def test_two_do_not_build_at_once(memory: Memory, postgres: Server) -> None:
     with postgres.superuser(postgres.name) as connection:
         connection.execute("SELECT pg_advisory_lock(%s)", (pg_hnsw._LOCK,))
         with pytest.raises(StorageBusy):
-            pg_hnsw.build(url, ["default"], pg_hnsw.Build())
+            pg_hnsw.build_indexes(url, ["default"], pg_hnsw.Build())
     assert _signature(memory)
 
 
@@ -349,7 +349,7 @@ def test_vectors_that_are_too_long_for_an_index_are_said_to_be(postgres: Server)
             "VALUES ('default', 'x:4001', 4001, 'active')"
         )
     with pytest.raises(StorageError, match="4001"):
-        pg_hnsw.build(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
+        pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
     assert url
 
 

@@ -20,8 +20,8 @@ _VIEWS = {"vectors": "shared_vectors"}
 
 def _sqlite() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     with closing(sqlite3.connect(":memory:")) as database:
-        for step in sqlite_migrations.migrations():
-            for statement in sqlite_migrations.statements(step.script):
+        for step in sqlite_migrations.list_migrations():
+            for statement in sqlite_migrations.split_statements(step.script):
                 database.execute(statement)
         columns = database.execute(
             "SELECT t.type, t.name, c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c "
@@ -62,9 +62,9 @@ def test_views_show_the_same_columns(postgres: Server) -> None:
 
 
 def test_migrations_are_numbered_alike() -> None:
-    numbers = [step.number for step in sqlite_migrations.migrations()]
+    numbers = [step.number for step in sqlite_migrations.list_migrations()]
 
-    assert [step.number for step in postgres_migrations.migrations()] == numbers
+    assert [step.number for step in postgres_migrations.list_migrations()] == numbers
 
 
 def test_the_tenant_leads_every_key(postgres: Server) -> None:

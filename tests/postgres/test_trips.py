@@ -10,7 +10,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.postgres.statements import BlockingWire
-from memstone.ports.read_cache import one_look, seen
+from memstone.ports.read_cache import call_stamps, one_look
 from memstone.testing.clock import FakeClock
 from tests.postgres.server import Server
 
@@ -85,12 +85,12 @@ def test_what_others_stored_before_a_search_is_found_by_it(postgres: Server) -> 
 
 
 def test_what_was_seen_is_kept_for_one_call_and_no_longer() -> None:
-    seen()["default", "alice"] = 1
-    assert seen() == {}, "outside of a call nothing is kept"
+    call_stamps()["default", "alice"] = 1
+    assert call_stamps() == {}, "outside of a call nothing is kept"
     with one_look():
-        seen()["default", "alice"] = 1
+        call_stamps()["default", "alice"] = 1
         with one_look():
-            assert seen() == {("default", "alice"): 1}
-        assert seen() == {("default", "alice"): 1}
+            assert call_stamps() == {("default", "alice"): 1}
+        assert call_stamps() == {("default", "alice"): 1}
 
-    assert seen() == {}
+    assert call_stamps() == {}

@@ -101,14 +101,14 @@ def test_the_times_of_the_views_are_compared_with_the_clock_of_the_database(
 def test_whoever_may_read_a_view_may_still_after_its_columns_have_changed(postgres: Server) -> None:
     name = postgres.database()
     with postgres.superuser(name) as connection, pytest.MonkeyPatch.context() as past:
-        steps = schema.migrations()
-        past.setattr(schema, "migrations", lambda: steps[:3])
-        schema.migrate(connection)
+        steps = schema.list_migrations()
+        past.setattr(schema, "list_migrations", lambda: steps[:3])
+        schema.migrate_schema(connection)
         connection.execute("CREATE ROLE analyst")
         connection.execute("GRANT SELECT ON memstone_views.memory_updates TO analyst WITH GRANT OPTION")
         connection.execute("GRANT SELECT ON memstone_views.memory_history TO PUBLIC")
         past.undo()
-        schema.migrate(connection)
+        schema.migrate_schema(connection)
         row = connection.execute(
             "SELECT has_table_privilege('analyst', 'memstone_views.memory_updates', 'SELECT WITH GRANT OPTION'), "
             "has_table_privilege('analyst', 'memstone_views.memory_history', 'SELECT')"

@@ -235,7 +235,7 @@ def test_when_a_key_was_used_is_noted_whichever_tenant_it_belongs_to(url: str) -
     with _memory(url, "a") as operator, _memory(url, "b") as other:
         made = other.create_key("two")
         parts = operator._engine.parts
-        key = drive(keys.authenticate(parts, made["key"]))
+        key = drive(keys.authenticate_key(parts, made["key"]))
         assert key.tenant_id == "b"
         drive(keys.note_use(parts, key))
         known = {one["id"]: one for one in drive(keys.list_keys(other._engine.parts))}

@@ -11,7 +11,7 @@ import pytest
 from memstone import Memory
 from memstone.drive import drive
 from memstone.engine.runtime import Parts
-from memstone.engine.work.claims import Claim, claim, lease_name
+from memstone.engine.work.claims import Claim, claim_session, lease_name
 from memstone.model.event import Signal
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -36,7 +36,7 @@ def parts(postgres: Server) -> Iterator[Parts]:
 
 
 def _claimed(parts: Parts, sessions: list[Scope]) -> Claim | None:
-    return drive(claim(parts, sessions))
+    return drive(claim_session(parts, sessions))
 
 
 def test_many_who_claim_at_once_get_each_another_session_with_all_that_waits_in_it(parts: Parts) -> None:

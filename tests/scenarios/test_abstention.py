@@ -16,10 +16,10 @@ from memstone import Memory
 from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
 from memstone.engine.recall import calibrate
-from memstone.engine.recall.judge import Relevance, relevance
+from memstone.engine.recall.judge import Relevance, judge_relevance
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import hits_of
-from memstone.engine.search_request import SearchRequest, check
+from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -35,13 +35,13 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 def looked_up(memory: Memory, question: str, user: str = "u") -> tuple[Scope, list[Hit]]:
     parts = memory._engine.parts
-    wanted = check(parts, SearchRequest(query=question, user_id=user, limit=10))
+    wanted = validate_search(parts, SearchRequest(query=question, user_id=user, limit=10))
     return wanted.scope, drive(hits_of(parts, wanted)).found
 
 
 def judged(memory: Memory, question: str, user: str = "u", rate: float = 0.05) -> tuple[list[Hit], Relevance]:
     scope, hits = looked_up(memory, question, user)
-    return hits, drive(relevance(memory._engine.parts, scope, question, hits, rate))
+    return hits, drive(judge_relevance(memory._engine.parts, scope, question, hits, rate))
 
 
 def filled(memory: Memory, count: int, start: int = 0, user: str = "u") -> None:
@@ -66,7 +66,7 @@ def kept_in(memory: Memory) -> dict[str, Any]:
 
 
 def null_of(memory: Memory, user: str = "u") -> Any:
-    held = calibrate._held(memory._engine.parts).nulls
+    held = calibrate._cache_for_store(memory._engine.parts).nulls
     return next(null for (_, scope), null in held.items() if scope.user_id == user)
 
 
@@ -108,7 +108,7 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[float, 
         for one in [*lines("questions_unrelated"), *lines("questions_answerable")]:
             scope, hits = looked_up(memory, one["text"])
             for rate, outcome in made.items():
-                result = drive(relevance(parts, scope, one["text"], hits, rate))
+                result = drive(judge_relevance(parts, scope, one["text"], hits, rate))
                 if "answers" not in one:
                     outcome.shown.append(not result.nothing)
                     continue
@@ -158,7 +158,7 @@ def local() -> Iterator[Memory]:
 
 def compared(memory: Memory) -> bool:
     """Whether anything was compared with what unrelated questions reach."""
-    return bool(calibrate._held(memory._engine.parts).nulls)
+    return bool(calibrate._cache_for_store(memory._engine.parts).nulls)
 
 
 @pytest.mark.parametrize("count", [1, 5])
@@ -186,9 +186,11 @@ def test_a_question_about_what_somebody_said_is_judged_by_comparing(local: Memor
 def test_what_stands_farther_down_stays_when_it_is_as_near(local: Memory) -> None:
     filled(local, 40)
     parts = local._engine.parts
-    wanted = check(parts, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40))
+    wanted = validate_search(
+        parts, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40)
+    )
     hits = drive(hits_of(parts, wanted)).found
-    kept = drive(relevance(parts, wanted.scope, wanted.query, hits)).kept
+    kept = drive(judge_relevance(parts, wanted.scope, wanted.query, hits)).kept
     assert kept[0][0].record.text == TENT
     beyond = [hit for hit in hits[10:] if hit in kept]
     nearest = min(scored.parts.semantic or 0.0 for _, scored in hits[:10] if (_, scored) in kept)
@@ -302,7 +304,7 @@ def test_what_is_kept_of_a_scope_can_be_forgotten() -> None:
         parts = memory._engine.parts
         (body,) = kept_in(memory).values()
         assert len(body["scopes"]) == 2
-        drive(parts.ledger.write(lambda tx: calibrate.forget(tx, Scope(parts.tenant_id, "u"))))
+        drive(parts.ledger.write(lambda tx: calibrate.drop_calibration(tx, Scope(parts.tenant_id, "u"))))
         (body,) = kept_in(memory).values()
         assert len(body["scopes"]) == 1
         memory.reset()
@@ -365,8 +367,8 @@ def test_hits_that_were_not_chosen_by_what_they_say_are_not_judged() -> None:
     with Memory(HASH) as memory:
         filled(memory, 5)
         parts = memory._engine.parts
-        wanted = check(parts, SearchRequest(query="anything", user_id="u", strategy="recent"))
+        wanted = validate_search(parts, SearchRequest(query="anything", user_id="u", strategy="recent"))
         hits = drive(hits_of(parts, wanted)).found
-        found = drive(relevance(parts, wanted.scope, "anything", hits))
+        found = drive(judge_relevance(parts, wanted.scope, "anything", hits))
         assert hits
         assert found.kept == hits

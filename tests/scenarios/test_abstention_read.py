@@ -12,9 +12,9 @@ from memstone import Memory
 from memstone.adapters.sql.indexes import VectorsTable
 from memstone.drive import drive
 from memstone.engine.recall import judge
-from memstone.engine.recall.judge import Relevance, relevance
+from memstone.engine.recall.judge import Relevance, judge_relevance
 from memstone.engine.recall.search import hits_of
-from memstone.engine.search_request import SearchRequest, check
+from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import EmbeddingError
 
 LIFE: Final = (
@@ -37,8 +37,8 @@ def memory() -> Iterator[Memory]:
 
 def judged(memory: Memory, question: str) -> Relevance:
     parts = memory._engine.parts
-    wanted = check(parts, SearchRequest(query=question, user_id="u", limit=10))
-    return drive(relevance(parts, wanted.scope, question, drive(hits_of(parts, wanted)).found))
+    wanted = validate_search(parts, SearchRequest(query=question, user_id="u", limit=10))
+    return drive(judge_relevance(parts, wanted.scope, question, drive(hits_of(parts, wanted)).found))
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_what_was_compared_word_by_word_is_judged_alike_without_reading_it_again
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts, question, asked = memory._engine.parts, OPEN[0], list[set[int]]()
-    hits = drive(hits_of(parts, check(parts, SearchRequest(query=question, user_id="u", limit=10))))
+    hits = drive(hits_of(parts, validate_search(parts, SearchRequest(query=question, user_id="u", limit=10))))
     scope, own = parts.scope({"user_id": "u"}), VectorsTable.words_of
 
     async def counted(self: VectorsTable, tenant: str, signature: str, seqs: Iterable[int]) -> Any:
@@ -68,13 +68,13 @@ def test_what_was_compared_word_by_word_is_judged_alike_without_reading_it_again
         return await own(self, tenant, signature, asked[-1])
 
     monkeypatch.setattr(VectorsTable, "words_of", counted)
-    anew = drive(relevance(parts, scope, question, hits.found))
-    known = drive(relevance(parts, scope, question, hits.found, words=hits.words))
+    anew = drive(judge_relevance(parts, scope, question, hits.found))
+    known = drive(judge_relevance(parts, scope, question, hits.found, words=hits.words))
     all_of_them = {scored.seq for _, scored in hits.found}
     assert asked == [all_of_them]
     assert (known.chance, known.kept) == (anew.chance, anew.kept)
     some = dict(list(hits.words.items())[:2])
-    drive(relevance(parts, scope, question, hits.found, words=some))
+    drive(judge_relevance(parts, scope, question, hits.found, words=some))
     assert asked[1:] == [all_of_them - set(some)]
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from memstone import Memory
 from memstone.testing.clock import FakeClock
-from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion_reply
 
 DAYS: Final = 365
 YEAR: Final[dict[str, Any]] = tomllib.loads(Path("tests/data/year/nadia.toml").read_text("utf-8"))
@@ -41,7 +41,7 @@ class RecordedModel(FakeChat):
     def _next(self, asked: dict[str, Any]) -> WireReply:
         question = asked["messages"][-1]["content"]
         title = asked["response_format"]["json_schema"]["name"]
-        return completion(json.dumps(_answer(title, question)), model=asked["model"])
+        return completion_reply(json.dumps(_answer(title, question)), model=asked["model"])
 
 
 def _answer(title: str, question: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from starlette.routing import Route
 
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 from tests.security.asgi import Call
 from tests.security.crowd import AGENT, VECTOR, Crowd, Pool
 
@@ -236,7 +236,7 @@ def operations(app: Any) -> list[Operation]:
         for path, methods in described["paths"].items()
         for method, operation in methods.items()
     ]
-    made += [Operation(f"tool {name}", _Tool(name, spec.schema).call) for name, spec in tools().items()]
+    made += [Operation(f"tool {name}", _Tool(name, spec.schema).call) for name, spec in tools_by_name().items()]
     return [*made, *_hidden(app, {one.title for one in made})]
 
 

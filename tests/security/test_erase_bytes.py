@@ -187,5 +187,5 @@ def test_a_piece_across_two_parts_of_a_file_is_found(tmp_path: Path, monkeypatch
     for before in range(70):
         path = tmp_path / str(before)
         path.write_bytes(b"x" * before + b"the kerosene is in the basement" + b"y" * 20)
-        found = {piece for part in copies.blocks(path, look.overlap) for piece in look(part)}
+        found = {piece for part in copies.read_blocks(path, look.overlap) for piece in look(part)}
         assert len(found) == look.count

@@ -102,7 +102,7 @@ def test_a_tenant_does_not_have_the_file_written_anew_while_others_wait(
     assert {name for name, ok in checks(report).items() if not ok} <= {"free space", "files"}
     assert not tenant.verify_erasure(report)["ok"]
     monkeypatch.undo()
-    assert drive(erase_rows.compact(operator._engine.parts))
+    assert drive(erase_rows.compact_store(operator._engine.parts))
     checked = tenant.verify_erasure(report)
     assert (checked["ok"], checked["complete"]) == (True, True)
 

@@ -13,7 +13,7 @@ import pytest
 from memstone import AsyncMemory, Memory
 from memstone.ports.models import Prompt
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 from memstone.testing.llm import ScriptedLlm
 from tests.unit.test_neutralize import LOOKALIKES, TOKENS, imitations
 
@@ -65,13 +65,13 @@ def arguments(spec: ToolSpec) -> dict[str, Any]:
 
 
 @pytest.mark.req("R-23")
-@pytest.mark.parametrize("name", sorted(tools()))
+@pytest.mark.parametrize("name", sorted(tools_by_name()))
 def test_no_tool_answers_with_what_imitates_structure(name: str) -> None:
     async def used_once() -> dict[str, Any]:
         async with AsyncMemory(CONFIG) as memory:
             for number, attack in enumerate(ATTACKS):
                 await memory.add(f"I like tea number {number} {attack}", user_id="alice", infer=False)
-            spec, newest = tools()[name], (await memory.get_all(user_id="alice", limit=1))["results"][0]["id"]
+            spec, newest = tools_by_name()[name], (await memory.get_all(user_id="alice", limit=1))["results"][0]["id"]
             given = {key: newest if key == "id" else one for key, one in arguments(spec).items()}
             return await call_tool(spec, ToolCall(memory, given, "alice"))
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.privacy.poison import disarmed
-from memstone.core.rules.requests import suspect
+from memstone.core.privacy.poison import blank_suspect_text
+from memstone.core.rules.requests import is_suspicious
 from memstone.model.message import Message
 from memstone.ports.models import Prompt
 from memstone.testing.clock import FakeClock
@@ -274,7 +274,7 @@ def test_there_are_two_hundred_and_each_is_its_own() -> None:
 
 @pytest.mark.parametrize("text", [one.text for one in poisons("assistant")])
 def test_nothing_of_it_is_even_looked_at(text: str) -> None:
-    kept = disarmed(Message("assistant", f"Here is what I found.\n{text}"), own=False)
+    kept = blank_suspect_text(Message("assistant", f"Here is what I found.\n{text}"), own=False)
     assert len(kept.text) == len(f"Here is what I found.\n{text}"), "every other word stays where it stands"
     assert not leaked(kept.text)
 
@@ -289,7 +289,7 @@ def test_nothing_of_it_is_even_looked_at(text: str) -> None:
     ],
 )
 def test_the_user_may_order_and_say_what_they_like(text: str) -> None:
-    assert disarmed(Message("user", text), own=True).text == text
+    assert blank_suspect_text(Message("user", text), own=True).text == text
 
 
 @pytest.mark.parametrize(
@@ -305,4 +305,4 @@ def test_the_user_may_order_and_say_what_they_like(text: str) -> None:
     ],
 )
 def test_what_an_assistant_says_in_good_faith_is_left_alone(text: str) -> None:
-    assert not suspect(text)
+    assert not is_suspicious(text)

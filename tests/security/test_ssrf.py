@@ -13,7 +13,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from memstone.config import Settings
 from memstone.errors import BackendRejected, BackendUnavailable, InvalidInput
-from memstone.server.urls import Guard, SafeUrl, fetched
+from memstone.server.urls import Guard, SafeUrl, fetch_url
 from tests.server.upstream import served
 
 PUBLIC = "93.184.216.34"
@@ -251,7 +251,7 @@ def test_a_redirect_is_not_followed(asked: tuple[Inner, int]) -> None:
     service, port = asked
     url = Guard(("a.internal",), lambda _host, _port: ["127.0.0.1"]).checked(f"http://a.internal:{port}")
     with pytest.raises(BackendRejected, match="elsewhere"):
-        asyncio.run(fetched(url, path="/away"))
+        asyncio.run(fetch_url(url, path="/away"))
     assert [path for path, _ in service.asked] == ["away"]
 
 
@@ -267,7 +267,7 @@ def test_a_name_that_answers_differently_a_moment_later_changes_nothing(asked: t
 
     url = Guard(("a.internal",), rebinding).checked(f"http://a.internal:{port}")
     for _ in range(2):
-        assert asyncio.run(fetched(url, path="/x")).text == "here"
+        assert asyncio.run(fetch_url(url, path="/x")).text == "here"
     assert times == ["a.internal"]
     assert service.asked == [("x", f"a.internal:{port}")] * 2
 
@@ -281,7 +281,7 @@ def test_a_name_that_turns_private_after_it_was_checked_is_not_asked_for_again()
 
     answers = iter([[PUBLIC], ["127.0.0.1"]])
     url = Guard((), lambda _host, _port: next(answers)).checked("https://a.example/v1")
-    got = asyncio.run(fetched(url, path="/x", transport=httpx2.MockTransport(answer)))
+    got = asyncio.run(fetch_url(url, path="/x", transport=httpx2.MockTransport(answer)))
     assert got.text == "outside"
     assert (sent[0].url.host, sent[0].url.path, sent[0].headers["host"]) == (PUBLIC, "/v1/x", "a.example")
     assert sent[0].extensions["sni_hostname"] == "a.example"  # whose certificate is asked for
@@ -292,7 +292,7 @@ def test_a_proxy_of_the_environment_is_not_used(asked: tuple[Inner, int], monkey
     monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{port}")
     closed = SafeUrl("http", "a.example", 9, "", "127.0.0.1")
     with pytest.raises(BackendUnavailable):
-        asyncio.run(fetched(closed, path="/x", timeout=120))
+        asyncio.run(fetch_url(closed, path="/x", timeout=120))
     assert service.asked == []
 
 
@@ -300,4 +300,4 @@ def test_an_answer_without_end_is_cut_off(asked: tuple[Inner, int]) -> None:
     _, port = asked
     url = Guard(("a.internal",), lambda _host, _port: ["127.0.0.1"]).checked(f"http://a.internal:{port}")
     with pytest.raises(BackendRejected, match="too large"):
-        asyncio.run(fetched(url, path="/large"))
+        asyncio.run(fetch_url(url, path="/large"))

@@ -18,8 +18,8 @@ import pytest
 
 from memstone import AsyncMemory, Client, Memory
 from memstone.cli.arguments import Given
-from memstone.cli.run import run
-from memstone.cli.serve import _greet, _Shown
+from memstone.cli.run import run_command
+from memstone.cli.serve import _print_startup_help, _Shown
 from memstone.config import Settings
 from memstone.errors import LLMError
 from memstone.server.app import create_app
@@ -141,7 +141,7 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Path) -> N
         port = int(url.rsplit(":", 1)[1])
         printed = io.StringIO()
         with redirect_stdout(printed):
-            _greet(Settings.of({**config, "server": {"port": port}}), key, _Shown())
+            _print_startup_help(Settings.of({**config, "server": {"port": port}}), key, _Shown())
         lines = printed.getvalue().splitlines()
         shell, asks, opens = lines[lines.index("") + 1 : -1]
         assert [line for line in lines if key in line] == [f"export MEMSTONE_KEY={key}"]  # once, and in no command
@@ -170,7 +170,7 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
     given = Given(config=str(file), db=str(other) if db else None)
     settings, printed = given.settings(), io.StringIO()
     with redirect_stdout(printed):
-        _greet(settings, None, _Shown(), given)
+        _print_startup_help(settings, None, _Shown(), given)
     code = shlex.split(printed.getvalue().splitlines()[-2])[-1]
     memory = code[code.index("print(") + 6 : code.index(".search(")]
     asked = f"from memstone import *; m = {memory}; print(m.settings()['preset'], m.stats()['memories'])"
@@ -193,7 +193,7 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
 def test_the_line_for_the_library_names_what_is_not_usual(config: dict[str, Any], line: str | None) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _greet(Settings.of(config), None, _Shown())
+        _print_startup_help(Settings.of(config), None, _Shown())
     assert "secret" not in printed.getvalue()
     assert ("import Memory" in printed.getvalue()) is (line is not None)
     assert line is None or line in printed.getvalue()
@@ -210,7 +210,7 @@ def test_the_line_for_the_library_names_what_is_not_usual(config: dict[str, Any]
 def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], address: str) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _greet(
+        _print_startup_help(
             Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server}), "rt_1_2", _Shown()
         )
     assert printed.getvalue().startswith(
@@ -257,14 +257,14 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
         if ends is not None:
             raise ends
 
-    monkeypatch.setattr("memstone.server.serving.serve", served_so)
+    monkeypatch.setattr("memstone.server.serving.serve_app", served_so)
     monkeypatch.setattr("memstone.server.app.create_app", lambda _: None)
-    monkeypatch.setattr("memstone.server.observe.configure", lambda *_: None)
+    monkeypatch.setattr("memstone.server.observe.configure_logging", lambda *_: None)
     monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     shown = list[int]()
     for _ in range(2):
         with suppress(SystemExit):
-            run(["--db", f"{tmp_path}/m.db", "serve"])
+            run_command(["--db", f"{tmp_path}/m.db", "serve"])
         shown.append(capsys.readouterr().out.count("shown this once"))
     assert shown == [1, 0]
 
@@ -275,16 +275,16 @@ def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
     def refuses(*_: Any) -> None:
         raise OSError("no log")
 
-    monkeypatch.setattr("memstone.server.observe.configure", refuses)
+    monkeypatch.setattr("memstone.server.observe.configure_logging", refuses)
     monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
-    run(["--db", f"{tmp_path}/m.db", "serve"])
+    run_command(["--db", f"{tmp_path}/m.db", "serve"])
     assert capsys.readouterr().out.count("shown this once") == 1
 
 
 def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _greet(Settings.of({"store": {"url": "memory:"}}), None, _Shown())
+        _print_startup_help(Settings.of({"store": {"url": "memory:"}}), None, _Shown())
     (line,) = [line for line in printed.getvalue().splitlines() if line.startswith("curl ")]
     shown = subprocess.run(  # noqa: S603 - what our own command line prints
         ["/bin/sh", "-c", line.replace("curl", "printf '%s\\n'", 1)],

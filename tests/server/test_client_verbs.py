@@ -10,7 +10,7 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.remote.verbs import VERBS
-from memstone.server.rest.verb_forms import TYPES, form_of, parameters
+from memstone.server.rest.verb_forms import TYPES, call_parameters, form_of
 from tests.server.world import World
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def strange(annotation: str) -> list[Any]:
 
 def bodies(name: str) -> Iterator[dict[str, Any]]:
     """Bodies in which one argument is strange and those that are needed are not."""
-    takes = parameters(getattr(AsyncMemory, name))
+    takes = call_parameters(getattr(AsyncMemory, name))
     form: type[BaseModel] = form_of(name, getattr(AsyncMemory, name))
     sample: dict[str, Any] = form.model_json_schema()["examples"][0]
     yield sample
@@ -97,7 +97,9 @@ def test_types_are_not_guessed(client: TestClient) -> None:
 
 def test_every_annotation_of_a_verb_has_a_form() -> None:
     found = {
-        str(one.annotation).removesuffix(" | None") for name in VERBS for one in parameters(getattr(AsyncMemory, name))
+        str(one.annotation).removesuffix(" | None")
+        for name in VERBS
+        for one in call_parameters(getattr(AsyncMemory, name))
     }
     assert found == set(TYPES)
     assert all(inspect.getdoc(getattr(AsyncMemory, name)) for name in VERBS)

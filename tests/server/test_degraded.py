@@ -12,7 +12,7 @@ import pytest
 
 from memstone import Memory
 from memstone.errors import BackendError, Corrupted, MemstoneError, StorageBusy, StorageError, VectorStoreError
-from memstone.server.errors import discreet
+from memstone.server.errors import hide_store_details
 from tests.server.gate import Gate, gated
 from tests.server.world import World
 
@@ -98,7 +98,7 @@ def test_the_library_tells_what_the_store_said(broken: type[StorageError]) -> No
 def test_failures_are_found_where_answers_tell_of_them(kind: type[MemstoneError], place: str) -> None:
     told = kind(INSIDE).as_dict()
     for note in ({"step": "x", **told}, {"check": "x", "error": told}):
-        shown = discreet({"job": {"result": 1}, "result": {place: (note, "other")}})
+        shown = hide_store_details({"job": {"result": 1}, "result": {place: (note, "other")}})
         assert INSIDE not in str(shown)
         assert kind.code in str(shown)
         assert shown["result"][place][1] == "other"
@@ -108,6 +108,6 @@ def test_what_is_no_failure_of_a_store_stays_as_it_is() -> None:
     outside = BackendError("the reranker says no", kind="rerank", name="x").as_dict()
     item = {"id": "1", "memory": "storage", "metadata": {"code": "storage", "message": "mine"}, "code": ["storage"]}
     for answer in ({"degraded": [outside]}, {"results": [item]}, item, [1, None], None, "text"):
-        assert discreet(answer) == answer
+        assert hide_store_details(answer) == answer
     theirs = VectorStoreError("10.0.0.3: relation does not exist", kind="vectors", name="pgvector").as_dict()
-    assert discreet({"degraded": [theirs]})["degraded"][0]["message"] == HIDDEN
+    assert hide_store_details({"degraded": [theirs]})["degraded"][0]["message"] == HIDDEN

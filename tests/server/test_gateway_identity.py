@@ -15,7 +15,7 @@ from memstone.errors import Forbidden
 from memstone.model.access import ApiKey, Subjects
 from memstone.model.policy import Identity
 from memstone.server.access import Caller
-from memstone.server.gateway.identity import who
+from memstone.server.gateway.identity import resolve_chat_identity
 from tests.server.gate import Gate, ask, gated, until
 
 ALICE = {"x-openwebui-user-id": "alice"}
@@ -83,7 +83,7 @@ def caller(policy: Identity, **key: Any) -> Caller:
 
 def user(sources: tuple[str, ...], headers: dict[str, str], body: dict[str, Any] | None = None, **key: Any) -> Any:
     policy = Identity(sources, nobody="off")
-    return who(caller(policy, **key), headers, body or {}, policy, "r1").user_id
+    return resolve_chat_identity(caller(policy, **key), headers, body or {}, policy, "r1").user_id
 
 
 TRUSTED: dict[str, Any] = {"may_assert_user": True}
@@ -123,7 +123,9 @@ def test_a_plain_key_has_a_pool_for_each_name_and_one_of_its_own() -> None:
 @pytest.mark.req("X-1", "X-39")
 def test_the_default_owner_is_the_owner_for_who_may_name_users_and_the_keys_pool_for_others() -> None:
     policy = Identity(("body",), nobody="owner", owner="me")
-    named = {name: who(caller(policy, **key), {}, {}, policy, "r1").user_id for name, key in KEYS.items()}
+    named = {
+        name: resolve_chat_identity(caller(policy, **key), {}, {}, policy, "r1").user_id for name, key in KEYS.items()
+    }
     assert named == {"trusted": "me", "operator": "me", "plain": "key:k1", "of an agent": "key:k1"}
 
 
@@ -194,7 +196,7 @@ def test_nobody_is_called_everybody(tmp_path: Path) -> None:
 
 def session(headers: dict[str, str], body: dict[str, Any] | None = None) -> str | None:
     policy = Identity(("api_key",))
-    return who(caller(policy), headers, body or {}, policy, "r1").run_id
+    return resolve_chat_identity(caller(policy), headers, body or {}, policy, "r1").run_id
 
 
 @pytest.mark.req("O-4")

@@ -12,9 +12,9 @@ import pytest
 import structlog
 
 from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.base import Block, readable
+from memstone.core.dialects.base import Block, repair_surrogates
 from memstone.core.dialects.responses import Responses
-from memstone.core.showing.inject import Position, injected
+from memstone.core.showing.inject import Position, insert_block
 from memstone.server.gateway.counts import SKIPPED
 from memstone.server.gateway.sse import Events, event_of
 from tests.server.gate import Gate, ask, gated, said, until
@@ -43,7 +43,7 @@ def test_a_message_that_is_none_goes_on_beside_what_memory_says(gate: Gate) -> N
 @pytest.mark.parametrize("position", Position)
 def test_memory_has_a_place_in_every_list(position: Position) -> None:
     for messages in ([None, USER], ["x"], [5, {"role": "system", "content": "S"}]):
-        placed = injected(messages, ("A B", "A", "B"), position)  # type: ignore[arg-type]  # odd on purpose
+        placed = insert_block(messages, ("A B", "A", "B"), position)  # type: ignore[arg-type]  # odd on purpose
         assert "A" in str(placed)
         assert [one for one in placed if not isinstance(one, dict)] == [
             one for one in messages if not isinstance(one, dict)
@@ -210,7 +210,12 @@ def test_a_character_in_two_halves_is_one_character(gate: Gate) -> None:
     post(gate, {"model": "m", "stream": True, "messages": [USER]})
     until(lambda: gate.tasks == 0)
     assert "Nice \U0001f600!" in [one["memory"] for one in gate.turns("alice")]
-    assert readable([{"a": "\ud83d"}, "\ud83d\ude00", 5, "\u00fc"]) == [{"a": "\ufffd"}, "\U0001f600", 5, "\u00fc"]
+    assert repair_surrogates([{"a": "\ud83d"}, "\ud83d\ude00", 5, "\u00fc"]) == [
+        {"a": "\ufffd"},
+        "\U0001f600",
+        5,
+        "\u00fc",
+    ]
 
 
 def test_line_ends_may_be_mixed() -> None:

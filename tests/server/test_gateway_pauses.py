@@ -87,7 +87,7 @@ def test_while_settings_cannot_be_read_the_model_gets_no_tool(
 
     object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
     if failure == "busy":  # what the settings themselves make of a store that does not answer
-        monkeypatch.setattr("memstone.engine.policy._stored", broken)
+        monkeypatch.setattr("memstone.engine.policy._read_stored_settings", broken)
     else:
         monkeypatch.setattr("memstone.server.gateway.chat.tuned", broken)
     gate.upstream.turns = [Turn("", [CALL]), Turn("Hm.")]

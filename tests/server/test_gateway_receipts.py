@@ -19,7 +19,7 @@ from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.engine import deferred_receipts
 from memstone.engine.erasing import erase
 from memstone.errors import StorageReadOnly
-from memstone.model.instant import instant, moment
+from memstone.model.instant import datetime_from_instant, to_instant
 from memstone.ports.erasure import Erased, Subject
 from memstone.ports.ledger import Work
 from tests.patience import LONG
@@ -162,7 +162,7 @@ def test_nothing_of_a_chat_in_the_midst_of_an_erasure_is_written_afterwards(
     noted = erase.erased_note
 
     def begun_before(subject: Subject, key: bytes, number: str, at: str) -> Erased:
-        return noted(subject, key, number, instant(moment(at) - timedelta(minutes=1)))
+        return noted(subject, key, number, to_instant(datetime_from_instant(at) - timedelta(minutes=1)))
 
     number, other = promised(gate), promised(gate, user="bob")
     monkeypatch.setattr(erase, "erased_note", begun_before)

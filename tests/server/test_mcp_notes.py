@@ -12,11 +12,11 @@ import pytest
 from memstone import AsyncMemory
 from memstone.errors import Conflict
 from memstone.server.mcp.spec import ToolCall, call_tool
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 from memstone.testing.clock import FakeClock
 
 PLAIN: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
-TOOLS: Final = tools()
+TOOLS: Final = tools_by_name()
 
 
 class Model:

@@ -13,12 +13,12 @@ from memstone import AsyncMemory
 from memstone.model.access import Verb
 from memstone.server.mcp.server import keyed_server, local_server
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 from tests.server.world import World
 
 PLAIN: Final[dict[str, Any]] = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 BUILT_IN: Final[dict[str, Any]] = {"store": {"url": "memory:"}}
-TOOLS: Final = tools()
+TOOLS: Final = tools_by_name()
 GATEWAY: Final = ("apiKeyId", "type", "maxTokens", "sessionId", "olderThan", "limit", "metadata", "key", "content")
 ODD: Final = [7, 0, -1, 1.5, 10**12, True, [], ["x"], {}, {"a": 1}, "text", "", " ", "x" * 60_000]
 VALID: Final[dict[str, Any]] = {"query": "tea", "content": "likes tea", "scope": "pinned", "id": "some-id"}

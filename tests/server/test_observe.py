@@ -20,7 +20,7 @@ from memstone.core.privacy.redact import redact_preview
 from memstone.errors import StorageBusy
 from memstone.server import observe
 from memstone.server.app import create_app
-from memstone.server.observe import _FORWARDED, clean, configure, log, speak_softly
+from memstone.server.observe import _FORWARDED, configure_logging, log, redact_value, speak_softly
 from tests.server.upstream import Upstream, served
 from tests.server.world import World
 
@@ -34,7 +34,7 @@ CONFIG: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": 
 def lines(capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest) -> Iterator[Lines]:
     """The log as it is written, line by line; the loggers are put back afterwards."""
     before = {one.name: (list(one.handlers), one.level, one.propagate) for one in map(_logger, _FORWARDED)}
-    configure("json", getattr(request, "param", logging.INFO))
+    configure_logging("json", getattr(request, "param", logging.INFO))
     yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     structlog.reset_defaults()
     for name, (handlers, level, propagate) in before.items():
@@ -239,12 +239,12 @@ def test_where_the_store_is_says_the_log_and_not_the_answer(lines: Lines) -> Non
 
 def test_cleaning_keeps_what_is_no_secret() -> None:
     kept = {"id": "6e1f0b3e-5b9c-4f4e-9d3e-2b1c0a9f8e7d", "n": 3, "ok": True, "ms": 1.5, "none": None, "list": ["a"]}
-    assert clean(kept) == kept
+    assert redact_value(kept) == kept
 
 
 @given(st.from_regex(r"[a-z][a-z_./{}]{0,39}", fullmatch=True))
 def test_names_are_left_alone_because_no_rule_finds_a_secret_in_them(name: str) -> None:
-    assert clean(name) == name == redact_preview(name)
+    assert redact_value(name) == name == redact_preview(name)
 
 
 def test_of_what_nobody_listens_to_nothing_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +254,7 @@ def test_of_what_nobody_listens_to_nothing_is_made(monkeypatch: pytest.MonkeyPat
         looked_through.append(value)
         return value
 
-    monkeypatch.setattr(observe, "clean", noted)
+    monkeypatch.setattr(observe, "redact_value", noted)
     structlog.reset_defaults()
     speak_softly()
     log.debug("quiet", note="anything")
@@ -266,7 +266,7 @@ def test_of_what_nobody_listens_to_nothing_is_made(monkeypatch: pytest.MonkeyPat
 
 def test_the_log_can_be_read_by_people(capsys: pytest.CaptureFixture[str], lines: Lines) -> None:
     assert lines() == []
-    configure("console")
+    configure_logging("console")
     log.info("memory.stored", owner="alice", note=f"key {CANARY}")
     told = capsys.readouterr().err
     assert "memory.stored" in told

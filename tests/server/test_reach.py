@@ -154,10 +154,10 @@ def test_a_stream_ends_when_its_key_may_do_less(world: World) -> None:
     about = {"type": "http", "method": "GET", "path": "/v1/events/stream", "query_string": b"", "client": ("::1", 1)}
     request = Request({**about, "headers": headers, "app": world.app})
     caller = world.run(world.app.state.memstone.doorkeeper.admit, request)
-    world.run(feed._check, request, caller)
+    world.run(feed._check_key, request, caller)
     assert world.client.patch("/v1/accounts/ann", json={"role": "viewer"}).status_code == 200
     with pytest.raises(Unauthenticated):
-        world.run(feed._check, request, caller)
+        world.run(feed._check_key, request, caller)
 
 
 @pytest.mark.req("X-37", "N-42")

@@ -16,14 +16,14 @@ from memstone.core.ranking.abstain import (
     PROBES,
     UNHEARD,
     Null,
-    chance,
-    familiarity,
-    needed,
+    familiarity_words,
+    is_relevant,
     null_of,
-    relevant,
+    required_value,
     rows_told,
+    score_familiarity,
     slope_of,
-    vocabulary,
+    unrelated_share,
     worth_showing,
 )
 from memstone.errors import InvalidInput
@@ -43,21 +43,21 @@ def test_the_stated_share_of_unrelated_questions_passes() -> None:
     null = null_of(drawn(137), rows=500)
     fresh = drawn(2_000)
     for rate in (0.01, 0.05, 0.2):
-        passing = sum(relevant(value, null, rate) for value in fresh) / len(fresh)
+        passing = sum(is_relevant(value, null, rate) for value in fresh) / len(fresh)
         assert passing == pytest.approx(rate, abs=0.01)
 
 
 def test_a_few_questions_that_memory_does_answer_change_little() -> None:
-    clean = needed(null_of(drawn(137), rows=500))
-    answered = needed(null_of([*drawn(127), *(12.0 + at for at in range(10))], rows=500))
+    clean = required_value(null_of(drawn(137), rows=500))
+    answered = required_value(null_of([*drawn(127), *(12.0 + at for at in range(10))], rows=500))
     assert abs(answered - clean) < 0.35
     assert max(drawn(137)) < 12
 
 
 def test_a_distribution_without_spread_still_separates() -> None:
     null = null_of([2.0] * 10, rows=3)
-    assert relevant(2.1, null)
-    assert not relevant(2.0, null)
+    assert is_relevant(2.1, null)
+    assert not is_relevant(2.0, null)
 
 
 @pytest.mark.parametrize("best", [[], [1.0], [1.0, 2.0, 3.0]])
@@ -68,8 +68,8 @@ def test_too_few_questions_make_no_distribution(best: list[float]) -> None:
 
 def test_in_a_larger_store_more_is_needed() -> None:
     null = Null(rows=1_000, middle=4.0, spread=1.0, slope=0.5)
-    assert needed(null, rows=10_000) == pytest.approx(needed(null) + 0.5 * math.log(10))
-    assert needed(null, rows=1_000) == needed(null)
+    assert required_value(null, rows=10_000) == pytest.approx(required_value(null) + 0.5 * math.log(10))
+    assert required_value(null, rows=1_000) == required_value(null)
     assert null.middle_at(0) < null.middle_at(1_000)
 
 
@@ -85,7 +85,7 @@ def test_a_slope_is_never_negative() -> None:
 @given(rates, st.floats(-5, 5), st.floats(0.1, 3), st.integers(1, 100_000))
 def test_chance_and_need_say_the_same(rate: float, middle: float, spread: float, rows: int) -> None:
     null = Null(rows=100, middle=middle, spread=spread, slope=0.3)
-    assert chance(needed(null, rate, rows), null, rows) == pytest.approx(rate, abs=1e-6)
+    assert unrelated_share(required_value(null, rate, rows), null, rows) == pytest.approx(rate, abs=1e-6)
 
 
 @given(st.lists(st.floats(-10, 10), max_size=20), st.floats(0.001, 0.74))
@@ -94,7 +94,7 @@ def test_what_is_shown_holds_the_best_or_is_nothing(values: list[float], rate: f
     assert len(shown) == len(values)
     kept = [value for value, is_shown in zip(values, shown, strict=True) if is_shown]
     left_out = [value for value, is_shown in zip(values, shown, strict=True) if not is_shown]
-    assert bool(kept) == any(relevant(value, STANDARD, rate) for value in values)
+    assert bool(kept) == any(is_relevant(value, STANDARD, rate) for value in values)
     assert not kept or (max(kept) == max(values) and all(value < min(kept) for value in left_out))
 
 
@@ -106,7 +106,7 @@ def test_beside_a_relevant_memory_the_farthest_are_left_out() -> None:
 @pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, True, "0.05", math.nan])
 def test_a_rate_that_is_none_is_refused(rate: float) -> None:
     with pytest.raises(InvalidInput, match="between 0 and 1"):
-        needed(STANDARD, rate)
+        required_value(STANDARD, rate)
 
 
 def rarities(rows: int, **holding: int) -> dict[str, float]:
@@ -123,7 +123,7 @@ def test_the_rarity_of_an_unheard_word_tells_how_many_rows_there_are(rows: int) 
 def test_words_that_are_known_speak_for_a_question() -> None:
     rarity = rarities(500, tent=3, lake=5)
     known, half, none = (
-        familiarity(question, rarity, BY_MEANING)
+        score_familiarity(question, rarity, BY_MEANING)
         for question in ("Where is the tent by the lake?", "Where is the tent of the walrus?", "What do walruses eat?")
     )
     assert known == pytest.approx(BY_MEANING.known)
@@ -132,10 +132,10 @@ def test_words_that_are_known_speak_for_a_question() -> None:
 
 def test_a_question_about_strangers_only_is_held_against_it() -> None:
     rarity = rarities(500, nadia=4, work=2)
-    assert familiarity("Where does Nadia work with Ingrid?", rarity, BY_MEANING) > 0
-    stranger = familiarity("Where does Ingrid work?", rarity, BY_MEANING)
+    assert score_familiarity("Where does Nadia work with Ingrid?", rarity, BY_MEANING) > 0
+    stranger = score_familiarity("Where does Ingrid work?", rarity, BY_MEANING)
     assert stranger == pytest.approx(
-        familiarity("Where does Ingrid work?", rarity, BY_MEANING, strangers=False) - BY_MEANING.stranger
+        score_familiarity("Where does Ingrid work?", rarity, BY_MEANING, strangers=False) - BY_MEANING.stranger
     )
 
 
@@ -152,17 +152,17 @@ def test_a_question_about_strangers_only_is_held_against_it() -> None:
 )
 def test_days_nouns_of_other_languages_and_shouting_are_no_strangers(question: str) -> None:
     rarity = rarities(500)
-    strict = familiarity(question, rarity, BY_MEANING)
-    assert strict == familiarity(question, rarity, BY_MEANING, strangers=False)
+    strict = score_familiarity(question, rarity, BY_MEANING)
+    assert strict == score_familiarity(question, rarity, BY_MEANING, strangers=False)
 
 
 def test_a_question_without_words_has_nothing_for_it() -> None:
-    assert familiarity("?!", rarities(10), BY_MEANING) == 0.0
-    assert vocabulary("?!") == []
+    assert score_familiarity("?!", rarities(10), BY_MEANING) == 0.0
+    assert familiarity_words("?!") == []
 
 
 def test_the_vocabulary_of_a_question_holds_its_words_and_names_once() -> None:
-    assert sorted(vocabulary("Did the tents of Ingrid reach the tent?")) == sorted({"tent", "ingrid", "reach"})
+    assert sorted(familiarity_words("Did the tents of Ingrid reach the tent?")) == sorted({"tent", "ingrid", "reach"})
 
 
 def test_the_questions_are_many_and_all_different() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstone.core.text.analyze import MAX_CHARS, day_terms, match_text, query_terms, scope_token, terms
+from memstone.core.text.analyze import MAX_CHARS, day_terms, document_terms, match_text, query_terms, scope_token
 from memstone.core.text.words import STOP_WORDS
 from memstone.errors import InvalidInput, UsageError
 
@@ -58,7 +58,7 @@ class FullText:
 
 
 def finds(question: str, document: str) -> bool:
-    return not set(query_terms(question)).isdisjoint(terms(document))
+    return not set(query_terms(question)).isdisjoint(document_terms(document))
 
 
 # --- what is found ---------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_a_question_does_not_find_the_document(question: str, document: str) -> 
     ],
 )
 def test_a_document_is_held_by_these_words(text: str, words: list[str]) -> None:
-    assert terms(text) == words
+    assert document_terms(text) == words
     assert match_text(text) == " ".join(words)
 
 
@@ -187,7 +187,7 @@ def test_a_document_is_held_by_these_words(text: str, words: list[str]) -> None:
 @pytest.mark.req("R-2")
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_a_nasty_text_is_stored_word_by_word_and_found_by_each_of_its_words(text: str) -> None:
-    words = terms(text)
+    words = document_terms(text)
     mirror = FullText(match_text(text))
     assert mirror.tokens() == Counter(words)
     assert all(mirror.matches(word) for word in set(words))
@@ -206,7 +206,7 @@ ODD = st.text(st.sampled_from(ODD_CHARACTERS))
 @example("a\u0345")
 @example("\ufffe")
 def test_any_text_is_stored_word_by_word(text: str) -> None:
-    words = terms(text)
+    words = document_terms(text)
     mirror = FullText(" ".join(words))
     assert mirror.tokens() == Counter(words)
     assert all(mirror.matches(word) for word in words)
@@ -216,7 +216,7 @@ def test_every_kind_of_character_makes_words_the_full_text_leaves_alone() -> Non
     # of the many characters without case or marks (Han, Hangul, private and unassigned ones) a sample is enough
     plain = ("Lo", "Co", "Cn")
     characters = [c for c in map(chr, range(0x110000)) if unicodedata.category(c) not in plain or ord(c) % 61 == 0]
-    words = terms(" ".join(f"a{char}b" for char in characters))
+    words = document_terms(" ".join(f"a{char}b" for char in characters))
     mirror = FullText(" ".join(words))
     assert len(words) > len(characters)
     assert mirror.tokens() == Counter(words)
@@ -224,7 +224,7 @@ def test_every_kind_of_character_makes_words_the_full_text_leaves_alone() -> Non
 
 @given(st.one_of(st.text(), ODD))
 def test_no_word_holds_a_blank_a_quote_or_a_control_character_or_is_too_long(text: str) -> None:
-    for word in terms(text):
+    for word in document_terms(text):
         assert 0 < len(word) <= MAX_CHARS
         assert '"' not in word
         assert not any(char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Cs") for char in word)
@@ -232,22 +232,22 @@ def test_no_word_holds_a_blank_a_quote_or_a_control_character_or_is_too_long(tex
 
 @given(st.one_of(st.text(), ODD))
 def test_unicode_form_makes_no_difference(text: str) -> None:
-    assert terms(unicodedata.normalize("NFD", text)) == terms(unicodedata.normalize("NFC", text))
+    assert document_terms(unicodedata.normalize("NFD", text)) == document_terms(unicodedata.normalize("NFC", text))
 
 
 @given(st.text(st.characters(max_codepoint=0x24F)))
 def test_a_document_is_found_by_its_own_text_and_case_makes_no_difference(text: str) -> None:
-    assert set(query_terms(text, limit=10_000)) <= set(terms(text))
-    assert terms(text.swapcase().swapcase()) == terms(text.swapcase())
+    assert set(query_terms(text, limit=10_000)) <= set(document_terms(text))
+    assert document_terms(text.swapcase().swapcase()) == document_terms(text.swapcase())
 
 
 @given(st.text(st.characters(max_codepoint=0x7E)))
 def test_ascii_text_has_the_same_words_when_the_text_around_it_is_not_ascii(text: str) -> None:
-    assert terms(f"\u00e9 {text}") == ["e", *terms(f" {text}")]
+    assert document_terms(f"\u00e9 {text}") == ["e", *document_terms(f" {text}")]
 
 
 def test_a_long_run_is_cut_to_one_short_word() -> None:
-    assert terms("x" * 1000) == ["x" * MAX_CHARS]
+    assert document_terms("x" * 1000) == ["x" * MAX_CHARS]
 
 
 # --- questions -------------------------------------------------------------------------------------------------------

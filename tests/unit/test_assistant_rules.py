@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.reading.restated import restated
+from memstone.core.reading.restated import extract_restatements
 
 pytestmark = pytest.mark.req("X-36", "R-32")
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.req("X-36", "R-32")
     ],
 )
 def test_what_is_said_about_the_user_is_told_as_the_user_would(said: str, told: str) -> None:
-    assert [one.text for one in restated(said)] == ([told] if told else [])
+    assert [one.text for one in extract_restatements(said)] == ([told] if told else [])
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_what_is_said_about_the_user_is_told_as_the_user_would(said: str, told: 
     ],
 )
 def test_what_is_called_agreed_is_a_decision(said: str, told: str) -> None:
-    (found,) = restated(said)
+    (found,) = extract_restatements(said)
     assert (found.text, found.agreed) == (told, True)
 
 
@@ -72,10 +72,10 @@ def test_what_is_called_agreed_is_a_decision(said: str, told: str) -> None:
     ],
 )
 def test_its_own_claims_advice_praise_and_proposals_are_left_alone(said: str) -> None:
-    assert restated(said) == []
+    assert extract_restatements(said) == []
 
 
 def test_where_it_stands_is_the_whole_sentence() -> None:
     text = "Great! You live in Oslo. Shall I go on?"
-    (found,) = restated(text)
+    (found,) = extract_restatements(text)
     assert text[found.start : found.end] == "You live in Oslo."

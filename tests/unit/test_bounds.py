@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.checks.filters import reached
+from memstone.core.checks.filters import where_in_bounds
 from memstone.errors import Forbidden, ScopeError
 from memstone.model.access import Bounds, Users
 from memstone.model.ids import MAX_ID_CHARS, POOLS, PoolId, clean_id, pool_id
-from memstone.model.query import matches
+from memstone.model.query import is_match
 from memstone.model.scope import Scope
 
 OWN, OTHER = "0123456789abcdef", "fedcba9876543210"
@@ -119,4 +119,4 @@ held = st.one_of(names, st.builds(pool_id, keys), st.builds(pool_id, keys, names
 @given(bounds_of_all_kinds, held, st.sampled_from(["", "a", "b"]))
 def test_the_condition_for_the_ledger_holds_what_the_bounds_hold(bounds: Bounds, user: str, agent: str) -> None:
     fields = {"tenant_id": "default", "user_id": str(user), "agent_id": agent, "run_id": ""}
-    assert matches(reached(bounds), fields) == bounds.holds(Scope(user_id=str(user), agent_id=agent))
+    assert is_match(where_in_bounds(bounds), fields) == bounds.holds(Scope(user_id=str(user), agent_id=agent))

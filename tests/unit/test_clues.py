@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.rules.sentence import plain
+from memstone.core.rules.sentence import expand_contractions
 from memstone.core.text import lexicon
-from memstone.core.text.clues import clued, clues_of, clues_of_all, is_possible
+from memstone.core.text.clues import clues_of, clues_of_all, compile_with_clues, is_possible
 
 CURATION = Path(__file__).resolve().parent.parent / "data" / "curation"
 
@@ -43,8 +43,10 @@ def test_a_pattern_tells_what_it_cannot_match_without(pattern: str, clues: set[s
 
 def test_a_pattern_for_capitals_and_small_letters_has_small_clues() -> None:
     assert clues_of(re.compile("(?-i:Tea) TIME", re.IGNORECASE)) == {" time"}
-    assert clued("Tea", re.IGNORECASE).search("GREEN TEA")
-    assert clued("is", re.IGNORECASE).search("\u0131\u017f"), "letters that only count as i and s where case is ignored"
+    assert compile_with_clues("Tea", re.IGNORECASE).search("GREEN TEA")
+    assert compile_with_clues("is", re.IGNORECASE).search("\u0131\u017f"), (
+        "letters that only count as i and s where case is ignored"
+    )
 
 
 def test_a_spread_out_pattern_has_no_clues() -> None:
@@ -52,14 +54,17 @@ def test_a_spread_out_pattern_has_no_clues() -> None:
 
 
 def test_a_table_with_a_pattern_without_clues_is_always_tried() -> None:
-    assert clues_of_all([clued("tea"), clued("green tea"), clued("cup")]) == ("cup", "tea")
-    assert clues_of_all([clued("tea"), clued(r"\w")]) == ()
+    assert clues_of_all([compile_with_clues("tea"), compile_with_clues("green tea"), compile_with_clues("cup")]) == (
+        "cup",
+        "tea",
+    )
+    assert clues_of_all([compile_with_clues("tea"), compile_with_clues(r"\w")]) == ()
     assert is_possible("anything", ())
     assert not is_possible("anything", ("tea",))
 
 
 def test_a_pattern_with_clues_does_what_the_bare_pattern_does() -> None:
-    tea = clued(r"\b(tea|coffee)s?\b")
+    tea = compile_with_clues(r"\b(tea|coffee)s?\b")
     found = tea.search("two teas")
     assert found is not None
     assert found[1] == "tea"
@@ -73,7 +78,7 @@ def _sentences() -> list[str]:
     """Everything that is said in the chats and in the changes that are open to look at."""
     files = [(CURATION / f"{name}.jsonl").read_text("utf-8") for name in ("chats", "changes_open")]
     lines = [line for file in files for line in file.splitlines()]
-    return [plain(text).lower() for line in lines for text in _texts(json.loads(line))]
+    return [expand_contractions(text).lower() for line in lines for text in _texts(json.loads(line))]
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -92,7 +97,7 @@ def test_no_clue_hides_a_match_of_a_shipped_pattern() -> None:
     sentences = _sentences()
     matched = 0
     for pattern in _shipped():
-        bare, tried = re.compile(pattern), clued(pattern)
+        bare, tried = re.compile(pattern), compile_with_clues(pattern)
         hits = [sentence for sentence in sentences if bare.search(sentence)]
         assert all(tried.search(sentence) for sentence in hits), pattern
         matched += len(hits)
@@ -100,5 +105,5 @@ def test_no_clue_hides_a_match_of_a_shipped_pattern() -> None:
 
 
 def test_the_shipped_tables_have_clues() -> None:
-    without = [pattern for pattern in _shipped() if not clued(pattern).clues]
+    without = [pattern for pattern in _shipped() if not compile_with_clues(pattern).clues]
     assert not without

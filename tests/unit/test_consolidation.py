@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 
 from memstone.core.upkeep.consolidation import (
     Pieces,
-    absorbed,
-    alike,
+    can_merge,
     days_before,
+    find_merges,
+    find_promotions,
+    find_similar_pairs,
     is_faint,
     is_overdue,
-    joined,
-    mergeable,
-    merges,
+    is_similar,
+    merge_links,
+    merge_records,
     over_budget,
-    pieces,
-    promotions,
-    shortened,
+    shorten_text,
+    text_pieces,
     times_of,
-    twins,
 )
 from memstone.model.ageing import Aged
 from memstone.model.instant import Instant
@@ -52,9 +52,9 @@ def episode(text: str, *, days: float = 0, **data: object) -> Record:
 
 
 def test_a_text_is_the_four_character_runs_of_its_words() -> None:
-    assert pieces("My Garden, my") == {"my", "gard", "arde", "rden"}
-    assert pieces("!?") == {"!?"}
-    assert pieces("") == frozenset()
+    assert text_pieces("My Garden, my") == {"my", "gard", "arde", "rden"}
+    assert text_pieces("!?") == {"!?"}
+    assert text_pieces("") == frozenset()
 
 
 def jaccard(one: Pieces, other: Pieces) -> float:
@@ -63,11 +63,11 @@ def jaccard(one: Pieces, other: Pieces) -> float:
 
 
 def test_likeness_is_the_share_of_common_pieces() -> None:
-    one, other = pieces("abcd efgh"), pieces("abcd ijkl")
-    assert alike(one, other, 1 / 3)
-    assert not alike(one, other, 0.34)
-    assert alike(pieces("tea"), pieces("tea"), 1.0)
-    assert not alike(pieces("tea"), frozenset(), 0.1)
+    one, other = text_pieces("abcd efgh"), text_pieces("abcd ijkl")
+    assert is_similar(one, other, 1 / 3)
+    assert not is_similar(one, other, 0.34)
+    assert is_similar(text_pieces("tea"), text_pieces("tea"), 1.0)
+    assert not is_similar(text_pieces("tea"), frozenset(), 0.1)
 
 
 @given(
@@ -83,12 +83,12 @@ def test_twins_are_those_a_comparison_of_all_pairs_finds(sets: list[frozenset[st
             kept.append(place)
         else:
             expected.append((like, place))
-    assert list(twins(sets, threshold)) == expected
+    assert list(find_similar_pairs(sets, threshold)) == expected
 
 
 def test_a_pair_that_may_not_be_twins_is_passed_over() -> None:
-    sets = [pieces("the same"), pieces("the same"), pieces("the same")]
-    assert list(twins(sets, 0.9, lambda older, _: older != 0)) == [(1, 2)]
+    sets = [text_pieces("the same"), text_pieces("the same"), text_pieces("the same")]
+    assert list(find_similar_pairs(sets, 0.9, lambda older, _: older != 0)) == [(1, 2)]
 
 
 # --- becoming one -----------------------------------------------------------------------------------------------------
@@ -99,23 +99,23 @@ WALK = "Talked about the long walk along the coast and which boots to buy for it
 @pytest.mark.req("S-36")
 def test_the_older_of_two_nearly_identical_episodes_is_kept() -> None:
     old, new = episode(WALK, days=9, topics=["walking"]), episode(f"{WALK}.", days=2, topics=["Walking"])
-    (found,) = merges([new, old], 0.9)
+    (found,) = find_merges([new, old], 0.9)
     assert (found.kept, found.dropped) == (old, new)
 
 
 @pytest.mark.req("S-36")
 def test_topics_count_as_much_as_the_summary() -> None:
     old = episode("Short talk", days=9, topics=["holidays", "mountains"])
-    assert not merges([old, episode("Short talk", days=2, topics=["taxes", "insurance"])], 0.9)
-    assert merges([old, episode("Short talk", days=2, topics=["holidays", "mountains"])], 0.9)
+    assert not find_merges([old, episode("Short talk", days=2, topics=["taxes", "insurance"])], 0.9)
+    assert find_merges([old, episode("Short talk", days=2, topics=["holidays", "mountains"])], 0.9)
 
 
 @pytest.mark.req("N-31")
 def test_how_alike_two_must_be_is_a_setting_and_0_is_never() -> None:
     facts = [memory("User likes green tea in the morning, with milk", days=2), memory("User likes green tea with milk")]
-    assert merges(facts, 0.5)
-    assert not merges(facts, 0.9)
-    assert not merges([memory("User likes tea", days=2), memory("User likes tea")], 0)
+    assert find_merges(facts, 0.5)
+    assert not find_merges(facts, 0.9)
+    assert not find_merges([memory("User likes tea", days=2), memory("User likes tea")], 0)
 
 
 LONG = "User wants the weekly report on revenue, costs and open questions sent to the whole team every Monday morning"
@@ -136,8 +136,8 @@ LONG = "User wants the weekly report on revenue, costs and open questions sent t
 )
 @pytest.mark.req("N-31")
 def test_facts_that_say_something_else_in_nearly_the_same_words_stay_apart(older: str, newer: str) -> None:
-    assert jaccard(pieces(older), pieces(newer)) > 0.5
-    assert not merges([memory(older, days=1), memory(newer)], 0.5)
+    assert jaccard(text_pieces(older), text_pieces(newer)) > 0.5
+    assert not find_merges([memory(older, days=1), memory(newer)], 0.5)
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ def test_facts_that_say_something_else_in_nearly_the_same_words_stay_apart(older
 @pytest.mark.req("S-36", "R-20")
 def test_what_a_caller_or_its_source_tells_apart_stays_apart(differing: dict[str, object]) -> None:
     old = memory(days=3, trust=0.5)
-    assert mergeable(old, memory(trust=0.5))
-    assert not mergeable(old, replace(memory(trust=0.5), **differing))  # type: ignore[arg-type]
+    assert can_merge(old, memory(trust=0.5))
+    assert not can_merge(old, replace(memory(trust=0.5), **differing))  # type: ignore[arg-type]
 
 
 def test_overrides_never_become_one() -> None:
-    assert not mergeable(memory(days=3, kind=Kind.OVERRIDE), memory(kind=Kind.OVERRIDE))
+    assert not can_merge(memory(days=3, kind=Kind.OVERRIDE), memory(kind=Kind.OVERRIDE))
 
 
 @pytest.mark.req("S-36")
 def test_what_is_kept_was_said_as_often_as_both_and_when_last() -> None:
     old = replace(episode(WALK, days=9, facts=["a"]), source_count=2, salience=0.4)
     new = replace(episode(WALK, days=2, facts=["a", "b"]), source_count=3, salience=0.6)
-    grown = absorbed(old, new)
+    grown = merge_records(old, new)
     assert (grown.source_count, grown.salience, grown.anchor_at) == (5, 0.6, new.anchor_at)
     assert (grown.text, grown.occurred_at, grown.data["facts"]) == (old.text, old.occurred_at, ["a", "b"])
     assert times_of(grown) == [old.occurred_at, new.occurred_at]
@@ -174,7 +174,7 @@ def test_what_is_kept_was_said_as_often_as_both_and_when_last() -> None:
 
 def test_whoever_saw_one_of_two_sees_what_is_left_and_uses_are_added_up() -> None:
     both, mine = Scope(user_id="alice", run_id="1"), Scope(user_id="alice", run_id="2")
-    links = joined(
+    links = merge_links(
         [Link(both, NOW, "a", use_count=2, last_used_at="2026-01-01")],
         [Link(both, NOW, "b", use_count=3, last_used_at="2026-02-01"), Link(mine, NOW, "c", use_count=1)],
     )
@@ -190,7 +190,7 @@ def test_whoever_saw_one_of_two_sees_what_is_left_and_uses_are_added_up() -> Non
 def spoken(fact: str, *texts: str, since: Instant = "") -> int:
     """How often a fact has earned its boost by these episodes, one a day."""
     episodes = [episode(text, days=days) for days, text in enumerate(texts)]
-    return sum(one.steps(POLICY) for one in promotions([memory(fact, days=30)], episodes, POLICY, since))
+    return sum(one.steps(POLICY) for one in find_promotions([memory(fact, days=30)], episodes, POLICY, since))
 
 
 @pytest.mark.req("S-37")
@@ -208,16 +208,16 @@ def test_topics_and_entities_and_facts_that_an_episode_names_speak_of_a_fact() -
     fact = memory("Violin orchestra", days=30)
     by_topic = [episode("Talk", days=day, topics=["violin"], entities=["orchestra"]) for day in range(3)]
     by_name = [episode("Something else altogether", days=day, facts=[fact.id]) for day in range(3)]
-    assert promotions([fact], by_topic, POLICY, "")
-    assert promotions([fact], by_name, POLICY, "")
-    assert not promotions([fact], [episode("Something else altogether", days=day) for day in range(3)], POLICY, "")
+    assert find_promotions([fact], by_topic, POLICY, "")
+    assert find_promotions([fact], by_name, POLICY, "")
+    assert not find_promotions([fact], [episode("Something else altogether", days=day) for day in range(3)], POLICY, "")
 
 
 @pytest.mark.req("S-37", "X-16")
 def test_a_boost_is_as_of_the_episode_that_earned_it_and_never_beyond_1() -> None:
     fact = memory("User plays the violin", days=40, salience=0.5)
     episodes = [episode("User plays the violin", days=day) for day in (9, 7, 5, 3)]
-    (found,) = promotions([fact], episodes, POLICY, "")
+    (found,) = find_promotions([fact], episodes, POLICY, "")
     after = found.strengthened(0, POLICY)
     assert after.salience == pytest.approx(0.55)
     assert after.anchor_at == days_before(NOW, 5)
@@ -260,16 +260,16 @@ def test_a_moment_before_all_time_is_the_beginning_of_it() -> None:
 
 @pytest.mark.req("O-74")
 def test_a_long_text_keeps_its_first_three_sentences() -> None:
-    assert shortened("One. Two! Three? Four. Five.") == "One. Two. Three."
-    assert shortened("One. Two! Three?") is None
-    assert shortened("No end at all") is None
-    assert shortened("") is None
+    assert shorten_text("One. Two! Three? Four. Five.") == "One. Two. Three."
+    assert shorten_text("One. Two! Three?") is None
+    assert shorten_text("No end at all") is None
+    assert shorten_text("") is None
     assert (
-        shortened("It is 3.5 km to example.org. Second. Third. Fourth.")
+        shorten_text("It is 3.5 km to example.org. Second. Third. Fourth.")
         == "It is 3.5 km to example.org. Second. Third."
     )
-    assert shortened("一。二。三。四。") is None  # three of four such sentences are no shorter
-    assert shortened("第一句话。第二句话。第三句话。第四句话很长很长。") == "第一句话. 第二句话. 第三句话."
+    assert shorten_text("一。二。三。四。") is None  # three of four such sentences are no shorter
+    assert shorten_text("第一句话。第二句话。第三句话。第四句话很长很长。") == "第一句话. 第二句话. 第三句话."
 
 
 @pytest.mark.req("O-74")

@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.importance import Strength, effective, left, promoted, reinforced, time_constant
+from memstone.core.ranking.importance import (
+    Strength,
+    current_strength,
+    promote_strength,
+    reinforce_strength,
+    remaining_share,
+    time_constant,
+)
 from memstone.errors import ConfigError
-from memstone.model.instant import Instant, instant
+from memstone.model.instant import Instant, to_instant
 
 START = datetime(2026, 5, 7, 9, 30, tzinfo=UTC)
 
@@ -18,37 +25,37 @@ parts = st.floats(0, 1)
 
 
 def day(number: float) -> Instant:
-    return instant(START + timedelta(days=number))
+    return to_instant(START + timedelta(days=number))
 
 
 def test_a_memory_fades_by_the_exponential_of_its_age() -> None:
     fresh = Strength(0.8, day(0))
-    assert effective(fresh, day(0)) == 0.8
-    assert effective(fresh, day(30)) == pytest.approx(0.8 / math.e)
-    assert effective(fresh, day(90), days=90) == pytest.approx(0.8 / math.e)
-    assert effective(fresh, day(0.5)) == pytest.approx(0.8 * math.exp(-0.5 / 30))
+    assert current_strength(fresh, day(0)) == 0.8
+    assert current_strength(fresh, day(30)) == pytest.approx(0.8 / math.e)
+    assert current_strength(fresh, day(90), days=90) == pytest.approx(0.8 / math.e)
+    assert current_strength(fresh, day(0.5)) == pytest.approx(0.8 * math.exp(-0.5 / 30))
 
 
 def test_without_a_time_constant_nothing_fades() -> None:
-    assert effective(Strength(0.8, day(0)), day(10_000), days=None) == 0.8
+    assert current_strength(Strength(0.8, day(0)), day(10_000), days=None) == 0.8
 
 
 def test_what_is_anchored_in_the_future_is_whole_and_never_more() -> None:
-    assert left(day(10), day(0)) == 1.0
-    assert effective(Strength(0.4, day(10)), day(0)) == 0.4
+    assert remaining_share(day(10), day(0)) == 1.0
+    assert current_strength(Strength(0.4, day(10)), day(0)) == 0.4
 
 
 @pytest.mark.parametrize(("stored", "meant"), [(-0.5, 0.0), (1.5, 1.0)])
 def test_a_strength_out_of_range_is_cut(stored: float, meant: float) -> None:
-    assert effective(Strength(stored, day(0)), day(0)) == meant
-    assert reinforced(Strength(stored, day(0)), day(0)).base == meant
+    assert current_strength(Strength(stored, day(0)), day(0)) == meant
+    assert reinforce_strength(Strength(stored, day(0)), day(0)).base == meant
 
 
 def test_a_half_life_is_another_way_to_say_the_time_constant() -> None:
     days = time_constant(half_life_days=30)
-    assert effective(Strength(0.8, day(0)), day(30), days) == pytest.approx(0.4)
+    assert current_strength(Strength(0.8, day(0)), day(30), days) == pytest.approx(0.4)
     assert time_constant(time_constant_days=30) == time_constant() == 30
-    assert effective(Strength(1.0, day(0)), day(20.8)) == pytest.approx(0.5, abs=1e-3)
+    assert current_strength(Strength(1.0, day(0)), day(20.8)) == pytest.approx(0.5, abs=1e-3)
 
 
 @pytest.mark.parametrize("days", [0, -1, float("nan"), float("inf")])
@@ -73,8 +80,8 @@ def test_daily_passes_do_not_hurry_the_day_a_memory_falls_below_the_floor(
     strength = Strength(0.9, day(0))
     above = []
     for number in range(1, 100):
-        strength = promoted(strength, day(number), 0.0, days)  # a pass that writes what it sees
-        above += [number] if effective(strength, day(number), days) >= 0.2 else []
+        strength = promote_strength(strength, day(number), 0.0, days)  # a pass that writes what it sees
+        above += [number] if current_strength(strength, day(number), days) >= 0.2 else []
     assert above == list(range(1, last_day + 1))
 
 
@@ -83,31 +90,31 @@ def test_daily_passes_do_not_hurry_the_day_a_memory_falls_below_the_floor(
 def test_a_hundred_passes_leave_as_much_as_one(base: float, passes: list[float], end: float) -> None:
     strength = Strength(base, day(0))
     for number in sorted(passes):
-        effective(strength, day(number))
-        strength = promoted(strength, day(number), 0.0)
-    assert effective(strength, day(end)) == pytest.approx(effective(Strength(base, day(0)), day(end)))
+        current_strength(strength, day(number))
+        strength = promote_strength(strength, day(number), 0.0)
+    assert current_strength(strength, day(end)) == pytest.approx(current_strength(Strength(base, day(0)), day(end)))
 
 
 def test_use_makes_a_memory_as_strong_as_it_was() -> None:
-    used = reinforced(Strength(0.6, day(0)), day(60))
+    used = reinforce_strength(Strength(0.6, day(0)), day(60))
     assert used == Strength(0.6, day(60))
-    assert effective(used, day(60)) == 0.6
+    assert current_strength(used, day(60)) == 0.6
 
 
 def test_a_use_that_is_recorded_late_moves_nothing_back() -> None:
-    assert reinforced(Strength(0.6, day(60)), day(10)) == Strength(0.6, day(60))
+    assert reinforce_strength(Strength(0.6, day(60)), day(10)) == Strength(0.6, day(60))
 
 
 def test_being_told_again_lifts_a_memory_up_to_one() -> None:
-    assert reinforced(Strength(0.6, day(0)), day(1), boost=0.1).base == pytest.approx(0.7)
-    assert reinforced(Strength(0.95, day(0)), day(1), boost=0.1).base == 1.0
+    assert reinforce_strength(Strength(0.6, day(0)), day(1), boost=0.1).base == pytest.approx(0.7)
+    assert reinforce_strength(Strength(0.95, day(0)), day(1), boost=0.1).base == 1.0
 
 
 def test_promotion_adds_to_what_is_left() -> None:
     faded = Strength(0.8, day(0))
-    assert effective(promoted(faded, day(30), 0.05), day(30)) == pytest.approx(0.8 / math.e + 0.05)
-    assert promoted(Strength(0.99, day(0)), day(0), 0.05) == Strength(1.0, day(0))
-    assert promoted(Strength(0.5, day(9)), day(3), 0.25) == Strength(0.75, day(9))
+    assert current_strength(promote_strength(faded, day(30), 0.05), day(30)) == pytest.approx(0.8 / math.e + 0.05)
+    assert promote_strength(Strength(0.99, day(0)), day(0), 0.05) == Strength(1.0, day(0))
+    assert promote_strength(Strength(0.5, day(9)), day(3), 0.25) == Strength(0.75, day(9))
 
 
 @given(parts, ages, ages, st.floats(0.1, 1000))
@@ -116,4 +123,4 @@ def test_a_memory_is_never_stronger_than_stored_and_never_grows_by_waiting(
 ) -> None:
     strength = Strength(base, day(0))
     sooner, later = sorted((one, other))
-    assert 0.0 <= effective(strength, day(later), days) <= effective(strength, day(sooner), days) <= base
+    assert 0.0 <= current_strength(strength, day(later), days) <= current_strength(strength, day(sooner), days) <= base

@@ -16,18 +16,18 @@ from memstone.core.changes.decide import (
     Known,
     New,
     also_changed,
-    decide,
+    decide_change,
     is_known,
     odds_of,
+    parse_statement,
     to_forget,
-    understand,
 )
-from memstone.core.text.normalize import MAX_CHARS, amended
+from memstone.core.text.normalize import MAX_CHARS, append_amendment
 
 
 def decided(said: str, *known: str, quote: str = "", odds: float = 0.0) -> Decision:
     memories = [Known(text, odds if at == 0 else 0.0) for at, text in enumerate(known)]
-    return decide(New(said, quote or said, "2026-11-16"), memories)
+    return decide_change(New(said, quote or said, "2026-11-16"), memories)
 
 
 # --- known already ----------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def decided(said: str, *known: str, quote: str = "", odds: float = 0.0) -> Decis
     ],
 )
 def test_what_differs_in_a_word_that_counts_is_not_known(said: str, known: str) -> None:
-    assert not is_known(understand(said), understand(known))
+    assert not is_known(parse_statement(said), parse_statement(known))
     assert decided(said, known).action is not Action.IGNORE
 
 
@@ -115,7 +115,7 @@ def test_of_thousands_of_pairs_that_differ_none_is_taken_for_known() -> None:
 @given(st.lists(st.sampled_from([*_NAMES, *_THINGS, "User", "likes", "not", "3"]), min_size=1, max_size=8))
 @settings(max_examples=200)
 def test_the_same_words_are_known_whatever_they_are(words: list[str]) -> None:
-    said = understand(" ".join(words))
+    said = parse_statement(" ".join(words))
     assert is_known(said, said)
 
 
@@ -203,7 +203,7 @@ def test_every_memory_that_has_the_old_value_is_changed() -> None:
         Known("User lives in Oslo with their sister Ida."),
         Known("User lives in Oslo.", is_others=True),
     ]
-    main = decide(new, known)
+    main = decide_change(new, known)
     assert (main.action, main.target) == (Action.REVISE, 0)
     (other,) = also_changed(new, known, main)
     assert other.target == 2
@@ -228,10 +228,10 @@ def test_a_plan_never_takes_the_place_of_what_holds_until_then() -> None:
 
 def test_what_says_nothing_by_itself_is_not_added_and_may_still_change_something() -> None:
     new = New("So much for Iceland, we scrapped it.", day="2026-11-16", is_quote=True, adds=False)
-    assert decide(new, [Known("User plans a trip to Iceland.")]).action is Action.IGNORE
-    found = decide(new, [Known("User plans a trip to Iceland.", 0.8)])
+    assert decide_change(new, [Known("User plans a trip to Iceland.")]).action is Action.IGNORE
+    found = decide_change(new, [Known("User plans a trip to Iceland.", 0.8)])
     assert found.text == 'User plans a trip to Iceland. On 2026-11-16: "So much for Iceland, we scrapped it.".'
-    assert decide(New("User got it."), []).action is Action.IGNORE
+    assert decide_change(New("User got it."), []).action is Action.IGNORE
 
 
 # --- amending and forgetting ------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_what_says_nothing_by_itself_is_not_added_and_may_still_change_something
 def test_an_amended_memory_begins_as_it_did_and_does_not_grow_for_ever(memory: str, said: list[str]) -> None:
     text = memory
     for one in said:
-        text = amended(text, one, "2026-01-02")
+        text = append_amendment(text, one, "2026-01-02")
     assert text.startswith(memory)
     assert len(text) <= max(MAX_CHARS, len(memory) + 150)
 

@@ -7,20 +7,20 @@ import re
 import pytest
 
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.digest.extractive import Stated, extractive, overlap, says_the_same, shown_turns
+from memstone.core.digest.extractive import Stated, build_extractive_digest, says_the_same, shown_turns, word_overlap
 from memstone.core.digest.portrait import (
     MAX_TEXT,
     Digest,
     Line,
-    clamped,
-    composed,
-    cut,
+    clamp_salience,
+    compose_user_text,
     identity_category,
     inputs_of,
     is_identity_grade,
     is_idle,
     is_lasting,
-    merged,
+    merge_digests,
+    truncate_text,
 )
 from memstone.core.reading.facts import read_message
 from memstone.model.message import Message
@@ -44,7 +44,7 @@ def digest_of(turns: list[Message]) -> Digest:
         if turn.role == "user"
         for one in read_message(turn.text, CURATOR, speaker=turn.name).facts
     ]
-    digest = extractive(turns, stated, CURATOR)
+    digest = build_extractive_digest(turns, stated, CURATOR)
     assert digest is not None
     return digest
 
@@ -102,9 +102,9 @@ def test_speakers_are_called_by_their_names() -> None:
 def test_small_talk_and_silence_have_no_digest() -> None:
     chat = session("Hello!", "> Hi, how can I help?", "nothing really, just wanted to say hello", "> That's nice!")
 
-    assert extractive(chat, (), CURATOR) is None
-    assert extractive(session("...", "> !")) is None
-    assert extractive([Message("system", "You are a pirate called Bob.")]) is None
+    assert build_extractive_digest(chat, (), CURATOR) is None
+    assert build_extractive_digest(session("...", "> !")) is None
+    assert build_extractive_digest([Message("system", "You are a pirate called Bob.")]) is None
 
 
 DINNER = session(
@@ -263,23 +263,23 @@ def test_a_long_message_is_cut_with_a_note_and_stays_one_turn() -> None:
     ],
 )
 def test_salience_is_a_number_from_0_to_1_however_it_was_written(given: object, kept: float) -> None:
-    assert clamped(given, 0.5) == kept
+    assert clamp_salience(given, 0.5) == kept
 
 
 @pytest.mark.req("S-9")
 def test_what_memstone_writes_itself_is_cut() -> None:
     long = " ".join(["word"] * 20_000)
 
-    assert len(cut(long)) == MAX_TEXT
-    assert cut(long).endswith("…")
-    assert cut("short") == "short"
+    assert len(truncate_text(long)) == MAX_TEXT
+    assert truncate_text(long).endswith("…")
+    assert truncate_text("short") == "short"
 
 
 def test_a_session_that_went_on_keeps_its_beginning() -> None:
     first = Digest("User: one\nUser: two\nUser: three", ("a",), ("Ida",), ("x",), (), 0.9)
     second = Digest("User: four", ("a", "b"), (), (), ("y",), 0.3)
 
-    both = merged(first, second)
+    both = merge_digests(first, second)
     assert both.summary == "User: one\nUser: three\nUser: four"
     assert (both.topics, both.entities, both.decisions, both.action_items) == (("a", "b"), ("Ida",), ("x",), ("y",))
     assert both.salience == 0.9
@@ -303,8 +303,8 @@ def test_a_repetition_is_told_from_a_change(new: str, known: str, *, same: bool)
 
 
 def test_overlap_is_the_share_of_words_that_both_have() -> None:
-    assert overlap("User has a dog", "User has a dog") == 1.0
-    assert overlap("User has a dog", "Nobody owns any cats") == 0.0
+    assert word_overlap("User has a dog", "User has a dog") == 1.0
+    assert word_overlap("User has a dog", "Nobody owns any cats") == 0.0
 
 
 def test_a_text_about_the_user_is_made_of_the_sentences_of_facts() -> None:
@@ -315,9 +315,9 @@ def test_a_text_about_the_user_is_made_of_the_sentences_of_facts() -> None:
         Line("4", "user's name is ada", "d", "identity", 0.6),
     ]
 
-    assert composed(lines, 100) == "User's name is Ada. User lives in Oslo. User likes tea."
-    assert composed(lines, 10) == "User's name is Ada. User lives in Oslo."
-    assert composed(lines[::-1], 100) == composed(lines, 100)
+    assert compose_user_text(lines, 100) == "User's name is Ada. User lives in Oslo. User likes tea."
+    assert compose_user_text(lines, 10) == "User's name is Ada. User lives in Oslo."
+    assert compose_user_text(lines[::-1], 100) == compose_user_text(lines, 100)
 
 
 def test_the_same_facts_make_the_same_text_whatever_their_ids_are() -> None:
@@ -328,9 +328,9 @@ def test_the_same_facts_make_the_same_text_whatever_their_ids_are() -> None:
         return [Line(one, text, one, "skill", 0.7, said_at=day) for one, (text, day) in told]
 
     for ids in ("abc", "bca", "cba"):
-        assert composed(lines(ids), 100) == "User paints. User dances. User sings."
-        assert composed(lines(ids)[::-1], 100) == "User paints. User dances. User sings."
-        assert composed(lines(ids), 7) == "User dances. User sings.", "what was said last is taken first"
+        assert compose_user_text(lines(ids), 100) == "User paints. User dances. User sings."
+        assert compose_user_text(lines(ids)[::-1], 100) == "User paints. User dances. User sings."
+        assert compose_user_text(lines(ids), 7) == "User dances. User sings.", "what was said last is taken first"
 
 
 def test_only_other_facts_make_other_inputs() -> None:

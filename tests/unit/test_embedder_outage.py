@@ -9,7 +9,7 @@ import pytest
 from memstone.adapters.embed.openai import OpenAiEmbedder
 from memstone.adapters.embed.remote import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
 from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError, RateLimited
-from memstone.ports.io import Io, hurried
+from memstone.ports.io import Io, limit_model_calls
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import KEY, WireReply, WireServer, fake_openai
 
@@ -90,7 +90,7 @@ def test_whoever_is_in_a_hurry_asks_once_and_others_as_often_as_they_may(mode: s
         embedder = OpenAiEmbedder(OpenAiEmbedder.Config.model_validate(options), io)
         server.script(*[WireReply(503)] * 5)
         asked = []
-        with hurried(), pytest.raises(BackendUnavailable):
+        with limit_model_calls(), pytest.raises(BackendUnavailable):
             await embedder.embed(["a question"])
         asked.append(len(server.requests))
         for _ in range(2):  # the second one is not sent

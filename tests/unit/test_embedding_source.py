@@ -25,7 +25,7 @@ from memstone.errors import (
     RateLimited,
     embedding_reason,
 )
-from memstone.server.stored import over
+from memstone.server.stored import apply_choices
 from memstone.server.urls import Guard
 from memstone.testing.wire import KEY, WireReply, WireServer, fake_openai
 
@@ -161,14 +161,14 @@ def test_the_environment_names_the_remote_model_of_auto() -> None:
 def test_the_stored_source_of_a_service_follows_the_same_order() -> None:
     settings, guard = Settings.of({"store": {"url": "memory:"}}), Guard([], lambda _host, _port: ["93.184.216.34"])
     chosen: dict[str, Any] = {"embeddingProviderModel": "openai/text-embedding-3-large"}
-    assert over(settings, chosen, {}, guard).settings.embedder.provider == "local"
+    assert apply_choices(settings, chosen, {}, guard).settings.embedder.provider == "local"
 
     reached = {**chosen, "backendConfigs": {"openai": {"baseUrl": "https://api.openai.com/v1"}}}
-    keyed = over(settings, reached, {"backendConfigs.openai": "sk-1"}, guard).settings.embedder
+    keyed = apply_choices(settings, reached, {"backendConfigs.openai": "sk-1"}, guard).settings.embedder
     assert (keyed.provider, keyed.config["model"]) == ("openai", "text-embedding-3-large")
-    assert over(settings, reached, {}, guard).settings.embedder.provider == "local"
+    assert apply_choices(settings, reached, {}, guard).settings.embedder.provider == "local"
 
-    off = over(settings, {**chosen, "transformersEnabled": False}, {}, guard)
+    off = apply_choices(settings, {**chosen, "transformersEnabled": False}, {}, guard)
     assert (off.settings.embedder.provider, off.problems) == ("none", {})
 
 

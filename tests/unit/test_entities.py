@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.entities.find import MAX_ASKED, MAX_FOUND, entities, norm, query_entities, query_forms, read
+from memstone.core.entities.find import (
+    MAX_ASKED,
+    MAX_FOUND,
+    entities_from_spotted,
+    find_names,
+    normalize_name,
+    query_entities,
+    query_forms,
+)
 from memstone.core.entities.relations import found_in, query_roles
 from memstone.model.memory import EntityFound, EntityType
 
@@ -125,7 +133,7 @@ NAMED = [
 
 
 def shown(text: str) -> set[str]:
-    return {f"{one.name}:{one.type}" for one in entities(read(text).names)}
+    return {f"{one.name}:{one.type}" for one in entities_from_spotted(find_names(text).names)}
 
 
 def expected(listed: str) -> set[str]:
@@ -152,7 +160,7 @@ def test_there_are_many_sentences() -> None:
 @pytest.mark.req("N-36")
 def test_a_name_counts_once_however_often_it_stands_there() -> None:
     text = "Anna met Tom. Tom likes Anna's garden, and anna likes the TOM that Tom is."
-    assert [one.norm for one in entities(read(text).names)].count("anna") == 1
+    assert [one.norm for one in entities_from_spotted(find_names(text).names)].count("anna") == 1
 
 
 @pytest.mark.req("N-36")
@@ -178,7 +186,7 @@ def test_a_type_that_is_told_in_one_place_holds_for_the_whole_text() -> None:
 )
 @pytest.mark.req("R-12", "N-36")
 def test_the_normal_form_of_a_name(name: str, same: str) -> None:
-    assert norm(name) == same
+    assert normalize_name(name) == same
 
 
 @pytest.mark.parametrize(
@@ -187,14 +195,14 @@ def test_the_normal_form_of_a_name(name: str, same: str) -> None:
 )
 @pytest.mark.req("R-12")
 def test_names_that_share_a_beginning_stay_apart(one: str, other: str) -> None:
-    found = entities(read(f"We talked about {one} and then about {other}.").names)
-    assert norm(one) != norm(other)
-    assert {norm(one), norm(other)} <= {entity.norm for entity in found}
+    found = entities_from_spotted(find_names(f"We talked about {one} and then about {other}.").names)
+    assert normalize_name(one) != normalize_name(other)
+    assert {normalize_name(one), normalize_name(other)} <= {entity.norm for entity in found}
 
 
 @given(st.text())
 def test_normal_forms_are_their_own_normal_form(name: str) -> None:
-    assert norm(norm(name)) == norm(name)
+    assert normalize_name(normalize_name(name)) == normalize_name(name)
 
 
 ODD_TEXT = st.one_of(
@@ -213,7 +221,7 @@ def test_any_text_gives_few_names_that_stand_in_it(text: str) -> None:
     assert len(found.entities) <= MAX_FOUND + 1
     assert len(query_entities(text)) <= MAX_ASKED
     assert len(query_forms(text)) <= MAX_FOUND
-    for one in read(text).names:
+    for one in find_names(text).names:
         assert 0 <= one.start < one.end <= len(text)
         assert one.name.split()[0] in text[one.start : one.end]
     assert len({one.norm for one in found.entities}) == len(found.entities)

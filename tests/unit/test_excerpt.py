@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.inject import EXCERPT_CHARS, excerpt, place_of
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.showing.inject import EXCERPT_CHARS, cut_excerpt, place_of
+from memstone.core.text.analyze import document_terms, query_terms
 
 
 @pytest.mark.req("S-30")
 def test_an_excerpt_is_cut_at_220_characters_with_an_ellipsis() -> None:
-    assert excerpt("a" * 220) == "a" * 220
-    assert excerpt("a" * 221) == "a" * 220 + "…"
+    assert cut_excerpt("a" * 220) == "a" * 220
+    assert cut_excerpt("a" * 221) == "a" * 220 + "…"
 
 
 @pytest.mark.req("S-30")
 @given(st.text(), st.integers(0, 2_000), st.text(max_size=600))
 def test_an_excerpt_is_a_bounded_part_of_one_line(before: str, match: int, after: str) -> None:
     text = before * 3 + after
-    cut = excerpt(text, match)
+    cut = cut_excerpt(text, match)
     assert len(cut.strip("…")) <= EXCERPT_CHARS
     assert cut.splitlines() in ([], [cut])
     if "…" not in text:
@@ -41,7 +41,7 @@ def test_an_excerpt_is_a_bounded_part_of_one_line(before: str, match: int, after
 )
 def test_an_excerpt_of_a_long_turn_shows_the_place_that_matches(question: str, said: str) -> None:
     text = "so we talked on and on. " * 40 + f"{said} " + "and on. " * 40
-    cut = excerpt(text, place_of(text, query_terms(question)))
+    cut = cut_excerpt(text, place_of(text, query_terms(question)))
     assert said in cut
     assert cut.startswith("…")
     assert cut.endswith("…")
@@ -49,7 +49,7 @@ def test_an_excerpt_of_a_long_turn_shows_the_place_that_matches(question: str, s
 
 def test_an_excerpt_shows_the_place_where_most_of_the_words_are() -> None:
     text = "The code works. " + "So we talked. " * 40 + "The code of the locker is 4471. " + "On and on. " * 40
-    assert "4471" in excerpt(text, place_of(text, query_terms("What is the locker code?")))
+    assert "4471" in cut_excerpt(text, place_of(text, query_terms("What is the locker code?")))
 
 
 @given(
@@ -58,7 +58,9 @@ def test_an_excerpt_shows_the_place_where_most_of_the_words_are() -> None:
 )
 def test_the_place_is_the_first_with_most_different_words_close_together(said: list[str], asked: list[str]) -> None:
     text, words = " ".join(said), query_terms(" ".join(asked))
-    found = [(one.start(), term) for one in re.finditer(r"\S+", text) for term in terms(one[0]) if term in words]
+    found = [
+        (one.start(), term) for one in re.finditer(r"\S+", text) for term in document_terms(one[0]) if term in words
+    ]
     close = {at: len({term for there, term in found if at <= there < at + 160}) for at, _ in reversed(found)}
     best = min(close, key=lambda at: (-close[at], at), default=0)
     assert place_of(text, words) == (best if len(text) > EXCERPT_CHARS else 0)
@@ -80,7 +82,7 @@ def test_of_a_long_text_little_is_analysed(monkeypatch: pytest.MonkeyPatch, text
 
     def counted(said: str) -> list[str]:
         analysed.append(said)
-        return terms(said)
+        return document_terms(said)
 
     monkeypatch.setattr("memstone.core.showing.inject.terms", counted)
     words = [*query_terms("harbour crane \u559d\u8336"), "nowhere"]

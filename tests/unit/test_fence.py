@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.fence import Fence, echoes
+from memstone.core.showing.fence import Fence, find_echoes
 from memstone.core.showing.planner import NOTICE
 from memstone.errors import ConfigError
 
@@ -210,7 +210,7 @@ MEMORIES = ["User likes green tea.", "Ann Smith moved to Oslo in March 2021 toge
     ],
 )
 def test_a_repeated_memory_is_found(text: str) -> None:
-    assert echoes(text, MEMORIES) == [(0, len(text))]
+    assert find_echoes(text, MEMORIES) == [(0, len(text))]
 
 
 @pytest.mark.parametrize(
@@ -227,35 +227,35 @@ def test_a_repeated_memory_is_found(text: str) -> None:
     ],
 )
 def test_news_is_not_taken_for_a_repetition(text: str) -> None:
-    assert echoes(text, MEMORIES) == []
+    assert find_echoes(text, MEMORIES) == []
 
 
 def test_only_the_sentences_that_repeat_are_found() -> None:
     text = "I see. User likes green tea. So I bought some!\n* Vegan\nDr. Who is on."
-    found = [text[start:end] for start, end in echoes(text, MEMORIES)]
+    found = [text[start:end] for start, end in find_echoes(text, MEMORIES)]
     assert found == ["User likes green tea.", "* Vegan"]
 
 
 @pytest.mark.parametrize("before", ["", "- ", "[2026-05-07] ", "- [2026-05-08] "])
 def test_the_day_before_a_memory_makes_no_difference(before: str) -> None:
     text = f"{before}User likes green tea."
-    assert echoes(text, ["User likes green tea."]) == [(0, len(text))]
-    assert echoes(text, ["[2026-05-07] User likes green tea. User is vegan."]) == [(0, len(text))]
+    assert find_echoes(text, ["User likes green tea."]) == [(0, len(text))]
+    assert find_echoes(text, ["[2026-05-07] User likes green tea. User is vegan."]) == [(0, len(text))]
 
 
 def test_sentences_of_a_long_memory_are_found_one_by_one() -> None:
     memory = "User works at Acme. User met Dr. Lee in Rome."
-    assert echoes("Well, yes. User works at Acme. Nice!", [memory]) == [(11, 30)]
-    assert echoes(memory, [memory]) == [(0, len(memory))]
+    assert find_echoes("Well, yes. User works at Acme. Nice!", [memory]) == [(11, 30)]
+    assert find_echoes(memory, [memory]) == [(0, len(memory))]
 
 
 @given(TRICKY, st.lists(TRICKY, max_size=3))
 def test_looking_for_repetitions_never_fails(text: str, injected: list[str]) -> None:
-    spans = echoes(text, injected)
+    spans = find_echoes(text, injected)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert spans == sorted(spans)
 
 
 def test_nothing_repeats_nothing() -> None:
-    assert echoes("User likes green tea.", []) == []
-    assert echoes("User likes green tea.", ["", "  ", "..."]) == []
+    assert find_echoes("User likes green tea.", []) == []
+    assert find_echoes("User likes green tea.", ["", "  ", "..."]) == []

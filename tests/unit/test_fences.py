@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from memstone.core.rules.own_prose import fences, own_sentences, quotes
+from memstone.core.rules.own_prose import find_markup_blocks, find_quotations, own_sentences
 
 FENCED = re.compile(
     r"```.*?(?:```|\Z)|\"\"\".*?(?:\"\"\"|\Z)|~~~.*?(?:~~~|\Z)|^-{3,}\s*$.*?(?:^-{3,}\s*$|\Z)"
@@ -29,15 +29,15 @@ def test_fences_and_quotations_are_what_the_expressions_say(seed: int) -> None:
     found = 0
     for _ in range(2_000):
         text = "".join(chance.choices(PIECES, k=chance.randint(1, 24)))
-        assert list(fences(text)) == [fence.span() for fence in FENCED.finditer(text)], text
-        assert list(quotes(text)) == [quote.span() for quote in QUOTED.finditer(text)], text
-        found += len(list(fences(text))) + len(list(quotes(text)))
+        assert list(find_markup_blocks(text)) == [fence.span() for fence in FENCED.finditer(text)], text
+        assert list(find_quotations(text)) == [quote.span() for quote in QUOTED.finditer(text)], text
+        found += len(list(find_markup_blocks(text))) + len(list(find_quotations(text)))
     assert found > 500
 
 
 def test_an_element_ends_within_so_many_characters() -> None:
-    assert list(fences("<a>" + "x" * 4_000 + "</a>")) == [(0, 4_007)]
-    assert list(fences("<a>" + "x" * 4_001 + "</a>")) == []
+    assert list(find_markup_blocks("<a>" + "x" * 4_000 + "</a>")) == [(0, 4_007)]
+    assert list(find_markup_blocks("<a>" + "x" * 4_001 + "</a>")) == []
 
 
 def test_what_is_left_out_are_fences_and_what_somebody_says() -> None:

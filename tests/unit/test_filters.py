@@ -17,7 +17,6 @@ from memstone.core.checks.filters import (
     MAX_NODES,
     MAX_VALUES,
     found_fields,
-    matches,
     parse_filters,
     read_filters,
     split_scope,
@@ -25,7 +24,7 @@ from memstone.core.checks.filters import (
 )
 from memstone.errors import InvalidFilter
 from memstone.model.memory import Found, Link, Record, Status
-from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where
+from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where, is_match
 from memstone.model.scope import Scope
 
 NOON = "2026-05-07T12:00:00.000000Z"
@@ -365,7 +364,7 @@ def test_anything_is_either_parsed_or_refused_with_the_typed_error(written: Any)
         tree = parse_filters(written)
     except InvalidFilter:
         return
-    assert tree is None or isinstance(matches(tree, {}), bool)
+    assert tree is None or isinstance(is_match(tree, {}), bool)
 
 
 def seen() -> Found:
@@ -431,12 +430,12 @@ def seen() -> Found:
 def test_the_meaning_of_conditions(written: Any, expected: bool) -> None:  # noqa: FBT001 - a table of answers
     tree = parse_filters(written)
     assert tree is not None
-    assert matches(tree, found_fields(seen())) is expected
+    assert is_match(tree, found_fields(seen())) is expected
 
 
 def test_an_unknown_field_in_a_tree_is_an_error() -> None:
     with pytest.raises(InvalidFilter):
-        matches(Condition("colour", Op.EQ, "red"), {"colour": "red"})
+        is_match(Condition("colour", Op.EQ, "red"), {"colour": "red"})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memstone.core.rules.requests import forgets_everything, request_of
-from memstone.core.rules.sentence import plain
+from memstone.core.rules.sentence import expand_contractions
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from memstone.core.rules.sentence import plain
     ],
 )
 def test_a_request_to_forget_is_known_by_verb_and_object(said: str, fact: str) -> None:
-    request = request_of(plain(said), "User")
+    request = request_of(expand_contractions(said), "User")
     assert request is not None
     assert request.forget
     assert request.text == fact
@@ -49,7 +49,7 @@ def test_a_request_to_forget_is_known_by_verb_and_object(said: str, fact: str) -
     ],
 )
 def test_what_asks_for_something_else_forgets_nothing(said: str) -> None:
-    request = request_of(plain(said), "User")
+    request = request_of(expand_contractions(said), "User")
     assert request is None or not request.forget
 
 
@@ -66,4 +66,4 @@ def test_what_asks_for_something_else_forgets_nothing(said: str) -> None:
     ],
 )
 def test_all_there_is_is_told_from_something_of_it(said: str, everything: bool) -> None:  # noqa: FBT001 - a table
-    assert forgets_everything(plain(said)) is everything
+    assert forgets_everything(expand_contractions(said)) is everything

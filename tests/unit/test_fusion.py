@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.fusion import Told, by_ranks, fuse, reciprocal, with_words
+from memstone.core.ranking.fusion import Told, by_ranks, fuse_channels, reciprocal_rank_fusion, with_words
 
 scores = st.floats(-5, 20, allow_nan=False)
 cosines = st.floats(-1, 1, allow_nan=False)
@@ -12,7 +12,7 @@ seqs = st.integers(1, 30)
 
 
 def order(text: list[tuple[int, float]], dense: dict[int, float], **rest: object) -> list[tuple[int, float]]:
-    found = fuse(text, dense, near=frozenset(dense), **rest)  # type: ignore[arg-type]
+    found = fuse_channels(text, dense, near=frozenset(dense), **rest)  # type: ignore[arg-type]
     return [(item.seq, round(min(1.0, max(0.0, item.total / item.reach)), 4)) for item in found]
 
 
@@ -26,9 +26,9 @@ def test_the_score_is_the_mean_of_the_channels_that_took_part() -> None:
 
 @pytest.mark.req("X-6", "C-58.4")
 def test_where_words_and_meaning_count_the_score_is_the_root_of_that() -> None:
-    mixed = fuse([(1, 4.0), (2, 2.0)], {1: 0.2, 2: 0.9}, near=frozenset({1, 2}))
+    mixed = fuse_channels([(1, 4.0), (2, 2.0)], {1: 0.2, 2: 0.9}, near=frozenset({1, 2}))
     assert [(item.seq, round(item.score**2, 4)) for item in mixed] == [(2, 0.7), (1, 0.6)]
-    alone = fuse([], {1: 0.2, 2: 0.9}, near=frozenset({1, 2}), text_counts=False)
+    alone = fuse_channels([], {1: 0.2, 2: 0.9}, near=frozenset({1, 2}), text_counts=False)
     assert [(item.seq, round(item.score, 4)) for item in alone] == [(2, 0.9), (1, 0.2)]
 
 
@@ -54,14 +54,14 @@ def test_words_that_every_row_has_still_count() -> None:
 
 
 def test_a_similarity_that_was_only_asked_for_brings_nothing_in() -> None:
-    found = fuse([(1, 1.0)], {1: 0.5, 2: 0.9}, near=frozenset())
+    found = fuse_channels([(1, 1.0)], {1: 0.5, 2: 0.9}, near=frozenset())
     assert [(item.seq, item.parts.semantic) for item in found] == [(1, 0.5)]
 
 
 @pytest.mark.req("X-6")
 @given(st.dictionaries(seqs, scores), st.dictionaries(seqs, cosines))
 def test_scores_are_within_bounds_and_explained(text: dict[int, float], dense: dict[int, float]) -> None:
-    found = fuse(list(text.items()), dense, near=frozenset(dense))
+    found = fuse_channels(list(text.items()), dense, near=frozenset(dense))
     assert {item.seq for item in found} == set(text) | set(dense)
     assert all(0 <= item.score <= 1 for item in found)
     for item in found:
@@ -80,23 +80,23 @@ def test_the_order_is_that_of_the_scores_shown() -> None:
 
 
 def test_reciprocal_ranks_put_what_all_agree_on_first() -> None:
-    total = reciprocal([[1, 2, 3], [2, 1, 4]])
+    total = reciprocal_rank_fusion([[1, 2, 3], [2, 1, 4]])
     assert total[1] == total[2] > total[3] > 0
-    assert reciprocal([[7], [7]]) == {7: pytest.approx(1.0)}
-    assert reciprocal([]) == {}
+    assert reciprocal_rank_fusion([[7], [7]]) == {7: pytest.approx(1.0)}
+    assert reciprocal_rank_fusion([]) == {}
 
 
 @pytest.mark.req("N-35")
 def test_who_said_it_counts_and_a_question_is_no_answer() -> None:
     told = {1: Told(speaker=1.0), 2: Told(asking=1.0)}
-    found = fuse([(1, 1.0), (2, 1.0), (3, 1.0)], {}, near=frozenset(), told=told)
+    found = fuse_channels([(1, 1.0), (2, 1.0), (3, 1.0)], {}, near=frozenset(), told=told)
     assert [item.seq for item in found] == [1, 3, 2]
     assert [round(item.score, 3) for item in found] == [1.0, round(1 / 1.4, 3), round(0.2 / 1.4, 3)]
     assert (found[0].parts.speaker, found[2].parts.asking) == (1.0, 1.0)
 
 
 def test_what_was_compared_word_by_word_stands_before_the_rest() -> None:
-    ranked = fuse([(1, 4.0), (2, 3.0), (3, 2.0)], {}, near=frozenset())
+    ranked = fuse_channels([(1, 4.0), (2, 3.0), (3, 2.0)], {}, near=frozenset())
     found = with_words(ranked, {1: 0.2, 2: 0.9})
     assert [item.seq for item in found] == [2, 1, 3]
     assert [item.parts.words for item in found] == [0.9, 0.2, None]
@@ -106,7 +106,7 @@ def test_what_was_compared_word_by_word_stands_before_the_rest() -> None:
 
 @given(st.dictionaries(seqs, scores, min_size=1), st.dictionaries(seqs, st.floats(0, 1)))
 def test_the_order_is_that_of_the_scores(text: dict[int, float], alike: dict[int, float]) -> None:
-    ranked = fuse(list(text.items()), {}, near=frozenset())
+    ranked = fuse_channels(list(text.items()), {}, near=frozenset())
     best = {item.seq: alike[item.seq] for item in ranked[:5] if item.seq in alike}
     found = with_words(ranked, best)
     assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
@@ -114,7 +114,7 @@ def test_the_order_is_that_of_the_scores(text: dict[int, float], alike: dict[int
 
 @pytest.mark.req("N-4")
 def test_reciprocal_ranks_of_both_channels() -> None:
-    ranked = fuse([(1, 9.0), (2, 1.0)], {2: 0.9, 3: 0.5}, near=frozenset({2, 3}))
+    ranked = fuse_channels([(1, 9.0), (2, 1.0)], {2: 0.9, 3: 0.5}, near=frozenset({2, 3}))
     found = by_ranks(ranked, k=60)
     assert [item.seq for item in found] == [2, 1, 3]
     assert found[0].score == pytest.approx((1 / 62 + 1 / 61) / (2 / 61))
@@ -151,7 +151,7 @@ def plainly(
 def test_columns_say_what_the_formula_says(
     text: dict[int, float], dense: dict[int, float], told: dict[int, Told], named: dict[int, float]
 ) -> None:
-    found = fuse(list(text.items()), dense, near=frozenset(dense), told=told, entities=named)
+    found = fuse_channels(list(text.items()), dense, near=frozenset(dense), told=told, entities=named)
     expected = [one[:2] for one in plainly(text, dense, told, named)]
     assert [one.seq for one in found] == [seq for seq, _ in expected]
     assert [one.score for one in found] == pytest.approx([share**0.5 if dense else share for _, share in expected])
@@ -159,7 +159,7 @@ def test_columns_say_what_the_formula_says(
 
 
 def test_a_ranking_is_looked_at_in_parts() -> None:
-    ranked = fuse([(1, 4.0), (2, 3.0), (3, 2.0)], {}, near=frozenset())
+    ranked = fuse_channels([(1, 4.0), (2, 3.0), (3, 2.0)], {}, near=frozenset())
     assert [one.seq for one in ranked[1:]] == [2, 3]
     assert (ranked[-1].seq, len(ranked)) == (3, 3)
     with pytest.raises(IndexError):

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.compose import compose
-from memstone.core.gate import TOO_SHORT, decide, query_of
+from memstone.compose import compose_engine
+from memstone.core.gate import TOO_SHORT, decide_route, query_of
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.questions import MAX_MESSAGE, gate_question, parse_route
 from memstone.drive import drive
-from memstone.engine.recall.context import gate
+from memstone.engine.recall.context import run_gate
 from memstone.errors import LlmUnavailable
 from memstone.model.context_gate import GateDecision, Route
 from memstone.testing.llm import Answer, ScriptedLlm
@@ -75,8 +75,8 @@ def test_a_message_without_text_is_passed_over() -> None:
 def gated(message: str, *answers: Answer, mode: str = "llm", names: tuple[str, ...] = ()) -> tuple[GateDecision, int]:
     """What the gate decides, and how often the model was asked."""
     llm = ScriptedLlm(answers)
-    engine = compose({"store": {"url": "memory:"}}, "blocking", llm=llm)
-    return drive(gate(engine.parts, message, mode, names)), len(llm.prompts)
+    engine = compose_engine({"store": {"url": "memory:"}}, "blocking", llm=llm)
+    return drive(run_gate(engine.parts, message, mode, names)), len(llm.prompts)
 
 
 @pytest.mark.req("S-28", "D-10")
@@ -90,7 +90,7 @@ def test_the_model_is_asked_once_where_the_rules_find_nothing() -> None:
 def test_the_model_is_not_asked_where_the_rules_decide_or_nothing_is_said() -> None:
     assert gated("What is my name?")[1] == 0
     assert gated("Is Quillfeather done?", names=("Quillfeather",)) == (
-        decide("Quillfeather", names=["Quillfeather"]),
+        decide_route("Quillfeather", names=["Quillfeather"]),
         0,
     )
     assert gated("ok") == (TOO_SHORT, 0)
@@ -99,7 +99,7 @@ def test_the_model_is_not_asked_where_the_rules_decide_or_nothing_is_said() -> N
 @pytest.mark.req("S-28", "X-4")
 @pytest.mark.parametrize("mode", ["heuristic", "always", "off"])
 def test_other_modes_never_ask_the_model(mode: str) -> None:
-    assert gated(NOTHING, mode=mode) == (decide(NOTHING, mode=mode), 0)
+    assert gated(NOTHING, mode=mode) == (decide_route(NOTHING, mode=mode), 0)
 
 
 @pytest.mark.req("S-28", "D-10")
@@ -114,8 +114,8 @@ def test_a_model_that_fails_leaves_what_the_rules_said_and_the_reason_tells(answ
 
 @pytest.mark.req("D-10")
 def test_without_a_model_the_rules_decide_and_the_reason_tells() -> None:
-    engine = compose({"store": {"url": "memory:"}}, "blocking")
-    decision = drive(gate(engine.parts, NOTHING, "llm"))
+    engine = compose_engine({"store": {"url": "memory:"}}, "blocking")
+    decision = drive(run_gate(engine.parts, NOTHING, "llm"))
     assert (decision.route, "no language model" in decision.reason) == (Route.NONE, True)
 
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.core.importers import FORMATS, checked_format, read_json, read_text, recognised, unwrapped
-from memstone.core.importers.items import Item, Reading, Sort, plain_text, when
-from memstone.core.importers.tables import read as read_tables
+from memstone.core.importers import FORMATS, checked_format, detect_format, read_json, read_text, unwrap_list
+from memstone.core.importers.items import Item, Reading, Sort, parse_time, plain_text
+from memstone.core.importers.tables import read_database as read_tables
 from memstone.core.importers.tables import shape_of
 from memstone.errors import InvalidInput, TooLarge
 
@@ -232,7 +232,7 @@ def test_text_that_is_all_marks_is_read_once(given: str) -> None:
     ],
 )
 def test_times_are_read_as_others_write_them(given: object, wanted: str | None) -> None:
-    assert when(given) == wanted
+    assert parse_time(given) == wanted
 
 
 def test_more_things_than_the_limit_are_refused() -> None:
@@ -264,8 +264,8 @@ def test_a_format_has_a_name() -> None:
 
 
 def test_an_object_alone_is_a_list_of_one() -> None:
-    assert unwrapped({"text": "x"}) == [{"text": "x"}]
-    assert recognised([{"text": "x"}]) == "facts"
+    assert unwrap_list({"text": "x"}) == [{"text": "x"}]
+    assert detect_format([{"text": "x"}]) == "facts"
 
 
 # --- databases --------------------------------------------------------------------------------------------------------

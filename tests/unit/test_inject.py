@@ -14,8 +14,8 @@ from memstone.core.dialects.base import Block, Dialect
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
 from memstone.core.showing.fence import Fence
-from memstone.core.showing.inject import Position, SystemRole, injected
-from memstone.core.showing.planner import NOTICE, Item, plan
+from memstone.core.showing.inject import Position, SystemRole, insert_block
+from memstone.core.showing.planner import NOTICE, Item, plan_block
 from memstone.errors import InvalidInput
 from memstone.model.context import ContextPack
 
@@ -31,7 +31,7 @@ def shown(
     position: Position, messages: list[dict[str, Any]] = CHAT, stable: str = "S", volatile: str = "V"
 ) -> list[Any]:
     return [
-        (one["role"], one["content"]) for one in injected(messages, (stable + volatile, stable, volatile), position)
+        (one["role"], one["content"]) for one in insert_block(messages, (stable + volatile, stable, volatile), position)
     ]
 
 
@@ -53,12 +53,12 @@ def test_results_of_tools_in_the_place_of_the_user_are_not_what_the_user_said() 
     asked: dict[str, Any] = {"role": "user", "content": "How warm is it?"}
     chat = [asked, called, {"role": "user", "content": [result]}]
 
-    assert injected(chat, ("V", "", "V"), Position.PREFIX_LAST_USER) == [
+    assert insert_block(chat, ("V", "", "V"), Position.PREFIX_LAST_USER) == [
         {"role": "user", "content": "V\n\nHow warm is it?"},
         *chat[1:],
     ]
     both: dict[str, Any] = {"role": "user", "content": [result, {"type": "text", "text": "And tomorrow?"}]}
-    (*_, last) = injected([*chat[:2], both], ("V", "", "V"), Position.PREFIX_LAST_USER)
+    (*_, last) = insert_block([*chat[:2], both], ("V", "", "V"), Position.PREFIX_LAST_USER)
     assert last["content"] == [result, {"type": "text", "text": "V"}, {"type": "text", "text": "And tomorrow?"}]
 
 
@@ -87,7 +87,7 @@ def test_nothing_is_lost_and_what_is_given_stays_as_it_is(
     position: Position, messages: list[dict[str, Any]], stable: str, volatile: str
 ) -> None:
     before = [dict(message) for message in messages]
-    found = injected(messages, (stable + volatile, stable, volatile), position)
+    found = insert_block(messages, (stable + volatile, stable, volatile), position)
     assert messages == before
     told = "\n".join(str(one["content"]) for one in found)
     assert all(message["content"] in told for message in messages)
@@ -115,7 +115,7 @@ SPEAKS: dict[Dialect, tuple[str, str]] = {
 
 
 def planned(*, stable: bool, volatile: bool) -> ContextPack:
-    made = plan(
+    made = plan_block(
         [Item("m1", "User lives in Oslo", date="2026-01-02")] if volatile else [],
         budget=800,
         today=date(2026, 5, 7),

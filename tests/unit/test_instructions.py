@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memstone.config import Settings
 from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains, domains_of, suggested
+from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, load_domains, suggest_settings
 from memstone.core.llm.parse import UnreadableAnswer
 
 COACH = "a cooking coach"
@@ -46,22 +46,22 @@ def test_words_tell_the_kind_of_use_case(use_case: str, kinds: list[str]) -> Non
 
 @pytest.mark.req("N-42")
 def test_secrets_are_always_left_out_and_what_the_law_protects_unless_it_is_needed() -> None:
-    for kind in domains():
-        found = suggested(kind.words.partition(" ")[0])
+    for kind in load_domains():
+        found = suggest_settings(kind.words.partition(" ")[0])
         assert SECRETS in found.exclude, kind.name
     told = {name: text for name, (text, _) in PROTECTED.items()}
-    protected = suggested("travel agent").exclude[-1]
+    protected = suggest_settings("travel agent").exclude[-1]
     assert all(text in protected for text in told.values())
-    assert told["health"] not in suggested("telehealth triage").exclude[-1]
-    assert told["beliefs"] in suggested("telehealth triage").exclude[-1]
-    assert told["beliefs"] not in suggested("a guide for the prayers of our church").exclude[-1]
-    assert told["beliefs"] in suggested("a coach who must never store religion").exclude[-1]
-    assert "beyond what food depends on" in suggested(COACH).exclude[-1]
+    assert told["health"] not in suggest_settings("telehealth triage").exclude[-1]
+    assert told["beliefs"] in suggest_settings("telehealth triage").exclude[-1]
+    assert told["beliefs"] not in suggest_settings("a guide for the prayers of our church").exclude[-1]
+    assert told["beliefs"] in suggest_settings("a coach who must never store religion").exclude[-1]
+    assert "beyond what food depends on" in suggest_settings(COACH).exclude[-1]
 
 
 @pytest.mark.req("N-42")
 def test_what_the_team_asks_for_comes_first() -> None:
-    found = suggested(
+    found = suggest_settings(
         "A companion. It should remember birthdays and favourite songs, but never store illnesses or gossip."
     )
     assert found.include[:2] == ("birthdays", "favourite songs")
@@ -70,13 +70,13 @@ def test_what_the_team_asks_for_comes_first() -> None:
     kept, _, left = found.instructions.partition("Leave out")
     assert "\n- gossip" in left
     assert "\n- gossip" not in kept
-    tracked = suggested("an app which keeps track of plants and watering days")
+    tracked = suggest_settings("an app which keeps track of plants and watering days")
     assert tracked.include[:2] == ("plants", "watering days")
 
 
-@pytest.mark.parametrize("kind", domains(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", load_domains(), ids=lambda kind: kind.name)
 def test_every_suggestion_is_settings_that_can_be_set(kind: object) -> None:
-    found = suggested(getattr(kind, "words", "").partition(" ")[0] or "anything")
+    found = suggest_settings(getattr(kind, "words", "").partition(" ")[0] or "anything")
     settings = Settings.of(found.settings())
     assert settings.extract.instructions == found.instructions
     assert settings.extract.categories == dict(found.categories)
@@ -87,7 +87,7 @@ def test_every_suggestion_is_settings_that_can_be_set(kind: object) -> None:
 
 @given(st.text(max_size=400))
 def test_whatever_is_said_there_is_a_suggestion(use_case: str) -> None:
-    found = suggested(use_case)
+    found = suggest_settings(use_case)
     assert found.include
     assert SECRETS in found.exclude
     Settings.of(found.settings())
@@ -110,7 +110,9 @@ def test_what_a_model_suggests_is_cleaned_and_what_must_be_left_out_is_added() -
 
 
 def test_without_categories_of_its_own_a_model_gets_those_of_the_rules() -> None:
-    assert parse_instructions(answered(categories=None), COACH).suggestion.categories == suggested(COACH).categories
+    assert (
+        parse_instructions(answered(categories=None), COACH).suggestion.categories == suggest_settings(COACH).categories
+    )
     table = parse_instructions(answered(categories={"Diet": "vegan"}), COACH).suggestion
     assert table.categories == (("diet", "vegan"),)
 

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.abstain import ASKED_FOR, CUES, FORMS, UNHEARD, cues, forms, is_judged, word_weights
+from memstone.core.ranking.abstain import (
+    ASKED_FOR,
+    CUES,
+    FORMS,
+    UNHEARD,
+    is_judged,
+    memory_forms,
+    question_cues,
+    word_weights,
+)
 from memstone.engine.recall import judge
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}
@@ -23,14 +32,14 @@ def words(*directions: int) -> bytes:
 
 
 def asked(text: str, *directions: int) -> judge.Asked:
-    vector = np.zeros(len(judge.weights().meaning), "<f4").tobytes()
+    vector = np.zeros(len(judge.load_weights().meaning), "<f4").tobytes()
     return judge.Asked(text, vector, text.split(), words(*directions), HEARD)
 
 
 @given(st.floats(0.0001, 0.9999), st.booleans())
 def test_the_share_that_exceeds_what_a_rate_needs_is_that_rate(rate: float, read: bool) -> None:  # noqa: FBT001
-    levels = judge.weights().levels_read if read else None
-    assert judge.judge_chance(judge.needed(rate, levels), levels) == pytest.approx(rate, rel=0.01, abs=1e-4)
+    levels = judge.load_weights().levels_read if read else None
+    assert judge.judge_chance(judge.value_for_rate(rate, levels), levels) == pytest.approx(rate, rel=0.01, abs=1e-4)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0.001, 1e3))
@@ -42,7 +51,7 @@ def test_a_higher_value_is_less_likely_to_be_chance(value: float, more: float) -
 
 
 def test_the_best_hit_is_read_where_it_is_open() -> None:
-    low, high = judge.weights().doubt
+    low, high = judge.load_weights().doubt
     middle = (low + high) / 2
     assert judge.to_read(np.array([low - 9, middle - 0.2, low, middle]), {}) == 3
     assert judge.to_read(np.array([middle]), {}) == 0
@@ -60,7 +69,7 @@ def test_others_are_read_until_one_is_enough() -> None:
 
 
 def test_what_was_read_counts_and_what_was_not_is_guessed() -> None:
-    by = judge.weights()
+    by = judge.load_weights()
     start, slope = by.guess
     found = np.array([1.0, -1.0, -2.0])
     values = judge.with_read(found, {1: 7.0})
@@ -73,8 +82,8 @@ def test_what_was_read_counts_and_what_was_not_is_guessed() -> None:
 
 
 def test_the_weights_fit_what_is_looked_at() -> None:
-    table = judge.table(asked("fiddle where", 3, 4), [judge.Told("The fiddle is in Cork", 0.5, words(3, 7))])
-    by = judge.weights()
+    table = judge.build_features(asked("fiddle where", 3, 4), [judge.Told("The fiddle is in Cork", 0.5, words(3, 7))])
+    by = judge.load_weights()
     assert table.shape == (1, len(by.middle)) == (1, 9 + FORMS + ASKED_FOR * FORMS + CUES)
     assert len(by.linear) == len(by.inner) == len(by.spread)
     assert by.inner.shape[1] == len(by.outer) == len(by.inner_bias)
@@ -87,16 +96,16 @@ def test_the_weights_fit_what_is_looked_at() -> None:
 def test_nearer_is_more_relevant_and_a_larger_store_asks_for_more() -> None:
     question = asked("my fiddle insurance", 0, 3, 4)
     near, far = judge.Told("My fiddle is insured", 0.7, words(0, 3, 4)), judge.Told("Tea at noon", 0.1, words(90, 91))
-    values = judge.values(question, [near, far], 300)
+    values = judge.score_memories(question, [near, far], 300)
     assert values[0] > values[1]
-    assert judge.values(question, [near], 3_000)[0] < values[0]
+    assert judge.score_memories(question, [near], 3_000)[0] < values[0]
 
 
 def test_each_memory_is_judged_by_itself() -> None:
     question = asked("my fiddle insurance", 0, 3, 4)
     told = [judge.Told("My fiddle is insured", 0.7, words(0, 3, 4)), judge.Told("Tea at noon", 0.1, words(90))]
-    together = judge.values(question, told, 300)
-    alone = [float(judge.values(question, [one], 300)[0]) for one in told]
+    together = judge.score_memories(question, told, 300)
+    alone = [float(judge.score_memories(question, [one], 300)[0]) for one in told]
     assert together.tolist() == pytest.approx(alone, abs=1e-4)
 
 
@@ -107,10 +116,10 @@ def test_the_size_of_a_store_counts_within_what_was_learned() -> None:
 
 
 def test_a_name_that_was_heard_and_one_that_was_not() -> None:
-    assert cues("When did Wren start school?", HEARD)[-2:] == [1.0, 0.0]
-    assert cues("When did Rosalind start school?", HEARD)[-2:] == [0.0, 1.0]
-    assert cues("When did she start school?", HEARD)[-2:] == [0.0, 0.0]
-    assert len(cues("", {})) == CUES
+    assert question_cues("When did Wren start school?", HEARD)[-2:] == [1.0, 0.0]
+    assert question_cues("When did Rosalind start school?", HEARD)[-2:] == [0.0, 1.0]
+    assert question_cues("When did she start school?", HEARD)[-2:] == [0.0, 0.0]
+    assert len(question_cues("", {})) == CUES
 
 
 @pytest.mark.parametrize(
@@ -118,12 +127,12 @@ def test_a_name_that_was_heard_and_one_that_was_not() -> None:
     [("When is the fair?", 0), ("How much is my rent?", 1), ("Who's my vet?", 2), ("Where do I park?", 3)],
 )
 def test_what_is_asked_for(question: str, kind: int) -> None:
-    assert cues(question, HEARD)[:ASKED_FOR][kind] == 1.0
+    assert question_cues(question, HEARD)[:ASKED_FOR][kind] == 1.0
 
 
 def test_what_a_memory_has() -> None:
-    assert forms("I drink tea") == [0.0, 0.0, 0.0]
-    assert forms("My rent of 900 is due on Friday, says Dimitri") == [1.0, 1.0, 1.0]
+    assert memory_forms("I drink tea") == [0.0, 0.0, 0.0]
+    assert memory_forms("My rent of 900 is due on Friday, says Dimitri") == [1.0, 1.0, 1.0]
 
 
 def test_little_words_count_only_where_there_are_no_others() -> None:
@@ -131,7 +140,8 @@ def test_little_words_count_only_where_there_are_no_others() -> None:
     assert weights == [0.0, 0.0, 0.5, 0.0]
     assert word_weights(["who", "am", "i"], HEARD) == [0.1] * 3
     assert not any(
-        math.isnan(value) for value in judge.table(asked("who am i", 1, 2, 3), [judge.Told("", 0.0, words(1))])[0]
+        math.isnan(value)
+        for value in judge.build_features(asked("who am i", 1, 2, 3), [judge.Told("", 0.0, words(1))])[0]
     )
 
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.access import jwt
-from memstone.core.access.jwt import Claims, issued, read
+from memstone.core.access.jwt import Claims, issue_token, parse_token
 
 KEY = b"k" * 32
 CLAIMS = Claims("account", "tenant", "viewer", "session", 1_000, 1_000, 1_900)
-TOKEN = issued(CLAIMS, KEY)
+TOKEN = issue_token(CLAIMS, KEY)
 
 
 def part(value: object) -> str:
@@ -37,13 +37,13 @@ def changed(value: dict[str, Any], by: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.req("N-42")
 def test_a_token_says_what_was_put_into_it_and_who_made_it() -> None:
-    found = read(TOKEN)
+    found = parse_token(TOKEN)
     assert found is not None
     assert found.claims == CLAIMS
     assert found.is_by(KEY)
     assert not found.is_by(b"x" * 32)
     assert found.kid == jwt.key_name(KEY)
-    assert read(forged()) is not None, "the forger of this test knows how"
+    assert parse_token(forged()) is not None, "the forger of this test knows how"
 
 
 @pytest.mark.req("N-42")
@@ -68,7 +68,7 @@ def test_a_token_says_what_was_put_into_it_and_who_made_it() -> None:
     ],
 )
 def test_no_header_but_the_one_there_is_makes_a_token(header: dict[str, Any]) -> None:
-    assert read(forged(header)) is None
+    assert parse_token(forged(header)) is None
 
 
 @pytest.mark.req("N-42")
@@ -92,14 +92,14 @@ def test_no_header_but_the_one_there_is_makes_a_token(header: dict[str, Any]) ->
     ],
 )
 def test_claims_that_are_missing_wrong_or_more_make_no_token(claims: dict[str, Any]) -> None:
-    assert read(forged(**claims)) is None
+    assert parse_token(forged(**claims)) is None
 
 
 def test_a_name_that_stands_there_twice_makes_no_token() -> None:
     head, body, signature = TOKEN.split(".")
     said = base64.urlsafe_b64decode(body + "==").decode()
     twice = said[:-1] + ',"role":"admin"}'
-    assert read(f"{head}.{part(twice.encode())}.{signature}") is None
+    assert parse_token(f"{head}.{part(twice.encode())}.{signature}") is None
 
 
 @pytest.mark.parametrize(
@@ -122,18 +122,18 @@ def test_a_name_that_stands_there_twice_makes_no_token() -> None:
     ],
 )
 def test_what_is_not_well_formed_is_no_token(token: str) -> None:
-    assert read(token) is None
+    assert parse_token(token) is None
 
 
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda raw: f"{part(raw)}.{part(raw)}.{part(raw)}"))
 def test_nothing_breaks_the_reader(token: str) -> None:
-    assert read(token) is None
+    assert parse_token(token) is None
 
 
 @given(st.integers(0, len(TOKEN) - 1), st.sampled_from("ABCxyz019-_."))
 def test_a_token_with_another_character_was_made_by_nobody(at: int, char: str) -> None:
     other = TOKEN[:at] + char + TOKEN[at + 1 :]
-    found = read(other)
+    found = parse_token(other)
     assert other == TOKEN or found is None or not found.is_by(KEY)
 
 

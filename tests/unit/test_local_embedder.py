@@ -116,13 +116,13 @@ def test_many_threads_share_one_model_and_get_the_right_vectors() -> None:
 @pytest.mark.usefixtures("nothing_loaded")
 def test_threads_that_come_first_together_load_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[LocalConfig] = []
-    load = local._load
+    load = local._load_model
 
     def counted(config: LocalConfig) -> Any:
         loads.append(config)
         return load(config)
 
-    monkeypatch.setattr(local, "_load", counted)
+    monkeypatch.setattr(local, "_load_model", counted)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(vectors_of, SENTENCES * 2))
 

@@ -10,7 +10,7 @@ import pytest
 
 from memstone.adapters.embed import local, minilm
 from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
-from memstone.adapters.embed.minilm import Graph, Linear, Norm, weights
+from memstone.adapters.embed.minilm import Graph, Linear, Norm, read_weights
 from memstone.adapters.embed.onnx_model import DATA, OnnxSentenceModel, WordPiece
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
@@ -31,7 +31,7 @@ ODD = [
 
 
 def original() -> bytes:
-    return local._checked(local._installed_model(), local.MODEL_SHA256).content
+    return local._read_verified_file(local._installed_model(), local.MODEL_SHA256).content
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_readings_come_in_the_order_of_their_texts(rewritten: OnnxSentenceModel)
 
 
 def test_no_weight_is_expanded() -> None:
-    before, after = weights(original()), weights(minilm.rewritten(original()))
+    before, after = read_weights(original()), read_weights(minilm.rewrite_model(original()))
     small = [array for array in after.values() if array.dtype == np.int8]
 
     assert sum(array.size for array in small) == sum(
@@ -127,7 +127,7 @@ def test_a_written_graph_reads_back() -> None:
     }
     for name, value in constants.items():
         graph.constant(name, value)
-    read = weights(graph.model({"x": ["n"]}, {"y": ["n"]}))
+    read = read_weights(graph.model({"x": ["n"]}, {"y": ["n"]}))
 
     assert list(read) == list(constants)
     assert all(np.array_equal(read[name], value) for name, value in constants.items())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.mmr import mmr
+from memstone.core.ranking.mmr import select_by_mmr
 from memstone.errors import InvalidInput
 
 Item = tuple[int, float, str]
@@ -49,59 +49,59 @@ def test_a_text_that_says_the_same_again_is_pushed_back() -> None:
         ("other", 0.85, "Mia moved to Oslo in May"),
         ("far", 0.20, "the printer is broken"),
     ]
-    assert mmr(hits, 4) == ["first", "other", "again", "far"]
-    assert mmr(hits, 2) == ["first", "other"]
+    assert select_by_mmr(hits, 4) == ["first", "other", "again", "far"]
+    assert select_by_mmr(hits, 2) == ["first", "other"]
 
 
 def test_a_much_better_score_outweighs_likeness() -> None:
     hits = [("first", 0.90, "likes green tea"), ("again", 0.89, "likes green tea"), ("far", 0.10, "lives in Oslo")]
-    assert mmr(hits, 3) == ["first", "again", "far"]
+    assert select_by_mmr(hits, 3) == ["first", "again", "far"]
 
 
 def test_words_count_by_their_parts_case_and_order_aside() -> None:
     hits = [("first", 1.0, "She teaches swimming"), ("alike", 0.9, "swimming TEACHER"), ("other", 0.87, "plays chess")]
-    assert mmr([*hits, ("least", 0.0, "x")], 3) == ["first", "other", "alike"]
+    assert select_by_mmr([*hits, ("least", 0.0, "x")], 3) == ["first", "other", "alike"]
 
 
 def test_a_text_without_words_is_like_itself() -> None:
     hits = [("first", 1.0, "🎉🎉"), ("again", 1.0, "🎉🎉"), ("other", 0.9, "❤"), ("least", 0.0, "x")]
-    assert mmr(hits, 3) == ["first", "other", "again"]
+    assert select_by_mmr(hits, 3) == ["first", "other", "again"]
 
 
 def test_with_the_whole_weight_on_scores_only_they_decide() -> None:
-    assert mmr([("b", 0.5, "same"), ("a", 0.7, "same"), ("c", 0.5, "same")], 9, weight=1.0) == ["a", "b", "c"]
+    assert select_by_mmr([("b", 0.5, "same"), ("a", 0.7, "same"), ("c", 0.5, "same")], 9, weight=1.0) == ["a", "b", "c"]
 
 
 def test_with_no_weight_on_scores_only_difference_decides() -> None:
     hits = [("first", 0.1, "green tea"), ("again", 0.9, "green tea"), ("other", 0.0, "Oslo")]
-    assert mmr(hits, 3, weight=0.0) == ["first", "other", "again"]
+    assert select_by_mmr(hits, 3, weight=0.0) == ["first", "other", "again"]
 
 
 def test_nothing_gives_nothing() -> None:
     nothing: list[Item] = []
-    assert mmr(nothing, 5) == []
-    assert mmr([(1, 0.5, "tea")], 0) == []
+    assert select_by_mmr(nothing, 5) == []
+    assert select_by_mmr([(1, 0.5, "tea")], 0) == []
 
 
 @pytest.mark.parametrize("weight", [-0.1, 1.1, float("nan")])
 def test_a_weight_out_of_range_is_refused(weight: float) -> None:
     with pytest.raises(InvalidInput):
-        mmr([(1, 0.5, "tea")], 1, weight=weight)
+        select_by_mmr([(1, 0.5, "tea")], 1, weight=weight)
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_refused(score: float) -> None:
     with pytest.raises(InvalidInput):
-        mmr([(1, 0.5, "tea"), (2, score, "tea")], 1)
+        select_by_mmr([(1, 0.5, "tea"), (2, score, "tea")], 1)
 
 
 @given(candidates, st.integers(0, 14), st.sampled_from([0.0, 0.25, 0.5, 0.85, 1.0]))
 def test_the_short_cut_chooses_what_the_definition_chooses(items: list[Item], limit: int, weight: float) -> None:
-    assert mmr(items, limit, weight) == by_the_book(items, limit, weight)
+    assert select_by_mmr(items, limit, weight) == by_the_book(items, limit, weight)
 
 
 @given(candidates, st.integers(0, 14))
 def test_fewer_are_the_beginning_of_more_and_each_comes_once(items: list[Item], limit: int) -> None:
-    everything = mmr(items, len(items))
+    everything = select_by_mmr(items, len(items))
     assert sorted(everything) == [item[0] for item in items]
-    assert mmr(items, limit) == everything[:limit]
+    assert select_by_mmr(items, limit) == everything[:limit]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.entities.find import spoken
+from memstone.core.entities.find import rephrase_as_speaker
 
 SPEAKERS = frozenset({"maya", "tom", "mary ann", "mary", "zoë"})
 
@@ -24,7 +24,7 @@ SPEAKERS = frozenset({"maya", "tom", "mary ann", "mary", "zoë"})
     ],
 )
 def test_a_question_in_the_words_of_those_it_names(query: str, named: tuple[str, ...], text: str) -> None:
-    found = spoken(query, SPEAKERS)
+    found = rephrase_as_speaker(query, SPEAKERS)
     assert sorted(found.named) == sorted(named)
     assert found.text == text
 
@@ -43,10 +43,10 @@ def test_a_question_in_the_words_of_those_it_names(query: str, named: tuple[str,
     ],
 )
 def test_a_name_that_is_a_word_too_counts_where_it_is_written_as_a_name(query: str, text: str) -> None:
-    assert spoken(query, {"will", "bill", "a"}).text == text
+    assert rephrase_as_speaker(query, {"will", "bill", "a"}).text == text
 
 
 @given(st.text(), st.frozensets(st.text(min_size=1)))
 def test_any_question_and_any_names(query: str, names: frozenset[str]) -> None:
-    found = spoken(query, names)
+    found = rephrase_as_speaker(query, names)
     assert bool(found.named) == bool(found.text) or not query.strip()

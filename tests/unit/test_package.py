@@ -70,7 +70,7 @@ def test_types_are_published() -> None:
 @pytest.mark.req("R-35")
 @pytest.mark.parametrize("key", sorted(registry.BUILT_IN), ids=":".join)
 def test_every_name_of_the_registry_can_be_loaded(key: tuple[str, str]) -> None:
-    cls = registry.adapter(*key)
+    cls = registry.load_adapter(*key)
     assert callable(cls)
     assert cls.__module__.startswith("memstone.adapters.")
 
@@ -79,20 +79,20 @@ def test_every_name_of_the_registry_can_be_loaded(key: tuple[str, str]) -> None:
 def test_the_registry_is_full_whatever_is_imported_first() -> None:
     for first in ("memstone.engine.recall.search", "memstone.compose", "memstone.memory", "memstone.registry"):
         program = f"import json, {first}; from memstone.registry import names; print(json.dumps(names('embedder')))"
-        assert fresh(program) == registry.names("embedder")
+        assert fresh(program) == registry.builtin_names("embedder")
 
 
 @pytest.mark.req("R-35")
 def test_an_unknown_name_and_a_missing_package_are_told_apart() -> None:
     with pytest.raises(ConfigError) as unknown:
-        registry.adapter("embedder", "magic")
+        registry.load_adapter("embedder", "magic")
     assert "hash" in unknown.value.hint
     with pytest.raises(MissingExtra) as missing:
-        registry.adapter("embedder", "no_such_package.embed:Embedder")
+        registry.load_adapter("embedder", "no_such_package.embed:Embedder")
     assert "no_such_package" in missing.value.hint
     with pytest.raises(ConfigError):
-        registry.adapter("embedder", "json:NoSuchClass")
-    assert registry.adapter("embedder", "json:JSONDecoder") is json.JSONDecoder
+        registry.load_adapter("embedder", "json:NoSuchClass")
+    assert registry.load_adapter("embedder", "json:JSONDecoder") is json.JSONDecoder
 
 
 def pickles(node: ast.AST) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from memstone.adapters.embed import local, pairs
 from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
 from memstone.adapters.embed.minilm import PARTS, Network, of_rows
-from memstone.adapters.embed.onnx_model import DATA, WordPiece, run, session
+from memstone.adapters.embed.onnx_model import DATA, WordPiece, create_session, run_session
 from memstone.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_ids
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
@@ -31,7 +31,7 @@ TEXTS = [
 
 
 def network() -> Network:
-    return Network(local._checked(local._installed_model(), local.MODEL_SHA256).content)
+    return Network(local._read_verified_file(local._installed_model(), local.MODEL_SHA256).content)
 
 
 def head(outputs: int = 2, **more: Any) -> dict[str, Any]:
@@ -77,13 +77,13 @@ def test_a_short_text_is_never_cut_for_a_long_one(one: int, other: int) -> None:
 @pytest.mark.parametrize(("once", "near"), [(False, 0.9999), (True, 0.98)])
 def test_without_deltas_the_model_sees_what_it_sees_of_one_text(once: bool, near: float) -> None:  # noqa: FBT001
     sentence, known = local._shared_model(LocalConfig()), network()
-    by_rows = session(of_rows(known, once=once), as_it_is=True)
+    by_rows = create_session(of_rows(known, once=once), as_it_is=True)
     for pair in TEXTS[:3]:
         ids = np.array([pair_ids(TOKENIZER.encode(pair[0]), TOKENIZER.encode(pair[1]))[0]])
         mask = np.ones_like(ids)
         words, scales = known.words()
         rows = words[ids] * scales[ids] + known.places()[: ids.shape[1]] + known.types()[0]
-        found = run(by_rows, "last_hidden_state", {"rows": rows, "attention_mask": mask})[0]
+        found = run_session(by_rows, "last_hidden_state", {"rows": rows, "attention_mask": mask})[0]
         expected = sentence._output_of({"input_ids": ids, "attention_mask": mask})[0]
         lengths = np.linalg.norm(found, axis=1) * np.linalg.norm(expected, axis=1)
         assert ((found * expected).sum(axis=1) / lengths).min() > near
@@ -99,7 +99,7 @@ def test_the_head_looks_at_both_texts_and_how_they_differ() -> None:
         inner = by["inner.weight"] @ seen
         inner = 0.5 * inner * (1 + np.tanh(np.sqrt(2 / np.pi) * (inner + 0.044715 * inner**3)))
         expected = by["outer.weight"] @ inner + by["outer.bias"] + by["direct.weight"] @ seen
-        np.testing.assert_allclose(pairs._headed(states, part, by)[row], expected, atol=1e-5)
+        np.testing.assert_allclose(pairs._apply_head(states, part, by)[row], expected, atol=1e-5)
 
 
 def test_a_pair_gives_the_same_alone_and_among_others(plain: PairModel) -> None:

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from memstone.core.access import passwords
-from memstone.core.access.passwords import COST, Cost, checked_password, decoy, hashed, is_outdated, matches
+from memstone.core.access.passwords import (
+    COST,
+    Cost,
+    checked_password,
+    decoy_hash,
+    hash_password,
+    is_correct_password,
+    is_outdated,
+)
 from memstone.errors import InvalidInput
 
 CHEAP = Cost(4, 8, 1)
@@ -12,32 +20,32 @@ SALT = b"0123456789abcdef"
 
 @pytest.mark.req("N-42")
 def test_a_password_is_recognised_by_what_is_kept_of_it_and_no_other_is() -> None:
-    kept = hashed("a long sentence", SALT, CHEAP)
+    kept = hash_password("a long sentence", SALT, CHEAP)
     assert "sentence" not in kept
     assert kept.startswith("$scrypt$ln=4,r=8,p=1$")
-    assert matches("a long sentence", kept)
-    assert not matches("a long sentenc", kept)
-    assert not matches("", kept)
-    assert hashed("a long sentence", SALT[::-1], CHEAP) != kept
+    assert is_correct_password("a long sentence", kept)
+    assert not is_correct_password("a long sentenc", kept)
+    assert not is_correct_password("", kept)
+    assert hash_password("a long sentence", SALT[::-1], CHEAP) != kept
 
 
 def test_the_usual_cost_is_as_much_work_as_is_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "COST", COST)  # what it was before the tests made it cheap
     assert (COST.ln, COST.r, COST.p) == (14, 8, 5)
-    assert is_outdated(hashed("a long sentence", SALT, CHEAP))
-    assert matches("a long sentence", hashed("a long sentence", SALT))
-    assert not is_outdated(decoy())
+    assert is_outdated(hash_password("a long sentence", SALT, CHEAP))
+    assert is_correct_password("a long sentence", hash_password("a long sentence", SALT))
+    assert not is_outdated(decoy_hash())
 
 
 def test_nobody_has_the_decoys_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passwords, "COST", CHEAP)
-    assert decoy().startswith("$scrypt$ln=4,")
-    assert not matches("", decoy())
-    assert not matches("anything", decoy())
+    assert decoy_hash().startswith("$scrypt$ln=4,")
+    assert not is_correct_password("", decoy_hash())
+    assert not is_correct_password("anything", decoy_hash())
 
 
 def test_a_password_typed_on_another_keyboard_is_the_same() -> None:
-    assert matches("cafe\u0301 au lait", hashed("caf\u00e9 au lait", SALT, CHEAP))
+    assert is_correct_password("cafe\u0301 au lait", hash_password("caf\u00e9 au lait", SALT, CHEAP))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +60,7 @@ def test_a_password_typed_on_another_keyboard_is_the_same() -> None:
     ],
 )
 def test_what_was_not_kept_by_us_matches_nothing(stored: str) -> None:
-    assert not matches("", stored)
+    assert not is_correct_password("", stored)
 
 
 @pytest.mark.parametrize(

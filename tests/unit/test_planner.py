@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.fence import Fence, neutralize
-from memstone.core.showing.planner import ALSO, HEADINGS, OVERRIDES, PROFILE, Item, Plan, plan, sizes
+from memstone.core.showing.fence import Fence, neutralize_text
+from memstone.core.showing.planner import ALSO, HEADINGS, OVERRIDES, PROFILE, Item, Plan, limits_for_budget, plan_block
 from memstone.core.showing.profile import NOBODY, Profile, ProfileFact
 from memstone.core.text.normalize import estimate_tokens
 from memstone.model.memory import Layer
@@ -48,7 +48,7 @@ def some_items(draw: st.DrawFn, most: int = 12) -> list[Item]:
 
 
 def planned(items: list[Item], *, budget: int = 800, route: str = "episode", **more: object) -> Plan:
-    return plan(items, budget=budget, today=TODAY, fence=FENCE, route=route, **more)  # type: ignore[arg-type]
+    return plan_block(items, budget=budget, today=TODAY, fence=FENCE, route=route, **more)  # type: ignore[arg-type]
 
 
 def fact(at: int, text: str, **more: object) -> Item:
@@ -129,7 +129,7 @@ def test_a_name_cannot_pass_for_a_line_of_the_block() -> None:
     [(1, 3, 2, 2), (240, 4, 2, 2), (800, 13, 6, 4), (1_000, 15, 8, 5), (16_000, 15, 8, 6)],
 )
 def test_sections_grow_with_the_budget(budget: int, facts: int, episodes: int, turns: int) -> None:
-    room = sizes(budget, RetrievalPolicy())
+    room = limits_for_budget(budget, RetrievalPolicy())
     assert (room[Layer.FACT], room[Layer.EPISODE], room[Layer.TURN]) == (facts, episodes, turns)
 
 
@@ -210,7 +210,7 @@ def test_the_walk_ends_at_the_first_that_does_not_fit() -> None:
 @pytest.mark.req("X-5", "S-30")
 def test_limit_sections_and_budget_apply_together() -> None:
     items = [fact(at, f"Fact number {at}.") for at in range(30)]
-    assert len(planned(items).chosen) == sizes(800, RetrievalPolicy())[Layer.FACT]
+    assert len(planned(items).chosen) == limits_for_budget(800, RetrievalPolicy())[Layer.FACT]
     assert len(planned(items, policy=RetrievalPolicy(limit=10)).chosen) == 10
     assert len(planned(items, budget=90).chosen) < 4
 
@@ -251,7 +251,7 @@ def test_a_memory_is_shown_whole_or_accounted_for(items: list[Item], budget: int
     words = " ".join(shown.text.split())
     for item in items:
         if item.id in chosen and item.layer != Layer.TURN:
-            assert " ".join(neutralize(item.text).split()) in words
+            assert " ".join(neutralize_text(item.text).split()) in words
     assert [one.memory_id for one in shown.citations] == [one.id for one in shown.chosen]
 
 
@@ -315,7 +315,7 @@ def test_the_stable_part_depends_on_nothing_but_its_own_rows(
     told = [Item("o1", "Answer in French.", Layer.IDENTITY), Item("o2", "Never mention golf.", Layer.IDENTITY)]
     about = Item("n1", "A nurse.", Layer.IDENTITY)
     first = planned(items, overrides=told, narrative=about)
-    second = plan(others, budget=800, today=today, fence=FENCE, route=route, overrides=told, narrative=about)
+    second = plan_block(others, budget=800, today=today, fence=FENCE, route=route, overrides=told, narrative=about)
     assert first.stable == second.stable
     assert OVERRIDES in first.stable
     assert "Current date" not in first.stable
@@ -347,10 +347,10 @@ def test_every_process_makes_the_same_stable_part() -> None:
 def test_what_the_text_about_the_user_says_is_not_said_again() -> None:
     about = Item("n", "User's name is Zoe. User lives in Oslo.", layer="identity")
     items = [Item("a", "User lives in Oslo."), Item("b", "User likes tea.")]
-    made = plan(items, budget=400, today=TODAY, fence=FENCE, route="identity", narrative=about)
+    made = plan_block(items, budget=400, today=TODAY, fence=FENCE, route="identity", narrative=about)
     assert [one.id for one in made.chosen] == ["n", "b"]
     assert [(one.id, one.reason) for one in made.dropped] == [("a", "duplicate")]
-    alone = plan(items, budget=400, today=TODAY, fence=FENCE, route="identity")
+    alone = plan_block(items, budget=400, today=TODAY, fence=FENCE, route="identity")
     assert [one.id for one in alone.chosen] == ["a", "b"]
 
 
@@ -358,7 +358,7 @@ def test_no_heading_stands_there_twice() -> None:
     known = Profile((ProfileFact("f1", 1, "User is called Ida."),))
     item = Item("f2", "User is allergic to nuts.")
     for profile, headings in ((known, [PROFILE, ALSO]), (NOBODY, [PROFILE])):
-        made = plan([item], budget=800, today=TODAY, fence=FENCE, route="identity", profile=profile)
+        made = plan_block([item], budget=800, today=TODAY, fence=FENCE, route="identity", profile=profile)
         assert [section.heading for section in made.sections] == headings
         assert [line for line in made.text.splitlines() if line.endswith("about the user:")] == headings
         assert headings[-1] in made.volatile

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.privacy.poison import MOST, preview
+from memstone.core.privacy.poison import MOST, preview_text
 
 
 @pytest.mark.req("N-25", "R-38")
@@ -22,21 +22,21 @@ from memstone.core.privacy.poison import MOST, preview
     ],
 )
 def test_a_preview_shows_no_address_no_secret_and_no_number_of_a_person(text: str, gone: str) -> None:
-    assert gone not in preview(text)
-    assert "[redacted:" in preview(text)
+    assert gone not in preview_text(text)
+    assert "[redacted:" in preview_text(text)
 
 
 def test_a_long_text_is_cut_between_words_and_never_in_a_mask() -> None:
-    assert preview("short and sweet") == "short and sweet"
-    cut = preview("word " * 100)
+    assert preview_text("short and sweet") == "short and sweet"
+    cut = preview_text("word " * 100)
     assert cut.endswith("word …")
     assert len(cut) <= MOST + 2
     for before in range(MOST - 30, MOST + 1):
-        shown = preview("x" * before + " alice@example.org and more " + "y" * 300)
+        shown = preview_text("x" * before + " alice@example.org and more " + "y" * 300)
         assert shown.count("[redacted:") == shown.count("]")
 
 
 @pytest.mark.req("N-25")
 @given(st.text(max_size=900))
 def test_a_preview_is_never_longer_than_allowed(text: str) -> None:
-    assert len(preview(text)) <= MOST + 2
+    assert len(preview_text(text)) <= MOST + 2

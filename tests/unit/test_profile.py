@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memstone.core.privacy.poison import own_words
 from memstone.core.ranking.fusion import Scored
-from memstone.core.ranking.importance import CLASSES, importance
-from memstone.core.showing.planner import plan, profile_tokens
+from memstone.core.ranking.importance import CLASSES, importance_rank
+from memstone.core.showing.planner import plan_block, profile_tokens
 from memstone.core.showing.profile import (
     LONGEST,
     NOBODY,
@@ -21,10 +21,10 @@ from memstone.core.showing.profile import (
     ProfileTurn,
     add_turns,
     build_profile,
-    repeats,
+    has_fact_words,
+    is_repetition,
     says_more,
     says_who,
-    tells,
     turn_rank,
 )
 from memstone.core.text.normalize import CHARS_PER_TOKEN
@@ -48,7 +48,7 @@ KNOWN = (
 
 
 def fact(seq: int, text: str, category: str = "", **more: object) -> ProfileFact:
-    rank = importance(category, text)
+    rank = importance_rank(category, text)
     return ProfileFact(f"m{seq}", seq, text, rank, category, **more)  # type: ignore[arg-type]
 
 
@@ -82,7 +82,7 @@ def test_the_same_memories_give_the_same_bytes(facts: list[ProfileFact], used: l
     otherwise = [replace(one, salience=salience) for one, salience in zip(facts, used, strict=True)]
     made, again = build_profile(known(), tokens), build_profile(otherwise, tokens)
     assert [one.id for one in made.facts] == [one.id for one in again.facts]
-    texts = [plan((), budget=800, today=TODAY, fence=FENCE, profile=one).stable for one in (made, again)]
+    texts = [plan_block((), budget=800, today=TODAY, fence=FENCE, profile=one).stable for one in (made, again)]
     assert texts[0] == texts[1]
 
 
@@ -293,12 +293,12 @@ def test_a_turn_says_more_than_its_facts() -> None:
 )
 def test_a_turn_repeats_facts(said: str, *, same: bool) -> None:
     changed = 'User lives in Oslo. On 2026-05-05: "ugh, boxes everywhere in Bergen!".'
-    assert repeats(said, [changed, "User lives in Oslo.", "User works as a nurse.", "User swims."]) is same
+    assert is_repetition(said, [changed, "User lives in Oslo.", "User works as a nurse.", "User swims."]) is same
 
 
 def test_a_text_tells_a_fact_in_whatever_order() -> None:
-    assert tells("In Oslo, where she lives, Ida works as a nurse.", "User lives in Oslo.")
-    assert not tells("Ida works as a nurse.", "User lives in Oslo.")
+    assert has_fact_words("In Oslo, where she lives, Ida works as a nurse.", "User lives in Oslo.")
+    assert not has_fact_words("Ida works as a nurse.", "User lives in Oslo.")
 
 
 # --- what no longer holds ---------------------------------------------------------------------------------------------

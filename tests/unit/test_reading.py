@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memstone.adapters.embed.curator import LocalCurator
 from memstone.core.reading.facts import INPUT_CHARS, MAX_FACTS, MIN_CHARS, Candidate, Curated, fact_key, read_message
-from memstone.core.reading.wording import MAX_CHARS, Clause, Wording, word
+from memstone.core.reading.wording import MAX_CHARS, Clause, Wording, build_wording
 from memstone.model.memory import Kind
 
 CURATOR: Final = LocalCurator()
@@ -272,7 +272,7 @@ def test_an_answer_to_what_is_not_about_the_user_teaches_nothing(question: str, 
 
 @pytest.mark.parametrize("said", ["Two of us at work speak Basque", "We are five at home", "None of us eats meat"])
 def test_what_is_true_of_several_together_is_told_in_their_words(said: str) -> None:
-    assert word(Clause(said, said)) == Wording(f'User said: "{said}"', is_quote=True)
+    assert build_wording(Clause(said, said)) == Wording(f'User said: "{said}"', is_quote=True)
 
 
 # --- tone -------------------------------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_tone_and_case_do_not_matter(said: str, told: str) -> None:
     ],
 )
 def test_who_asks_whether_they_said_it_says_it(said: str, told: str) -> None:
-    assert word(Clause(said, said)) == Wording(told, is_quote=told.startswith("User asked"))
+    assert build_wording(Clause(said, said)) == Wording(told, is_quote=told.startswith("User asked"))
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_what_is_told_before_a_question_in_the_same_sentence_is_learned(said: st
     "said", ["Could you find me a dentist there?", "Please book a table for two.", "What is a good dentist in Oslo?"]
 )
 def test_who_only_asks_for_something_tells_nothing(said: str) -> None:
-    assert word(Clause(said, said)) is None
+    assert build_wording(Clause(said, said)) is None
     assert texts(f"I live in Oslo. {said}") == ["User lives in Oslo."]
 
 

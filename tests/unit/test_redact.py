@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact, redact_preview
+from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact_preview, redact_text
 from memstone.errors import ConfigError
 from tests.patience import at_most
 
@@ -104,42 +104,42 @@ ORDINARY = [
 
 @pytest.mark.parametrize(("kind", "frame", "secret"), SECRETS)
 def test_a_secret_is_masked_and_the_text_around_it_stays(kind: str, frame: str, secret: str) -> None:
-    result = redact(frame.format(secret))
+    result = redact_text(frame.format(secret))
     assert result == Redacted(frame.format(f"[redacted:{kind}]"), (Sensitive(kind),))
 
 
 @pytest.mark.parametrize(("kind", "frame", "secret"), SECRETS)
 def test_masking_twice_changes_nothing_more(kind: str, frame: str, secret: str) -> None:
-    once = redact(frame.format(secret)).text
-    assert redact(once) == Redacted(once)
+    once = redact_text(frame.format(secret)).text
+    assert redact_text(once) == Redacted(once)
 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_is_not_touched(text: str) -> None:
-    assert redact(text) == Redacted(text)
+    assert redact_text(text) == Redacted(text)
 
 
 @pytest.mark.parametrize(("kind", "frame", "secret"), SECRETS)
 def test_a_kind_that_is_off_is_left_alone(kind: str, frame: str, secret: str) -> None:
-    assert Sensitive(kind) not in redact(frame.format(secret), RedactPolicy(**{kind: Action.OFF})).found
+    assert Sensitive(kind) not in redact_text(frame.format(secret), RedactPolicy(**{kind: Action.OFF})).found
 
 
 @pytest.mark.parametrize("kind", ["api_key", "card", "ssn"])
 def test_a_kind_to_be_dropped_refuses_the_whole_message(kind: str) -> None:
     frame, secret = next((frame, secret) for known, frame, secret in SECRETS if known == kind)
-    result = redact(f"Hello. {frame.format(secret)} Bye.", RedactPolicy(**{kind: Action.DROP}))
+    result = redact_text(f"Hello. {frame.format(secret)} Bye.", RedactPolicy(**{kind: Action.DROP}))
     assert result == Redacted("", (Sensitive(kind),), dropped=True)
 
 
 def test_a_drop_policy_keeps_messages_without_that_kind() -> None:
     policy = RedactPolicy(card=Action.DROP)
-    assert redact("my password is hunter2", policy) == Redacted(
+    assert redact_text("my password is hunter2", policy) == Redacted(
         "my password is [redacted:password]", (Sensitive.PASSWORD,)
     )
 
 
 def test_several_secrets_are_all_masked_and_each_kind_is_named_once() -> None:
-    result = redact("4111 1111 1111 1111 5555 5555 5555 4444, password: hunter2, SSN 123-45-6789")
+    result = redact_text("4111 1111 1111 1111 5555 5555 5555 4444, password: hunter2, SSN 123-45-6789")
     assert result.text == "[redacted:card] [redacted:card], password: [redacted:password], SSN [redacted:ssn]"
     assert result.found == (Sensitive.PASSWORD, Sensitive.CARD, Sensitive.SSN)
 
@@ -147,7 +147,9 @@ def test_several_secrets_are_all_masked_and_each_kind_is_named_once() -> None:
 def test_addresses_links_and_phones_can_be_chosen() -> None:
     policy = RedactPolicy(email=Action.MASK, phone=Action.MASK, url=Action.MASK)
     text = "Ask jane.doe@example.org, (415) 555-2671, +44 20 7946 0958 or https://example.org/a?b=c."
-    assert redact(text, policy).text == ("Ask [redacted:email], [redacted:phone], [redacted:phone] or [redacted:url].")
+    assert redact_text(text, policy).text == (
+        "Ask [redacted:email], [redacted:phone], [redacted:phone] or [redacted:url]."
+    )
 
 
 def test_a_preview_hides_addresses_links_phones_and_long_numbers_too() -> None:
@@ -167,7 +169,7 @@ def test_a_preview_leaves_ordinary_text_alone(text: str) -> None:
 
 
 def test_a_policy_takes_plain_words_and_refuses_unknown_ones() -> None:
-    assert redact("4111111111111111", RedactPolicy(card="off")).text == "4111111111111111"  # type: ignore[arg-type]
+    assert redact_text("4111111111111111", RedactPolicy(card="off")).text == "4111111111111111"  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="card"):
         RedactPolicy(card="hide")  # type: ignore[arg-type]
 
@@ -185,8 +187,8 @@ PIECES = st.one_of(
 def test_any_text_is_masked_once_and_for_all(text: str) -> None:
     everything = RedactPolicy(email=Action.MASK, url=Action.MASK, phone=Action.MASK, account=Action.MASK)
     for policy in (RedactPolicy(), everything):
-        once = redact(text, policy)
-        assert redact(once.text, policy).text == once.text
+        once = redact_text(text, policy)
+        assert redact_text(once.text, policy).text == once.text
         assert bool(once.found) == (once.text != text)
 
 
@@ -203,5 +205,5 @@ HOSTILE = [
 def test_long_hostile_text_takes_no_unreasonable_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     with at_most(20):  # linear work takes well under a second, quadratic work on this much text more than this
-        assert redact(text + "!").dropped is False
+        assert redact_text(text + "!").dropped is False
         assert isinstance(redact_preview(text), str)

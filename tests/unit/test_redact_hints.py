@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.privacy.redact import _FINDERS, Action, RedactPolicy, Sensitive, redact, redact_moving, suspected
+from memstone.core.privacy.redact import (
+    _FINDERS,
+    Action,
+    RedactPolicy,
+    Sensitive,
+    possible_kinds,
+    redact_moving,
+    redact_text,
+)
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 ALL = RedactPolicy(**{field.name: Action.MASK for field in fields(RedactPolicy)})
@@ -39,20 +47,20 @@ ALL = RedactPolicy(**{field.name: Action.MASK for field in fields(RedactPolicy)}
 def test_whatever_is_found_was_suspected(text: str, kind: Sensitive) -> None:
     finder = dict(_FINDERS)[kind]
     assert list(finder(text)), "the example is none"
-    assert kind in suspected(text)
-    assert kind in redact(text, ALL).found
+    assert kind in possible_kinds(text)
+    assert kind in redact_text(text, ALL).found
 
 
 @pytest.mark.parametrize("path", sorted(DATA.rglob("*.jsonl")), ids=lambda path: str(path.relative_to(DATA)))
 def test_no_real_message_holds_what_was_not_suspected(path: Path) -> None:
     for line in path.read_text("utf-8").splitlines():
-        kinds = suspected(line)
+        kinds = possible_kinds(line)
         missed = [kind for kind, finder in _FINDERS if kind not in kinds and list(finder(line))]
         assert not missed, line
 
 
 def test_plain_words_are_not_suspected_of_anything() -> None:
-    assert suspected("Yesterday we walked along the river and talked about painting it green.") == frozenset()
+    assert possible_kinds("Yesterday we walked along the river and talked about painting it green.") == frozenset()
 
 
 @pytest.mark.parametrize(

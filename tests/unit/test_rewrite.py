@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.verbs import about, finite_at, is_past, lemma, third, third_person
+from memstone.core.rules.verbs import (
+    clause_to_third_person,
+    finite_at,
+    is_past,
+    lemmatize_verb,
+    name_speaker_in_clause,
+    third_person,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +39,7 @@ from memstone.core.rules.verbs import about, finite_at, is_past, lemma, third, t
     ],
 )
 def test_only_pronouns_and_verbs_change(clause: str, told: str) -> None:
-    assert third(clause, "Sam") == told
+    assert clause_to_third_person(clause, "Sam") == told
 
 
 @pytest.mark.parametrize(
@@ -46,12 +53,12 @@ def test_only_pronouns_and_verbs_change(clause: str, told: str) -> None:
     ],
 )
 def test_a_thing_keeps_its_place_and_the_speaker_gets_a_name(clause: str, told: str) -> None:
-    assert about(clause, "Sam") == told
+    assert name_speaker_in_clause(clause, "Sam") == told
 
 
 def test_forms_that_look_alike_can_be_said_to_be_past() -> None:
-    assert third("I cut out sugar", "Sam", past=True) == "Sam cut out sugar."
-    assert third("I cut hair", "Sam") == "Sam cuts hair."
+    assert clause_to_third_person("I cut out sugar", "Sam", past=True) == "Sam cut out sugar."
+    assert clause_to_third_person("I cut hair", "Sam") == "Sam cuts hair."
 
 
 @pytest.mark.parametrize(
@@ -66,7 +73,7 @@ def test_third_person_forms(verb: str, form: str) -> None:
     [("taught", "teach"), ("stopped", "stop"), ("moving", "move"), ("studies", "study"), ("gave", "give")],
 )
 def test_forms_lead_back_to_their_verb(form: str, verb: str) -> None:
-    assert lemma(form) == verb
+    assert lemmatize_verb(form) == verb
 
 
 def test_past_forms_are_known() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memstone import Settings
-from memstone.core.changes.decide import Action, Known, New, decide, slots_of, understand
+from memstone.core.changes.decide import Action, Known, New, decide_change, parse_statement, slots_of
 from memstone.core.reading.facts import read_message
 from memstone.core.rules.own import (
     MOST_RULES,
@@ -82,7 +82,7 @@ def test_without_rules_nothing_is_added() -> None:
 
 def test_the_shipped_slots_are_those_that_sentences_fill() -> None:
     for text in ("User lives in Oslo.", "User works at Acme.", "User is 40 years old.", "User got married."):
-        found = {one.slot for one in slots_of(understand(text))}
+        found = {one.slot for one in slots_of(parse_statement(text))}
         assert found
         assert found <= shipped_slots().keys()
 
@@ -152,8 +152,8 @@ def test_one_value_of_many_replaces_nothing_and_is_nothing_new_the_second_time()
     own = rules(slots=(slot(name="key", cardinality="many", patterns=[r"key (?P<value>\w+)"]),))
     assert own_values("User has key red.", own.slots) == {"many:key": "red"}
     known = [Known("User has key red.")]
-    assert decide(New("User has key blue.", own=own.slots), known).action is Action.ADD
-    assert decide(New("User has key red.", own=own.slots), known).action is Action.IGNORE
+    assert decide_change(New("User has key blue.", own=own.slots), known).action is Action.ADD
+    assert decide_change(New("User has key red.", own=own.slots), known).action is Action.IGNORE
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memstone.config import Settings
-from memstone.core.settings.backends import EMBEDDING, companion_normal, native, read_companion
+from memstone.core.settings.backends import EMBEDDING, companion_normal, read_companion, to_native
 from memstone.core.settings.lenient import COMPANION, GATEWAY, gateway_effective
 from memstone.errors import InvalidInput
 from memstone.model.policy import Policy, RetrievalPolicy
@@ -175,17 +175,17 @@ def test_without_embeddings_a_companion_searches_by_text(tmp_path: Path) -> None
 
 
 def test_names_of_other_products_become_the_same_values() -> None:
-    assert native({"memoryMaxTokens": 99_999, "memoryStrategy": "recent", "memoryRetentionDays": 7}) == {
+    assert to_native({"memoryMaxTokens": 99_999, "memoryStrategy": "recent", "memoryRetentionDays": 7}) == {
         "context.budget": 16_000,
         "context.strategy": "recent",
         "recall.visible_days": 7,
     }
-    assert native({"episodeRetentionDays": 90, "relevanceGateMode": "off", "extractionMode": "sessionEnd"}) == {
+    assert to_native({"episodeRetentionDays": 90, "relevanceGateMode": "off", "extractionMode": "sessionEnd"}) == {
         "upkeep.retain_days": {"episode": 90, "turn": 90},
         "context.gate": "always",
         "write.mode": "session_end",
     }
-    assert native({"disableMemory": True, "searchMemoryEnabled": True}) == {
+    assert to_native({"disableMemory": True, "searchMemoryEnabled": True}) == {
         "policy.enabled": False,
         "policy.search_tool": True,
     }
@@ -193,16 +193,16 @@ def test_names_of_other_products_become_the_same_values() -> None:
 
 def test_the_same_setting_twice_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="memoryMaxTokens and memoryBudgetTokens are the same setting"):
-        native({"memoryMaxTokens": 1, "memoryBudgetTokens": 100})
+        to_native({"memoryMaxTokens": 1, "memoryBudgetTokens": 100})
 
 
 @pytest.mark.parametrize("name", sorted(EMBEDDING))
 def test_what_embeds_is_configuration(name: str) -> None:
     with pytest.raises(InvalidInput, match="is configuration") as caught:
-        native({name: "local"})
+        to_native({name: "local"})
     assert "reindex" in caught.value.hint
 
 
 def test_every_foreign_name_has_a_value_that_can_be_stored() -> None:
     for name, one in {**GATEWAY, **COMPANION}.items():
-        assert native({name: one.normal(None)})
+        assert to_native({name: one.normal(None)})

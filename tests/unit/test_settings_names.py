@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from memstone.config import Settings
-from memstone.core.settings.backends import native, native_names, view
-from memstone.core.settings.lenient import applied, base_source, merged, scope_keys, usable
-from memstone.core.settings.names import SETTINGS, checked, known
+from memstone.core.settings.backends import native_names, to_native, view_settings
+from memstone.core.settings.lenient import apply_values, base_source, merge_sources, parse_values, scope_keys
+from memstone.core.settings.names import SETTINGS, find_setting, validate_setting
 from memstone.errors import ConfigError, InvalidInput
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
@@ -59,13 +59,13 @@ def test_a_stored_setting_may_be_what_the_configuration_may_be(name: str) -> Non
     good, bad = CONFIGURED[name]
     section, key = name.split(".")
     for value in good:
-        stored = applied(Policy(), usable({name: checked(name, value)})[0])
+        stored = apply_values(Policy(), parse_values({name: validate_setting(name, value)})[0])
         configured = Settings.of({section: {key: value}}).as_policy()
         if value is not None:
             assert SETTINGS[name].of(stored) == SETTINGS[name].of(configured), value
     for value in bad:
         with pytest.raises(InvalidInput, match=name) as caught:
-            checked(name, value)
+            validate_setting(name, value)
         assert caught.value.hint.startswith("it is ")
         with pytest.raises(ConfigError):
             Settings.of({section: {key: value}})
@@ -79,7 +79,7 @@ def test_what_a_configuration_converts_is_refused_here(name: str, value: Any) ->
     section, key = name.split(".")
     Settings.of({section: {key: value}})
     with pytest.raises(InvalidInput):
-        checked(name, value)
+        validate_setting(name, value)
 
 
 def test_every_stored_setting_is_one_of_the_configuration_and_of_the_policy() -> None:
@@ -101,13 +101,13 @@ def test_every_stored_setting_is_one_of_the_configuration_and_of_the_policy() ->
 )
 def test_an_unknown_name_is_an_error_that_helps(name: Any, hint: str) -> None:
     with pytest.raises(InvalidInput, match="unknown setting") as caught:
-        known(name)
+        find_setting(name)
     assert caught.value.hint == hint
 
 
 def test_settings_are_a_mapping_and_names_a_list() -> None:
     with pytest.raises(InvalidInput, match="mapping"):
-        native(["policy.enabled"])  # type: ignore[arg-type]
+        to_native(["policy.enabled"])  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="list"):
         native_names("policy.enabled")
     assert native_names(["timezone", "memoryEnabled", "context.gate"]) == [
@@ -118,7 +118,7 @@ def test_settings_are_a_mapping_and_names_a_list() -> None:
 
 
 def test_what_cannot_be_read_costs_nothing_else() -> None:
-    read, unread = usable({"context.budget": 500, "context.budgets": 1, "policy.enabled": "x", "upkeep.ttl": 5})
+    read, unread = parse_values({"context.budget": 500, "context.budgets": 1, "policy.enabled": "x", "upkeep.ttl": 5})
     assert read == {"context.budget": 500}
     assert unread == ["context.budgets", "policy.enabled", "upkeep.ttl"]
 
@@ -129,7 +129,7 @@ def test_the_agent_stands_over_the_user_and_the_user_over_the_tenant() -> None:
         ("user", {"context.budget": 2, "policy.enabled": True}),
         ("agent", {"context.budget": 3}),
     ]
-    values, sources = merged(layers)
+    values, sources = merge_sources(layers)
     assert values == {"context.budget": 3, "policy.enabled": True, "write.mode": "manual"}
     assert sources == {"context.budget": "agent", "policy.enabled": "user", "write.mode": "tenant"}
     assert scope_keys(Scope("t", "alice", "bot", "r1")) == ["", "user:alice", "agent:bot"]
@@ -138,8 +138,8 @@ def test_the_agent_stands_over_the_user_and_the_user_over_the_tenant() -> None:
 
 def test_applying_nothing_changes_nothing() -> None:
     policy = Policy()
-    assert applied(policy, {}) is policy
-    changed = applied(policy, {"context.budget": 5, "policy.learns": False})
+    assert apply_values(policy, {}) is policy
+    changed = apply_values(policy, {"context.budget": 5, "policy.learns": False})
     assert changed == replace(policy, retrieval=replace(policy.retrieval, token_budget=5), learns=False)
 
 
@@ -154,7 +154,7 @@ def test_where_a_value_comes_from_that_nobody_stored() -> None:
 
 def test_a_policy_is_shown_in_every_vocabulary() -> None:
     policy = Settings.of({"preset": "companion"}).as_policy()
-    assert {name: value for name, (_, value) in view(policy, "companion").items()} == {
+    assert {name: value for name, (_, value) in view_settings(policy, "companion").items()} == {
         "enabled": True,
         "extractionMode": "sessionEnd",
         "relevanceGateMode": "heuristic",
@@ -164,7 +164,7 @@ def test_a_policy_is_shown_in_every_vocabulary() -> None:
         "salienceFloor": 0.2,
         "episodeRetentionDays": 365,
     }
-    assert view(policy, "agent")["disableMemory"] == ("policy.enabled", False)
-    assert set(view(policy, "native")) == set(SETTINGS)
+    assert view_settings(policy, "agent")["disableMemory"] == ("policy.enabled", False)
+    assert set(view_settings(policy, "native")) == set(SETTINGS)
     with pytest.raises(InvalidInput, match="unknown names"):
-        view(policy, "martian")
+        view_settings(policy, "martian")

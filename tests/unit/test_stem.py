@@ -15,7 +15,7 @@ import Stemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstone.core.text.stem import stem
+from memstone.core.text.stem import stem_word
 
 REFERENCE = Stemmer.Stemmer("porter")
 
@@ -68,13 +68,13 @@ def words_of_the_standard_library() -> set[str]:
 
 @pytest.mark.parametrize("word", EXAMPLES_OF_THE_RULES)
 def test_a_word_has_the_stem_the_reference_gives_it(word: str) -> None:
-    assert stem(word) == REFERENCE.stemWord(word)
+    assert stem_word(word) == REFERENCE.stemWord(word)
 
 
 def test_every_word_of_the_standard_librarys_sources_has_the_reference_stem() -> None:
     words = words_of_the_standard_library()
     assert len(words) > 3000
-    assert {word: stem(word) for word in words} == {word: REFERENCE.stemWord(word) for word in words}
+    assert {word: stem_word(word) for word in words} == {word: REFERENCE.stemWord(word) for word in words}
 
 
 SUFFIXES = """
@@ -87,16 +87,16 @@ ement ment ent ion sion tion ou ism ate iti ous ive ize""".split()
 @example("", ["ational", "s"])
 def test_made_up_words_have_the_reference_stem(base: str, suffixes: list[str]) -> None:
     word = base + "".join(suffixes)
-    assert len(word) < 3 or stem(word) == REFERENCE.stemWord(word)
+    assert len(word) < 3 or stem_word(word) == REFERENCE.stemWord(word)
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=40))
 def test_any_letters_have_the_reference_stem(word: str) -> None:
-    assert stem(word) == REFERENCE.stemWord(word)
+    assert stem_word(word) == REFERENCE.stemWord(word)
 
 
 @pytest.mark.parametrize(
     "text", ["", "as", "is", "Running", "na\u00efves", "c++", "3rds", "foo-bars", "\u6771", "runs "]
 )
 def test_what_is_not_a_plain_word_of_three_letters_is_left_alone(text: str) -> None:
-    assert stem(text) == text
+    assert stem_word(text) == text

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.temporal.dates import TimeRef, date_words, ground, note_day, query_range, resolve
+from memstone.core.temporal.dates import (
+    TimeRef,
+    annotate_relative_dates,
+    date_words,
+    note_day,
+    query_range,
+    resolve_dates,
+)
 from memstone.core.temporal.spans import Grain
 from tests.patience import at_most
 
@@ -19,7 +26,7 @@ ROWS = [line.split("|") for line in TABLE.read_text(encoding="utf-8").splitlines
 
 
 def only(text: str, said_at: datetime = SAID, tz: timezone | ZoneInfo = UTC) -> TimeRef:
-    refs = resolve(text, said_at, tz)
+    refs = resolve_dates(text, said_at, tz)
     assert len(refs) == 1
     return refs[0]
 
@@ -69,12 +76,14 @@ def test_a_phrase_means_its_days(text: str, phrase: str, first: str, last: str, 
     ],
 )
 def test_what_is_no_date_is_left_alone(text: str) -> None:
-    assert resolve(text, SAID) == []
-    assert ground(text, SAID) == text
+    assert resolve_dates(text, SAID) == []
+    assert annotate_relative_dates(text, SAID) == text
 
 
 def test_several_times_are_found_in_order() -> None:
-    refs = resolve("Yesterday I booked a flight for next Friday; in 2019 it was cheaper than on May 3, 2023.", SAID)
+    refs = resolve_dates(
+        "Yesterday I booked a flight for next Friday; in 2019 it was cheaper than on May 3, 2023.", SAID
+    )
     assert [ref.phrase for ref in refs] == ["Yesterday", "next Friday", "2019", "May 3, 2023"]
 
 
@@ -140,7 +149,7 @@ def test_ends_of_weeks_months_and_years(said_at: str, text: str, first: str, las
 def test_the_ends_of_time_do_no_harm(year: int) -> None:
     said_at = datetime(year, 1, 1, 12, tzinfo=UTC)
     for text in ("yesterday", "last year", "20 years ago", "in 20 years", "next summer", "last Monday", "in May"):
-        ground(f"I went there {text}", said_at)
+        annotate_relative_dates(f"I went there {text}", said_at)
         query_range(f"what happened {text}?", said_at)
 
 
@@ -170,20 +179,20 @@ def test_the_ends_of_time_do_no_harm(year: int) -> None:
     ],
 )  # fmt: skip
 def test_relative_phrases_get_their_date(text: str, grounded: str) -> None:
-    assert ground(text, SAID) == grounded
+    assert annotate_relative_dates(text, SAID) == grounded
 
 
 def test_the_day_beside_the_words_is_the_day_of_the_place() -> None:
     late = datetime(2026, 3, 9, 23, 30, tzinfo=UTC)
-    assert ground("User moved last week.", late) == "User moved last week (week of 2 March 2026)."
-    assert ground("User moved today.", late, BERLIN) == "User moved today (10 March 2026)."
+    assert annotate_relative_dates("User moved last week.", late) == "User moved last week (week of 2 March 2026)."
+    assert annotate_relative_dates("User moved today.", late, BERLIN) == "User moved today (10 March 2026)."
 
 
 def test_a_day_without_a_year_that_the_verb_sends_far_away_gets_no_year() -> None:
     """A verb in the past beside a day that is near ahead: nobody knows which of the two years is meant (L-28)."""
     said_at = datetime(2026, 10, 2, 9, tzinfo=UTC)
-    assert ground("User switched the bib to the 10k, October 18.", said_at).endswith("October 18.")
-    assert "(18 September 2026)" in ground("User ran the 10k on September 18.", said_at)
+    assert annotate_relative_dates("User switched the bib to the 10k, October 18.", said_at).endswith("October 18.")
+    assert "(18 September 2026)" in annotate_relative_dates("User ran the 10k on September 18.", said_at)
 
 
 def test_what_holds_only_around_a_day_names_it() -> None:
@@ -197,24 +206,24 @@ def test_what_holds_only_around_a_day_names_it() -> None:
 
 @pytest.mark.parametrize("text", [row[0] for row in ROWS])
 def test_dates_are_written_once(text: str) -> None:
-    once = ground(text, SAID)
-    assert ground(once, SAID) == once
+    once = annotate_relative_dates(text, SAID)
+    assert annotate_relative_dates(once, SAID) == once
     assert (once == text) == (not only(text).relative)
 
 
 @given(st.lists(st.sampled_from([row[0] for row in ROWS] + ["and", ".", "(", ")", "\n", "on", "May"]), max_size=5))
 def test_dates_are_written_once_in_longer_texts(parts: list[str]) -> None:
-    once = ground(" ".join(parts), SAID)
-    later = ground(once, SAID + timedelta(40))
-    assert ground(later, SAID) == later
+    once = annotate_relative_dates(" ".join(parts), SAID)
+    later = annotate_relative_dates(once, SAID + timedelta(40))
+    assert annotate_relative_dates(later, SAID) == later
 
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC)))
 def test_no_text_is_too_strange(text: str, said_at: datetime) -> None:
     for said in (text, f"last week {text} on Monday, {text} May 3", f"{text}in {text} 3 days ago{text}"):
-        refs = resolve(said, said_at)
+        refs = resolve_dates(said, said_at)
         assert all(ref.first <= ref.last and said[ref.start : ref.end] == ref.phrase for ref in refs)
-        ground(said, said_at)
+        annotate_relative_dates(said, said_at)
         query_range(said, said_at)
 
 
@@ -224,14 +233,14 @@ def test_no_text_is_too_strange(text: str, said_at: datetime) -> None:
 def test_long_hostile_text_takes_no_unreasonable_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     with at_most(20):
-        assert len(ground(text, SAID)) >= len(text)
+        assert len(annotate_relative_dates(text, SAID)) >= len(text)
 
 
 # --- words for the index, and questions -------------------------------------------------------------------------------
 
 
 def test_times_are_named_for_the_full_text() -> None:
-    refs = resolve("I moved yesterday, not last month or in 2019; yesterday!", SAID)
+    refs = resolve_dates("I moved yesterday, not last month or in 2019; yesterday!", SAID)
     assert date_words(refs) == "6 May 2026 Wednesday 2026-05-06 April 2026 2019"
     assert date_words([]) == ""
 

@@ -15,7 +15,7 @@ from benchmarks.tokens.model import ScriptedModel
 from memstone.core.llm.decisions import Operation, decision_prompt, extraction_prompt, parse_decisions, parse_extraction
 from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
 from memstone.core.llm.questions import Question
-from memstone.model.instant import moment
+from memstone.model.instant import datetime_from_instant
 from memstone.model.message import Message
 from memstone.testing.wire import KEY, WireRequest
 
@@ -89,7 +89,7 @@ def asked(question: Question) -> dict[str, Any]:
 def talk_of(at: int, known: tuple[str, ...] = ()) -> Talk:
     turns = [Message(said.role, said.content) for said in script.CONVERSATIONS[at].messages]
     near = [Known(text, text, "2026-01-01") for text in known]
-    return Talk(turns, (), near, moment("2026-01-05T10:00:00Z"))
+    return Talk(turns, (), near, datetime_from_instant("2026-01-05T10:00:00Z"))
 
 
 def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[Question, Talk]:

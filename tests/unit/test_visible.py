@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from memstone.core.checks.filters import found_fields, matches, visible
+from memstone.core.checks.filters import found_fields, where_visible
 from memstone.model.memory import Found, Layer, Link, Record, Status
+from memstone.model.query import is_match
 from memstone.model.scope import Scope
 
 THEN, NOW, LATER = "2026-01-01T00:00:00.000000Z", "2026-02-01T00:00:00.000000Z", "2026-03-01T00:00:00.000000Z"
@@ -16,7 +17,7 @@ ALICE = Scope(user_id="alice", agent_id="guide", run_id="r1")
 
 def seen(scope: Scope = ALICE, link: Scope = ALICE, *, asked: dict[str, Any] | None = None, **changes: Any) -> bool:
     found = Found(replace(RECORD, **changes), Link(link, THEN))
-    return matches(visible(scope, NOW, **(asked or {})), found_fields(found))
+    return is_match(where_visible(scope, NOW, **(asked or {})), found_fields(found))
 
 
 @pytest.mark.req("C-6", "X-29", "R-4")

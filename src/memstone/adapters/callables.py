@@ -22,7 +22,7 @@ def checked_callable(function: object, what: str, io: Io) -> Any:
     return function
 
 
-async def call(function: Callable[..., T], io: Io, *args: Any) -> T:
+async def call_function(function: Callable[..., T], io: Io, *args: Any) -> T:
     """Call a function that a caller brought: an async one here, on the loop; any other as blocking work."""
     if is_async(function):
         answer: Any = function(*args)

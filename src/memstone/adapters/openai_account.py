@@ -22,12 +22,12 @@ def read_environment(options: Mapping[str, Any], env: Mapping[str, str]) -> dict
     made = dict(options)
     if made.get("base_url") is None and env.get(_ADDRESS):
         made["base_url"] = env[_ADDRESS]
-    if made.get("api_key") is None and (key := env.get(_variable(made.get("base_url"), env), "")):
+    if made.get("api_key") is None and (key := env.get(_key_variable_name(made.get("base_url"), env), "")):
         made["api_key"] = key
     return made
 
 
-def _variable(base_url: object, env: Mapping[str, str]) -> str:
+def _key_variable_name(base_url: object, env: Mapping[str, str]) -> str:
     """Return the variable with the key for an address; '' for one that no key of the environment is meant for."""
     if base_url is None or base_url == env.get(_ADDRESS):
         return KEYS["api.openai.com"]

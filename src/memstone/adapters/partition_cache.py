@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.ports.ledger import Ledger, Tx
-from memstone.ports.read_cache import seen
+from memstone.ports.read_cache import call_stamps
 
 Name: TypeAlias = tuple[str, str, str]
 """Tenant, user, and what else tells two holdings of a user apart."""
@@ -66,12 +66,12 @@ class Held(Generic[P, Row]):
         ledger = self._ledger.of(name[0])
         while True:
             held = self.partitions.get(name)
-            if held is not None and held.stamp == await _stamp(ledger, name):
-                return self._used(name, held)
-            stamp, rows = await ledger.read(lambda tx: self._changed(tx, name, held.stamp if held else None))  # noqa: B023
-            seen()[name[:2]] = stamp
+            if held is not None and held.stamp == await _read_stamp(ledger, name):
+                return self._mark_used(name, held)
+            stamp, rows = await ledger.read(lambda tx: self._read_changes(tx, name, held.stamp if held else None))  # noqa: B023
+            call_stamps()[name[:2]] = stamp
             if held is not None and rows is None:
-                return self._used(name, held)
+                return self._mark_used(name, held)
             if held is not None and stamp < held.stamp:  # the tenant was reset elsewhere
                 self._let_go(name, held)
                 continue
@@ -81,7 +81,7 @@ class Held(Generic[P, Row]):
             if grown is not None:
                 return grown
 
-    async def _changed(self, tx: Tx, name: Name, since: int | None) -> tuple[int, list[Row] | None]:
+    async def _read_changes(self, tx: Tx, name: Name, since: int | None) -> tuple[int, list[Row] | None]:
         """The stamp and the rows since then; no rows (None) when nothing changed."""
         stamp = await tx.vectors.stamp(*name[:2])
         if since is not None and stamp == since:
@@ -90,7 +90,7 @@ class Held(Generic[P, Row]):
             return _EMPTIED, []
         return stamp, await self._load(tx, name, since)
 
-    def _used(self, name: Name, partition: P) -> P:
+    def _mark_used(self, name: Name, partition: P) -> P:
         with suppress(KeyError):
             self.partitions.move_to_end(name)
         return partition
@@ -123,9 +123,9 @@ class Held(Generic[P, Row]):
         return partition
 
 
-async def _stamp(ledger: Ledger, name: Name) -> int:
+async def _read_stamp(ledger: Ledger, name: Name) -> int:
     """How far the ledger is; within a call that only reads, how far it was when that was first asked."""
-    known = seen()
+    known = call_stamps()
     stamp = known.get(name[:2])
     if stamp is None:
         stamp = known[name[:2]] = await ledger.peek(lambda tx: tx.vectors.stamp(*name[:2]))

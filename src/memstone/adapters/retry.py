@@ -31,7 +31,7 @@ async def with_retry(io: Io, call: Callable[[], Awaitable[T]], *, retries: int =
     retrying = AsyncRetrying(
         sleep=io.sleep,
         stop=lambda state: state.attempt_number > retries or _asks_for_too_long(state),
-        wait=lambda state: _pause(state, base),
+        wait=lambda state: _pause_seconds(state, base),
         retry=retry_if_exception(_is_passing),
         reraise=True,
     )
@@ -44,14 +44,14 @@ def _is_passing(error: BaseException) -> bool:
 
 
 def _asks_for_too_long(state: RetryCallState) -> bool:
-    return (_asked(state) or 0.0) > MAX_WAIT_SECONDS
+    return (_requested_delay(state) or 0.0) > MAX_WAIT_SECONDS
 
 
-def _pause(state: RetryCallState, base: float) -> float:
-    return retry_pause(state.attempt_number - 1, base=base, asked=_asked(state))
+def _pause_seconds(state: RetryCallState, base: float) -> float:
+    return retry_pause(state.attempt_number - 1, base=base, asked=_requested_delay(state))
 
 
-def _asked(state: RetryCallState) -> float | None:
+def _requested_delay(state: RetryCallState) -> float | None:
     """Return how many seconds the provider wants to be left alone."""
     error = state.outcome.exception() if state.outcome else None
     return error.retry_after if isinstance(error, (BackendUnavailable, RateLimited)) else None

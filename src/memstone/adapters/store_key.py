@@ -101,7 +101,7 @@ class FileKey:
 
 def _read_file(path: Path) -> bytes | None:
     try:
-        return _read(path.read_text("utf-8"), str(path))
+        return _parse_key(path.read_text("utf-8"), str(path))
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -139,25 +139,25 @@ class KeyringKey:
         return await self._io.run(self._make)
 
     def _find(self) -> bytes | None:
-        keyring = _keyring()
+        keyring = _import_keyring()
         try:
             found = keyring.get_password(self._config.service, self._config.name)
         except keyring.errors.KeyringError as error:
             raise ConfigError(f"{self.place} cannot be read: {type(error).__name__}", hint="is it locked?") from error
-        return None if found is None else _read(str(found), self.place)
+        return None if found is None else _parse_key(str(found), self.place)
 
     def _make(self) -> bytes:
         if (known := self._find()) is not None:
             return known
-        made, keyring = f"{_FORM}{secrets.token_hex(_KEY_BYTES)}", _keyring()
+        made, keyring = f"{_FORM}{secrets.token_hex(_KEY_BYTES)}", _import_keyring()
         try:
             keyring.set_password(self._config.service, self._config.name, made)
         except keyring.errors.KeyringError as error:
             raise ConfigError(f"{self.place} takes no key: {type(error).__name__}", hint="is it locked?") from error
-        return _read(made, self.place)
+        return _parse_key(made, self.place)
 
 
-def _keyring() -> Any:
+def _import_keyring() -> Any:
     try:
         import keyring
         import keyring.errors
@@ -210,7 +210,7 @@ class CommandKey:
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise ConfigError(f"{self.place} gave no key: {type(error).__name__}", hint="see store.key") from error
-        return _read(done.stdout, self.place)
+        return _parse_key(done.stdout, self.place)
 
 
 class ProcessKeyConfig(BaseModel):
@@ -238,7 +238,7 @@ class ProcessKey:
         return self._key
 
 
-def _read(text: str, place: str) -> bytes:
+def _parse_key(text: str, place: str) -> bytes:
     """Return the key that a text stands for: one of our own form, or any secret that is long enough."""
     given = text.strip()
     if given.startswith(_FORM):
@@ -273,14 +273,14 @@ class AesGcm:
     def seal(self, key: bytes, text: str, about: str) -> str:
         """Return the encrypted text; ``about`` is no part of it and has to be the same again."""
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = _cipher(key).encrypt(nonce, text.encode(), about.encode())
+        sealed = _build_cipher(key).encrypt(nonce, text.encode(), about.encode())
         return _SEALING_FORM + base64.urlsafe_b64encode(nonce + sealed).decode()
 
     def unseal(self, key: bytes, sealed: str, about: str) -> str:
         """Return the text."""
         from cryptography.exceptions import InvalidTag
 
-        cipher = _cipher(key)
+        cipher = _build_cipher(key)
         try:
             raw = base64.b64decode(sealed.removeprefix(_SEALING_FORM), altchars=b"-_", validate=True)
             opened: bytes = cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], about.encode())
@@ -289,7 +289,7 @@ class AesGcm:
         return opened.decode()
 
 
-def _cipher(key: bytes) -> Any:
+def _build_cipher(key: bytes) -> Any:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 def main(args: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
     try:
-        from memstone.cli.run import run
+        from memstone.cli.run import run_command
 
-        code = run(sys.argv[1:] if args is None else args)
+        code = run_command(sys.argv[1:] if args is None else args)
     except KeyboardInterrupt:  # while the program was still loading
         code = 130
     sys.exit(code)

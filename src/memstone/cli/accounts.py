@@ -10,7 +10,16 @@ import click
 
 from memstone.cli.arguments import Given, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Table, day_time, harmless, is_terminal, note, say, show
+from memstone.cli.rendering import (
+    Column,
+    Table,
+    day_time,
+    escape_control_chars,
+    is_terminal,
+    print_line,
+    print_note,
+    print_table,
+)
 from memstone.errors import UsageError
 
 _ROLES: Final = click.Choice(["viewer", "editor", "admin"])
@@ -41,11 +50,11 @@ def add(
     password_stdin: bool,
 ) -> int:
     """Let somebody log in; the password is asked for, and never shown."""
-    password = _password(from_stdin=password_stdin)
+    password = _read_password(from_stdin=password_stdin)
     with given.memory(create=True) as memory:
         made = memory.create_account(login, password, name=name, role=role, user_id=for_user, agent_id=for_agent)
     if not given.answered(made):
-        say(f"{harmless(made['login'])} may log in as {made['role']}")
+        print_line(f"{escape_control_chars(made['login'])} may log in as {made['role']}")
     return OK
 
 
@@ -56,13 +65,13 @@ def listed(given: Given) -> int:
     with given.memory() as memory:
         found = memory.accounts()
     if not given.answered({"results": found}):
-        _show(found)
+        _show_accounts(found)
     return OK if found else NOTHING
 
 
-def _show(found: list[dict[str, Any]]) -> None:
+def _show_accounts(found: list[dict[str, Any]]) -> None:
     if not found:
-        note("nobody may log in")
+        print_note("nobody may log in")
         return
     columns = [Column("LOGIN", grows=True), Column("ROLE"), Column("NAME", grows=True, spare=1), Column("REACHES")]
     table = Table([*columns, Column("LAST LOGIN", spare=2), Column("ID", spare=3)])
@@ -70,7 +79,7 @@ def _show(found: list[dict[str, Any]]) -> None:
         reach = one["user_id"] or one["agent_id"] or "the whole tenant"
         role = f"{one['role']} (disabled)" if one["disabled"] else one["role"]
         table.add(one["login"], role, one["name"], reach, day_time(one["last_login_at"]), one["id"])
-    show(table)
+    print_table(table)
 
 
 @accounts.command("set")
@@ -93,7 +102,7 @@ def change(
 ) -> int:
     """Change an account, named by its login or its id."""
     values = {"login": login, "name": name, "role": role, "user_id": for_user, "agent_id": for_agent}
-    return _changed(given, account, "is changed", **values)
+    return _change_account(given, account, "is changed", **values)
 
 
 @accounts.command("disable")
@@ -101,7 +110,7 @@ def change(
 @for_store
 def disable(given: Given, *, account: str) -> int:
     """Let somebody log in no longer; their sessions end."""
-    return _changed(given, account, "may no longer log in", disabled=True)
+    return _change_account(given, account, "may no longer log in", disabled=True)
 
 
 @accounts.command("enable")
@@ -109,7 +118,7 @@ def disable(given: Given, *, account: str) -> int:
 @for_store
 def enable(given: Given, *, account: str) -> int:
     """Let somebody log in again."""
-    return _changed(given, account, "may log in", disabled=False)
+    return _change_account(given, account, "may log in", disabled=False)
 
 
 @accounts.command("passwd")
@@ -118,14 +127,14 @@ def enable(given: Given, *, account: str) -> int:
 @for_store
 def passwd(given: Given, *, account: str, password_stdin: bool) -> int:
     """Give an account another password; its sessions end."""
-    return _changed(given, account, "has another password", password=_password(from_stdin=password_stdin))
+    return _change_account(given, account, "has another password", password=_read_password(from_stdin=password_stdin))
 
 
-def _changed(given: Given, account: str, done: str, **values: Any) -> int:
+def _change_account(given: Given, account: str, done: str, **values: Any) -> int:
     with given.memory() as memory:
         answer = memory.set_account(account, **values)
     if not given.answered(answer):
-        say(f"{harmless(answer['login'])} {done}")
+        print_line(f"{escape_control_chars(answer['login'])} {done}")
     return OK
 
 
@@ -137,7 +146,7 @@ def remove(given: Given, *, account: str) -> int:
     with given.memory() as memory:
         gone = memory.remove_account(account)
     if not given.answered(gone):
-        say(f"{harmless(gone['login'])} is removed")
+        print_line(f"{escape_control_chars(gone['login'])} is removed")
     return OK
 
 
@@ -149,11 +158,11 @@ def rotate_key(given: Given, *, at_once: bool) -> int:
     with given.memory() as memory:
         answer = memory.rotate_token_key(grace=not at_once)
     if not given.answered(answer):
-        say("tokens are signed with another key")
+        print_line("tokens are signed with another key")
     return OK
 
 
-def _password(*, from_stdin: bool) -> str:
+def _read_password(*, from_stdin: bool) -> str:
     """A password, without an echo and twice, or as the first line of standard input."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
@@ -173,20 +182,22 @@ def instructions(given: Given, *, use_case: str) -> int:
     """
     from memstone.memory import Memory
 
-    with given.logging(), Memory(_aside(given)) as memory:  # no store is needed to think about one
+    with given.logging(), Memory(_in_memory_settings(given)) as memory:  # no store is needed to think about one
         answer = memory.suggest_instructions(use_case)
     if not given.answered(answer):
-        say(_as_toml(answer["example_settings"]["extract"]))
+        print_line(_as_toml(answer["example_settings"]["extract"]))
         for one in answer.get("degraded", ()):
-            note(f"warning: by rules, the language model failed: {one['message']}", "warn")
-        note(f"for {', '.join(answer['domains'])}, by {_BY[answer['source']]}; put it into the configuration file")
+            print_note(f"warning: by rules, the language model failed: {one['message']}", "warn")
+        print_note(
+            f"for {', '.join(answer['domains'])}, by {_BY[answer['source']]}; put it into the configuration file"
+        )
     return OK
 
 
 _BY: Final = {"llm": "the language model", "rules": "rules"}
 
 
-def _aside(given: Given) -> Any:
+def _in_memory_settings(given: Given) -> Any:
     settings = given.settings()
     store = settings.store.model_copy(update={"url": "memory:"})
     embedder = settings.embedder.model_copy(update={"provider": "none", "remote": None})
@@ -194,26 +205,26 @@ def _aside(given: Given) -> Any:
 
 
 def _as_toml(extract: dict[str, Any]) -> str:
-    lines = ["[extract]", f'instructions = """\n{_quoted(extract["instructions"])}"""']
+    lines = ["[extract]", f'instructions = """\n{_escape_toml_text(extract["instructions"])}"""']
     for name in ("categories", "redact"):
         if extract.get(name):
             lines += [
                 "",
                 f"[extract.{name}]",
-                *(f"{_key(key)} = {_text(value)}" for key, value in extract[name].items()),
+                *(f"{_to_toml_key(key)} = {_to_toml_string(value)}" for key, value in extract[name].items()),
             ]
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
+def _escape_toml_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _key(name: str) -> str:
-    return name if name.isascii() and name.isalpha() else _text(name)
+def _to_toml_key(name: str) -> str:
+    return name if name.isascii() and name.isalpha() else _to_toml_string(name)
 
 
-def _text(value: str) -> str:
+def _to_toml_string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

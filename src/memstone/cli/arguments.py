@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
 import click
 
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Table, as_json, day_time, note, say, show
+from memstone.cli.rendering import Column, Table, as_json, day_time, print_line, print_note, print_table
 from memstone.core.checks.arguments import CALLER_KINDS
 from memstone.errors import NotFoundError, UsageError
 from memstone.model.memory import Layer
@@ -104,7 +104,7 @@ class Given:
     def answered(self, value: Any) -> bool:
         """Print a value as the one JSON document, if that is wanted."""
         if self.json:
-            say(as_json(value))
+            print_line(as_json(value))
         return self.json
 
 
@@ -120,73 +120,73 @@ def store_url(db: str) -> str:
     return f"sqlite:///{Path(db).expanduser().absolute()}"
 
 
-def _keep(context: click.Context, option: click.Parameter, value: Any) -> Any:
+def _store_option(context: click.Context, option: click.Parameter, value: Any) -> Any:
     if value not in (None, False):
         setattr(context.ensure_object(Given), str(option.name), value)
     return value
 
 
-def _shared(*names: str, **more: Any) -> Function:
-    return click.option(*names, expose_value=False, callback=_keep, **more)
+def _shared_option(*names: str, **more: Any) -> Function:
+    return click.option(*names, expose_value=False, callback=_store_option, **more)
 
 
 _STORE: Final = (
-    _shared(
+    _shared_option(
         "--db",
         metavar="PATH",
         help="The SQLite file of the memory, or the URL of its database, instead of the configured one.",
     ),
-    _shared("--config", metavar="FILE", help="A TOML file with settings; MEMSTONE_CONFIG names it as well."),
+    _shared_option("--config", metavar="FILE", help="A TOML file with settings; MEMSTONE_CONFIG names it as well."),
 )
 _TALK: Final = (
-    _shared("--json", is_flag=True, help="Print one JSON document; errors are JSON on standard error."),
-    _shared("--verbose", is_flag=True, help="Print what the library logs, and tracebacks of errors."),
+    _shared_option("--json", is_flag=True, help="Print one JSON document; errors are JSON on standard error."),
+    _shared_option("--verbose", is_flag=True, help="Print what the library logs, and tracebacks of errors."),
 )
 _SCOPE: Final = (
-    _shared("--user", metavar="ID", help="Whose memory it is."),
-    _shared("--agent", metavar="ID", help="Which agent's memory it is."),
-    _shared("--run", metavar="ID", help="Which conversation's memory it is."),
+    _shared_option("--user", metavar="ID", help="Whose memory it is."),
+    _shared_option("--agent", metavar="ID", help="Which agent's memory it is."),
+    _shared_option("--run", metavar="ID", help="Which conversation's memory it is."),
 )
 
 
-_EVERYBODY: Final = _shared("--everybody", is_flag=True, help="All users, agents and conversations.")
+_EVERYBODY: Final = _shared_option("--everybody", is_flag=True, help="All users, agents and conversations.")
 
 
-def _all(function: Function, options: tuple[Function, ...]) -> Function:
+def _apply_options(function: Function, options: tuple[Function, ...]) -> Function:
     for option in reversed(options):
         function = option(function)
     return function
 
 
-def everywhere(function: Function) -> Function:
+def add_program_options(function: Function) -> Function:
     """The options of the whole program, for its group."""
-    return _all(function, (*_SCOPE, *_STORE, *_TALK))
+    return _apply_options(function, (*_SCOPE, *_STORE, *_TALK))
 
 
 def for_scope(function: Function) -> Function:
     """The shared options of a command that works in a scope."""
-    return click.pass_obj(_all(function, (*_SCOPE, *_STORE, *_TALK)))
+    return click.pass_obj(_apply_options(function, (*_SCOPE, *_STORE, *_TALK)))
 
 
 def for_scope_or_everybody(function: Function) -> Function:
     """The shared options of a command that works in a scope, or on everything there is."""
-    return click.pass_obj(_all(function, (*_SCOPE, _EVERYBODY, *_STORE, *_TALK)))
+    return click.pass_obj(_apply_options(function, (*_SCOPE, _EVERYBODY, *_STORE, *_TALK)))
 
 
 def for_store(function: Function) -> Function:
     """The shared options of a command about one memory or the whole store; a scope would change nothing."""
 
     @click.pass_context
-    def checked(context: click.Context, /, *args: Any, **options: Any) -> Any:
+    def call_without_scope(context: click.Context, /, *args: Any, **options: Any) -> Any:
         given = context.ensure_object(Given)
         if any(given.scope().values()):
             raise click.UsageError(f"{context.info_name} takes no --user, --agent or --run", context)
         return function(given, *args, **options)
 
-    return _all(_named(checked, function), (*_STORE, *_TALK))
+    return _apply_options(_copy_function_details(call_without_scope, function), (*_STORE, *_TALK))
 
 
-def _named(wrapper: Function, function: Function) -> Function:
+def _copy_function_details(wrapper: Function, function: Function) -> Function:
     """The wrapper with the name, help and options of what it wraps."""
     from functools import update_wrapper
 
@@ -204,7 +204,7 @@ _CONDITION: Final = re.compile(r"\s*([^=<>!\s]+)\s*(>=|<=|!=|==?|>|<)(?![=<>])(.
 FILTER_HINT: Final = 'write city=Oslo, age>=18 or JSON such as {"city": "Oslo"}'
 
 
-def text(value: str) -> str:
+def read_text_argument(value: str) -> str:
     """The argument itself, or standard input for ``-``."""
     if value != "-":
         return value
@@ -214,43 +214,43 @@ def text(value: str) -> str:
         raise click.UsageError("standard input is not UTF-8 text") from None
 
 
-def metadata(given: Sequence[str]) -> dict[str, Any] | None:
+def parse_metadata(given: Sequence[str]) -> dict[str, Any] | None:
     """``k=v`` pairs and JSON objects as one mapping; None when nothing was given."""
     merged: dict[str, Any] = {}
     for one in given:
-        for name, value in _pairs(one).items():
+        for name, value in _parse_metadata_item(one).items():
             if name in merged:
                 raise click.BadParameter(f"{name!r} is given twice", param_hint="--metadata")
             merged[name] = value
     return merged if given else None
 
 
-def _pairs(one: str) -> dict[str, Any]:
+def _parse_metadata_item(one: str) -> dict[str, Any]:
     if one.lstrip().startswith("{"):
         return _json_object(one, "--metadata")
     name, separator, value = one.partition("=")
     if not separator or not name.strip():
         raise click.BadParameter(f"{one!r} is not name=value", param_hint="--metadata")
-    return {name.strip(): scalar(value)}
+    return {name.strip(): parse_scalar(value)}
 
 
-def filters(given: Sequence[str]) -> list[Any] | None:
+def parse_filter_options(given: Sequence[str]) -> list[Any] | None:
     """Every ``--filter``, all of which must hold; what they mean is for the library to say."""
-    return [_filter(one) for one in given] or None
+    return [_parse_filter(one) for one in given] or None
 
 
-def _filter(one: str) -> Any:
+def _parse_filter(one: str) -> Any:
     if one.lstrip().startswith("{"):
         return _json_object(one, "--filter")
     found = _CONDITION.fullmatch(one)
     if found is None:
         raise click.BadParameter(f"{one!r} is not a filter: {FILTER_HINT}", param_hint="--filter")
     name, operator, value = found.groups()
-    wanted = scalar(value.strip())
+    wanted = parse_scalar(value.strip())
     return {name: wanted} if operator in ("=", "==") else {name: {operator: wanted}}
 
 
-def scalar(value: str) -> Any:
+def parse_scalar(value: str) -> Any:
     """A value that reads as JSON is that value, everything else is text."""
     try:
         return json.loads(value, parse_constant=_no_constant)
@@ -277,18 +277,18 @@ def _json_object(one: str, option: str) -> dict[str, Any]:
 T = TypeVar("T")
 
 
-def agreed(given: Given, question: str, *, without: str) -> bool:
+def ask_confirmation(given: Given, question: str, *, without: str) -> bool:
     """Whether somebody says yes; ``without`` is what ``--yes`` does without asking."""
-    return _asked(given, without, lambda: click.confirm(question, err=True))
+    return _ask_user(given, without, lambda: click.confirm(question, err=True))
 
 
-def typed(given: Given, wanted: str, question: str, *, without: str) -> bool:
+def confirm_by_typing(given: Given, wanted: str, question: str, *, without: str) -> bool:
     """Whether somebody types a word: a yes is given too quickly for some things."""
-    said: str = _asked(given, without, lambda: click.prompt(question, err=True, default="", show_default=False))
+    said: str = _ask_user(given, without, lambda: click.prompt(question, err=True, default="", show_default=False))
     return said.strip() == wanted
 
 
-def _asked(given: Given, without: str, ask: Callable[[], T]) -> T:
+def _ask_user(given: Given, without: str, ask: Callable[[], T]) -> T:
     hint = f"--yes {without} without asking"
     if given.json:  # a program reads what is said, and would read the question
         raise UsageError("with --json nobody is asked", hint=hint)
@@ -321,7 +321,7 @@ def entities(given: Given, *, limit: int, offset: int) -> int:
 
 def _show_entities(answer: dict[str, Any]) -> None:
     if not answer["results"]:
-        note("nothing is named")
+        print_note("nothing is named")
         return
     table = Table(
         [
@@ -334,7 +334,7 @@ def _show_entities(answer: dict[str, Any]) -> None:
     )
     for one in answer["results"]:
         table.add(f"{one['mentions']:,}", one["type"], one["name"], one["description"], one["id"])
-    show(table)
+    print_table(table)
 
 
 @click.command()
@@ -352,7 +352,7 @@ def relations(given: Given, *, limit: int, offset: int) -> int:
 
 def _show_relations(answer: dict[str, Any]) -> None:
     if not answer["results"]:
-        note("nothing is related")
+        print_note("nothing is related")
         return
     table = Table(
         [
@@ -367,7 +367,7 @@ def _show_relations(answer: dict[str, Any]) -> None:
     for one in answer["results"]:
         since, until = day_time(one["valid_from"]), day_time(one["valid_to"])
         table.add(one["source"], one["relation"], one["target"], since, until, f"{one['memories']:,}")
-    show(table)
+    print_table(table)
 
 
 COMMANDS: Final = (entities, relations)

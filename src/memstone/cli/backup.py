@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memstone.cli.arguments import Given, agreed, for_store
+from memstone.cli.arguments import Given, ask_confirmation, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Progress, day_time, note, say
+from memstone.cli.rendering import Progress, day_time, print_line, print_note
 from memstone.errors import Corrupted
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ def backup(given: Given, file: str, *, verify: bool) -> int:
         finally:
             progress.finish()
     if not given.answered(answer):
-        say(f"{_VERIFIED[answer['origin']] if verify else 'written to ' + answer['path']}: {_counted(answer)}")
+        print_line(
+            f"{_VERIFIED[answer['origin']] if verify else 'written to ' + answer['path']}: {_format_counts(answer)}"
+        )
         if not verify and answer["key_place"]:
-            note(f"signed with the key in {answer['key_place']}: keep a copy of it elsewhere", "dim")
+            print_note(f"signed with the key in {answer['key_place']}: keep a copy of it elsewhere", "dim")
     return OK
 
 
@@ -69,8 +71,8 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
 
         adopt_store_key(given.settings(), Path(key_file))
     with given.memory(create=True, damaged=True) as memory:
-        if not (yes or _agreed(given, memory)):
-            note("nothing was restored")
+        if not (yes or _confirm_restore(given, memory)):
+            print_note("nothing was restored")
             return NOTHING
         progress = Progress("restoring")
         try:
@@ -78,11 +80,11 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
         finally:
             progress.finish()
     if not given.answered(answer):
-        say(f"restored as of {day_time(answer['created_at'])}: {_counted(answer)}")
+        print_line(f"restored as of {day_time(answer['created_at'])}: {_format_counts(answer)}")
         if answer["erased_again"]:
-            note(f"{answer['erased_again']:,} erasures that came later were carried out again", "note")
+            print_note(f"{answer['erased_again']:,} erasures that came later were carried out again", "note")
         for left_out in _left_out(answer.get("left_out", {})):
-            note(f"left out: {left_out}", "note")
+            print_note(f"left out: {left_out}", "note")
     return OK
 
 
@@ -90,15 +92,15 @@ def _left_out(told: dict[str, Any]) -> list[str]:
     return [*told.get("objects", ()), *(f"{count:,} rows of {table}" for table, count in told.get("rows", {}).items())]
 
 
-def _agreed(given: Given, memory: Memory) -> bool:
+def _confirm_restore(given: Given, memory: Memory) -> bool:
     try:
         memories = f"{memory.stats()['memories']:,} memories that are"
     except Corrupted:
         memories = "damaged store that is"
-    return memories.startswith("0 ") or agreed(given, f"Replace the {memories} there?", without="restores")
+    return memories.startswith("0 ") or ask_confirmation(given, f"Replace the {memories} there?", without="restores")
 
 
-def _counted(answer: dict[str, Any]) -> str:
+def _format_counts(answer: dict[str, Any]) -> str:
     rows, size = answer["tables"], sum(file["bytes"] for file in answer["files"].values())
     return f"{rows['memories']:,} versions, {rows['events']:,} events, {size:,} bytes"
 

@@ -20,16 +20,16 @@ from memstone.cli.fail import OK
 from memstone.cli.rendering import (
     Column,
     Table,
-    bar,
     columns_of,
+    display_width,
     event_style,
     is_terminal,
-    padded,
-    paint,
-    say,
+    pad_text,
+    print_line,
+    render_bar,
     show_pairs,
-    width,
-    wrapped,
+    style_text,
+    wrap_text,
 )
 from memstone.errors import EmbeddingError, UsageError
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # --- what is said in ``memstone demo`` --------------------------------------------------------------------------------
 
 
-def at(day: int, hour: int = 12, minute: int = 0) -> datetime:
+def demo_time(day: int, hour: int = 12, minute: int = 0) -> datetime:
     """A moment of the demo's week; the 2nd is a Monday."""
     return datetime(2026, 3, day, hour, minute, tzinfo=UTC)
 
@@ -60,24 +60,24 @@ class Said:
 
 
 BEGINNING: Final = (
-    Said("maya", at(2, 9, 10), "Maya", "I live in Oslo, and I work as an architect at Nordlys."),
-    Said("maya", at(2, 9, 12), "Maya", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
-    Said("maya", at(2, 9, 13), "Maya", "Could you book a table for two on Friday?"),
-    Said("maya", at(2, 9, 14), "assistant", "Done: the Harbour Grill on Friday at 19:00."),
-    Said("jonas", at(2, 18, 40), "Jonas", "My daughter Ella plays the cello on Thursdays."),
-    Said("maya", at(3, 8, 5), "Maya", "My team's standup is at 9:30 in the blue room."),
-    Said("maya", at(3, 20, 15), "Maya", "I'm planning a surprise party for Jonas on Saturday."),
-    Said("maya", at(3, 20, 16), "Maya", "And remember, I'm allergic to hazelnuts!"),
+    Said("maya", demo_time(2, 9, 10), "Maya", "I live in Oslo, and I work as an architect at Nordlys."),
+    Said("maya", demo_time(2, 9, 12), "Maya", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
+    Said("maya", demo_time(2, 9, 13), "Maya", "Could you book a table for two on Friday?"),
+    Said("maya", demo_time(2, 9, 14), "assistant", "Done: the Harbour Grill on Friday at 19:00."),
+    Said("jonas", demo_time(2, 18, 40), "Jonas", "My daughter Ella plays the cello on Thursdays."),
+    Said("maya", demo_time(3, 8, 5), "Maya", "My team's standup is at 9:30 in the blue room."),
+    Said("maya", demo_time(3, 20, 15), "Maya", "I'm planning a surprise party for Jonas on Saturday."),
+    Said("maya", demo_time(3, 20, 16), "Maya", "And remember, I'm allergic to hazelnuts!"),
 )
 NEWS: Final = (
-    Said("maya", at(5, 8, 0), "Maya", "The standup is at 10:15 now."),
-    Said("maya", at(5, 8, 1), "Maya", "By the way, I moved to Bergen."),
+    Said("maya", demo_time(5, 8, 0), "Maya", "The standup is at 10:15 now."),
+    Said("maya", demo_time(5, 8, 1), "Maya", "By the way, I moved to Bergen."),
 )
 NOTE: Final = "Gym: the door code is 4711"
-FRIDAY: Final = at(6, 17)
-TUESDAY: Final = at(3, 18)
-SATURDAY: Final = at(7, 10)
-SUNDAY: Final = at(8, 11)
+FRIDAY: Final = demo_time(6, 17)
+TUESDAY: Final = demo_time(3, 18)
+SATURDAY: Final = demo_time(7, 10)
+SUNDAY: Final = demo_time(8, 11)
 NEAR: Final = 0.3
 """Below this similarity the demo does not call something an answer."""
 
@@ -127,12 +127,12 @@ class Stage:
             time.sleep(_PAUSE)
         self.steps.append({"title": title, "calls": []})
         self._line()
-        self._line(paint(f"{len(self.steps)}  {title}", "title"))
+        self._line(style_text(f"{len(self.steps)}  {title}", "title"))
         self.tell(text)
 
     def tell(self, text: str) -> None:
         """A paragraph for people."""
-        for line in wrapped(text, self._columns()):
+        for line in wrap_text(text, self._columns()):
             self._line(_INDENT + line)
 
     def call(self, verb: str, *args: Any, at: datetime | None = None, **options: Any) -> Any:
@@ -140,10 +140,10 @@ class Stage:
         if at is not None:
             self.clock.moment = at
         self._line()
-        first, *rest = wrapped(_source(verb, args, options), self._columns() - len(_TIME) - 2)
-        self._line(f"{_INDENT}{paint(f'{self.clock.moment:{_TIME_FORMAT}}', 'dim')}  {paint(first, 'note')}")
+        first, *rest = wrap_text(_format_call(verb, args, options), self._columns() - len(_TIME) - 2)
+        self._line(f"{_INDENT}{style_text(f'{self.clock.moment:{_TIME_FORMAT}}', 'dim')}  {style_text(first, 'note')}")
         for line in rest:
-            self._line(f"{_INDENT}{' ' * len(_TIME)}  {paint(line, 'note')}")
+            self._line(f"{_INDENT}{' ' * len(_TIME)}  {style_text(line, 'note')}")
         return self.quietly(verb, *args, **options)
 
     def quietly(self, verb: str, *args: Any, **options: Any) -> Any:
@@ -157,13 +157,13 @@ class Stage:
         table = Table(columns)
         for row in rows:
             table.add(*row)
-        for line in table.lines(self._columns(), paint):
+        for line in table.lines(self._columns(), style_text):
             self._line(_INDENT + line)
 
     def hits(self, answer: dict[str, Any]) -> None:
         """Show what a search found, with its score parts as bars."""
         if not answer["results"]:
-            self._line(_INDENT + paint("nothing", "dim"))
+            self._line(_INDENT + style_text("nothing", "dim"))
             return
         columns = (
             Column("SCORE", right=True),
@@ -178,22 +178,24 @@ class Stage:
 
     def _line(self, text: str = "") -> None:
         if not self.quiet:
-            say(text)
+            print_line(text)
 
 
 def _hit_row(hit: dict[str, Any]) -> list[str]:
     parts = hit["score_parts"]
-    shown = [f"{bar(parts.get(name, 0.0), _BAR)} {parts.get(name, 0.0):.2f}" for name in ("keyword", "semantic")]
+    shown = [f"{render_bar(parts.get(name, 0.0), _BAR)} {parts.get(name, 0.0):.2f}" for name in ("keyword", "semantic")]
     return [f"{hit['score']:.2f}", *shown, hit["memory"]]
 
 
-def _source(verb: str, args: Sequence[Any], options: dict[str, Any]) -> str:
+def _format_call(verb: str, args: Sequence[Any], options: dict[str, Any]) -> str:
     """The call as one would write it."""
-    given = [_argument(one) for one in args] + [f"{name}={_argument(value)}" for name, value in options.items()]
+    given = [_format_argument(one) for one in args] + [
+        f"{name}={_format_argument(value)}" for name, value in options.items()
+    ]
     return f"memory.{verb}({', '.join(given)})"
 
 
-def _argument(value: Any) -> str:
+def _format_argument(value: Any) -> str:
     if isinstance(value, datetime):
         return f'"{value:%Y-%m-%dT%H:%MZ}"'
     if isinstance(value, dict):
@@ -224,14 +226,14 @@ def demo(given: Given, *, slow: bool) -> int:
     if given.db and Path(given.db).expanduser().exists():
         raise UsageError(f"{given.db} is there already", hint="the demo wants a new file of its own")
     clock = StoppedClock(BEGINNING[0].when)
-    with given.logging(), _memory(given.db, clock) as memory:
+    with given.logging(), _open_demo_memory(given.db, clock) as memory:
         stage = Stage(memory, clock, quiet=given.json, slow=slow and is_terminal(sys.stdout))
-        _play(stage, given)
+        _run_steps(stage, given)
     return OK
 
 
 @contextmanager
-def _memory(db: str | None, clock: StoppedClock) -> Iterator[Memory]:
+def _open_demo_memory(db: str | None, clock: StoppedClock) -> Iterator[Memory]:
     from memstone.memory import Memory
 
     with TemporaryDirectory(prefix="memstone-demo-", ignore_cleanup_errors=True) as folder:
@@ -240,10 +242,19 @@ def _memory(db: str | None, clock: StoppedClock) -> Iterator[Memory]:
             yield memory
 
 
-def _play(stage: Stage, given: Given) -> None:
+def _run_steps(stage: Stage, given: Given) -> None:
     if not given.json:
         _open_curtain()
-    for step in (_learn, _show_evidence, _find, _change_mind, _look_back, _keep_apart, _keep_a_note, _delete):
+    for step in (
+        _learn_facts,
+        _show_evidence,
+        _search_memories,
+        _change_mind,
+        _look_back,
+        _keep_apart,
+        _keep_a_note,
+        _delete_plan,
+    ):
         step(stage)
     stage.step(
         "What is in the store now",
@@ -255,42 +266,42 @@ def _play(stage: Stage, given: Given) -> None:
 
 
 def _open_curtain() -> None:
-    say(paint("Memstone: a made-up week of Maya, Jonas and their assistant", "bold"))
-    say(paint("One SQLite file and a small model in this process. Nothing leaves this machine.", "dim"))
+    print_line(style_text("Memstone: a made-up week of Maya, Jonas and their assistant", "bold"))
+    print_line(style_text("One SQLite file and a small model in this process. Nothing leaves this machine.", "dim"))
 
 
 def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
     names = ("memories", "turns", "events", "fulltext", "vectors")
-    say()
+    print_line()
     show_pairs((f"   {name}", counts[name]) for name in names)
-    say()
-    say(paint("Try next", "bold"))
-    wide = max(width(command) for command, _ in NEXT)
+    print_line()
+    print_line(style_text("Try next", "bold"))
+    wide = max(display_width(command) for command, _ in NEXT)
     for command, purpose in NEXT:
-        say(f"   {paint(padded(command, wide), 'note')}   {paint(purpose, 'dim')}")
+        print_line(f"   {style_text(pad_text(command, wide), 'note')}   {style_text(purpose, 'dim')}")
     if db:
-        say(f"   {paint(f'The story stays in {db}: memstone list --user maya --db {db}', 'dim')}")
+        print_line(f"   {style_text(f'The story stays in {db}: memstone list --user maya --db {db}', 'dim')}")
 
 
-def _learn(stage: Stage) -> None:
+def _learn_facts(stage: Stage) -> None:
     stage.step(
         "Monday and Tuesday: facts are learned from what is said",
         "Every word is kept, as turns. Of what the users state, facts are made; a question states nothing, and what is "
         "known already is not stored twice.",
     )
-    _say(stage, BEGINNING)
+    _add_statements(stage, BEGINNING)
 
 
-def _say(stage: Stage, told: Sequence[Said]) -> list[dict[str, Any]]:
+def _add_statements(stage: Stage, told: Sequence[Said]) -> list[dict[str, Any]]:
     """Say things one after the other, the first call shown; gives what became of their facts."""
     rows: list[list[object]] = []
     changes: list[dict[str, Any]] = []
     for number, said in enumerate(told):
         stage.clock.moment = said.when
         add = stage.quietly if number else stage.call
-        learned = _changes(add("add", said.message(), user_id=said.user))
+        learned = _changes_from_answer(add("add", said.message(), user_id=said.user))
         facts = [(one["event"], one["memory"]) for one in learned] or [("-", "")]
-        begin = [_when(said.when), said.speaker, said.text]
+        begin = [_format_weekday_time(said.when), said.speaker, said.text]
         rows += [[*(["", "", ""] if more else begin), *fact] for more, fact in enumerate(facts)]
         changes += learned
     stage.table([Column("WHEN"), Column("SPEAKER"), Column("SAID", grows=True), _EVENT, _LEARNED], rows)
@@ -309,7 +320,7 @@ def _show_evidence(stage: Stage) -> None:
     stage.table([Column("WHAT"), Column("TEXT", grows=True)], rows)
 
 
-def _find(stage: Stage) -> None:
+def _search_memories(stage: Stage) -> None:
     stage.step(
         "Found by words, and by meaning",
         "Shown are two parts of each score. The second question shares no word with its answer.",
@@ -324,7 +335,7 @@ def _change_mind(stage: Stage) -> None:
         "What is said later changes what it contradicts: the same memory, its old version kept. It takes the place "
         "of a memory where nothing else is lost, and is put behind one that says more.",
     )
-    changes = _say(stage, NEWS)
+    changes = _add_statements(stage, NEWS)
     _show_history(stage, changes[-1]["id"])
 
 
@@ -347,23 +358,25 @@ def _keep_a_note(stage: Stage) -> None:
         "Friday and Saturday: a note, word for word and for a while",
         "infer=False stores a text as it is. It may have a key, under which the next one replaces it, and an end.",
     )
-    stage.call("add", NOTE, user_id="maya", infer=False, key="gym", expires_at=at(7, 0))
+    stage.call("add", NOTE, user_id="maya", infer=False, key="gym", expires_at=demo_time(7, 0))
     question: dict[str, Any] = {"user_id": "maya", "limit": 1, "min_score": NEAR, "explain": True}
     stage.hits(stage.call("search", "door code of the gym", **question))
     stage.hits(stage.call("search", "door code of the gym", at=SATURDAY, **question))
 
 
-def _delete(stage: Stage) -> None:
+def _delete_plan(stage: Stage) -> None:
     stage.step("Sunday: the party is over, forget the plan", "It leaves every index at once. That it was there stays.")
     stage.clock.moment = SUNDAY
     plan = stage.quietly("search", "surprise party", user_id="maya", limit=1)["results"][0]
     stage.call("delete", plan["id"])
     _show_history(stage, plan["id"])
     left = stage.call("get_all", user_id="maya")["results"]
-    stage.table([Column("SAID"), _MEMORY], [[_when(one["occurred_at"]), one["memory"]] for one in reversed(left)])
+    stage.table(
+        [Column("SAID"), _MEMORY], [[_format_weekday_time(one["occurred_at"]), one["memory"]] for one in reversed(left)]
+    )
 
 
-def _changes(answer: dict[str, Any]) -> list[dict[str, Any]]:
+def _changes_from_answer(answer: dict[str, Any]) -> list[dict[str, Any]]:
     if "error" in answer:
         raise EmbeddingError(
             f"the demo needs the local model: {answer['error']['message']}", hint=answer["error"]["hint"]
@@ -374,10 +387,12 @@ def _changes(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _show_history(stage: Stage, memory_id: str) -> None:
     events = stage.call("history", memory_id)
-    rows = [[one["event"], _when(one["timestamp"]), one["old_value"], one["new_value"]] for one in events]
+    rows = [
+        [one["event"], _format_weekday_time(one["timestamp"]), one["old_value"], one["new_value"]] for one in events
+    ]
     stage.table([_EVENT, Column("WHEN"), Column("BEFORE", grows=True), Column("AFTER", grows=True)], rows)
 
 
-def _when(moment: datetime | str) -> str:
+def _format_weekday_time(moment: datetime | str) -> str:
     parsed = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
     return f"{parsed:%a %H:%M}"

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli.arguments import Given, agreed, for_scope, for_store, typed
+from memstone.cli.arguments import Given, ask_confirmation, confirm_by_typing, for_scope, for_store
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.rendering import Column, Progress, Table, note, say, show
+from memstone.cli.rendering import Column, Progress, Table, print_line, print_note, print_table
 from memstone.errors import InvalidInput
 
 # --- ``erase`` --------------------------------------------------------------------------------------------------------
@@ -33,10 +33,10 @@ def erase(given: Given, *, memory_id: str | None, report: str | None, verify: st
     name. The report holds counts and checks, no content, and is sealed with the store's key: --verify checks it later.
     """
     if verify is not None:
-        return _verify(given, verify, other=bool(memory_id or report))
+        return _verify_report(given, verify, other=bool(memory_id or report))
     with given.memory() as memory:
-        if not (yes or _agreed(given, memory_id)):
-            note("nothing was erased")
+        if not (yes or _confirm_erasure(given, memory_id)):
+            print_note("nothing was erased")
             return NOTHING
         progress = Progress("erasing")
         try:
@@ -46,44 +46,44 @@ def erase(given: Given, *, memory_id: str | None, report: str | None, verify: st
     if report is not None:
         Path(report).write_text(json.dumps(answer, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if not given.answered(answer):
-        _show(answer, report)
+        _show_erasure(answer, report)
     return OK if answer["pending"] or all(check["ok"] for check in answer["checks"]) else FAILED
 
 
-def _agreed(given: Given, memory_id: str | None) -> bool:
+def _confirm_erasure(given: Given, memory_id: str | None) -> bool:
     """Whether somebody typed what is to be erased."""
     named = [(name.removesuffix("_id"), value) for name, value in given.scope().items() if value]
     named += [("memory", memory_id)] if memory_id else []
     if not named:
         return True  # nobody is named, which the library refuses with its own words
     told, wanted = ", ".join(f"{name} {value}" for name, value in named), str(named[-1][1])
-    note(f"Everything of {told} will be erased, also from backups. It cannot be undone.", "warn")
-    return typed(given, wanted, f"Type {wanted} to erase it", without="erases")
+    print_note(f"Everything of {told} will be erased, also from backups. It cannot be undone.", "warn")
+    return confirm_by_typing(given, wanted, f"Type {wanted} to erase it", without="erases")
 
 
-def _show(answer: dict[str, Any], report: str | None) -> None:
+def _show_erasure(answer: dict[str, Any], report: str | None) -> None:
     table = Table([Column("TABLE", grows=True), Column("ROWS", right=True)])
     for name, count in answer["erased"].items():
         table.add(name, f"{count:,}")
     if table.rows:
-        show(table)
+        print_table(table)
     else:
-        note("there was nothing of it in the store", "note")
+        print_note("there was nothing of it in the store", "note")
     if answer["kept_for_others"]:
-        note(f"{answer['kept_for_others']:,} memories stay, because others see them too", "note")
+        print_note(f"{answer['kept_for_others']:,} memories stay, because others see them too", "note")
     for check in answer["checks"]:
         _show_check(check)
-    say(_verdict(answer))
+    print_line(_summarize_erasure(answer))
     for place in answer["not_looked_at"]:
-        note(f"not looked at: {place}", "warn")
+        print_note(f"not looked at: {place}", "warn")
     if answer["to_finish"]:
-        note("to remove it there, run as a superuser of the database:", "note")
-        say("\n".join(answer["to_finish"]))
+        print_note("to remove it there, run as a superuser of the database:", "note")
+        print_line("\n".join(answer["to_finish"]))
     if report is not None:
-        say(f"report written to {report}")
+        print_line(f"report written to {report}")
 
 
-def _verdict(answer: dict[str, Any]) -> str:
+def _summarize_erasure(answer: dict[str, Any]) -> str:
     if answer["complete"]:
         return "erased, and every check was passed"
     if answer["pending"]:
@@ -97,13 +97,13 @@ def _show_check(check: dict[str, Any]) -> None:
     for copy in check.get("copies", ()):
         left = copy["state"] in ("missing", "unreachable")
         reason = f": {copy['reason']}" if copy.get("reason") else ""
-        note(f"backup {copy.get('path', '')} {copy['state']}{reason}", "warn" if left else "dim")
+        print_note(f"backup {copy.get('path', '')} {copy['state']}{reason}", "warn" if left else "dim")
     if not check["ok"] and not check.get("pending"):
         problem = check.get("error", {}).get("message") or check.get("hint") or "something is left"
-        note(f"error: {check['check']}: {problem}", "bad")
+        print_note(f"error: {check['check']}: {problem}", "bad")
 
 
-def _verify(given: Given, file: str, *, other: bool) -> int:
+def _verify_report(given: Given, file: str, *, other: bool) -> int:
     if other or any(given.scope().values()):
         raise click.UsageError("--verify checks a report and goes with no other choice")
     try:
@@ -119,16 +119,16 @@ def _verify(given: Given, file: str, *, other: bool) -> int:
 
 def _show_verified(answer: dict[str, Any]) -> None:
     if not answer["unchanged"]:
-        note("error: the report was changed after it was written", "bad")
+        print_note("error: the report was changed after it was written", "bad")
     if not answer["sealed_by_this_store"]:
-        note("error: the report was not written by this store", "bad")
+        print_note("error: the report was not written by this store", "bad")
     if not answer["complete"] and not answer["not_looked_at"]:
-        note("error: not every check was passed", "bad")
+        print_note("error: not every check was passed", "bad")
     for table, count in answer["left"].items():
-        note(f"error: {count:,} rows from before the erasure are in {table}", "bad")
+        print_note(f"error: {count:,} rows from before the erasure are in {table}", "bad")
     named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in answer["subject"].items())
     if answer["ok"]:
-        say(f"the report is genuine, and nothing of {named} has come back")
+        print_line(f"the report is genuine, and nothing of {named} has come back")
 
 
 COMMANDS: Final = (erase,)
@@ -149,8 +149,10 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
     cannot be brought back; backups and exports are not changed.
     """
     with given.memory() as memory:
-        if applied and not (yes or agreed(given, "Mask every secret that is found, for good?", without="masks")):
-            note("nothing was masked")
+        if applied and not (
+            yes or ask_confirmation(given, "Mask every secret that is found, for good?", without="masks")
+        ):
+            print_note("nothing was masked")
             return NOTHING
         progress = Progress("masking" if applied else "looking")
         try:
@@ -167,14 +169,14 @@ def _masking_show(answer: dict[str, Any]) -> None:
         table = Table([Column("KIND", grows=True), Column("ROWS", right=True)])
         for kind, count in sorted(answer["by_kind"].items()):
             table.add(kind, f"{count:,}")
-        show(table)
+        print_table(table)
     done = "hold a secret" if answer["dry_run"] else "held a secret and are masked"
-    say(f"{answer['found']:,} of {answer['scanned']:,} rows {done}")
+    print_line(f"{answer['found']:,} of {answer['scanned']:,} rows {done}")
     if answer["found"] and answer["dry_run"]:
-        note("hint: --apply masks them", "note")
+        print_note("hint: --apply masks them", "note")
     for one in answer.get("degraded", ()):
-        note(f"error: masked, but without vectors: {one['message']}", "bad")
-        note("hint: `memstone reindex` makes them", "note")
+        print_note(f"error: masked, but without vectors: {one['message']}", "bad")
+        print_note("hint: `memstone reindex` makes them", "note")
 
 
 MASKING_COMMANDS: Final = (redact,)

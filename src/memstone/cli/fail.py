@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli.rendering import harmless, note
+from memstone.cli.rendering import escape_control_chars, print_note
 from memstone.errors import Conflict, MemstoneError, NotFoundError, ScopeError, UsageError
 from memstone.model.scope import NO_SCOPE
 
@@ -25,33 +25,33 @@ PIPE_CLOSED: Final = 141
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
-def report(error: BaseException, *, command: str, as_json: bool, verbose: bool) -> int:
+def report_error(error: BaseException, *, command: str, as_json: bool, verbose: bool) -> int:
     """Print an error for people or as JSON, and give the exit code."""
     if verbose:
         traceback.print_exception(error)
-    facts, code = described(error, command)
+    facts, code = describe_error(error, command)
     if as_json:
         print(json.dumps({"error": facts}, default=str), file=sys.stderr)
         return code
-    note(f"error: {harmless(str(facts['message']))}", "bad")
+    print_note(f"error: {escape_control_chars(str(facts['message']))}", "bad")
     if facts["hint"]:
-        note(f"hint: {harmless(str(facts['hint']))}", "note")
+        print_note(f"hint: {escape_control_chars(str(facts['hint']))}", "note")
     return code
 
 
-def described(error: BaseException, command: str = "") -> tuple[dict[str, Any], int]:
+def describe_error(error: BaseException, command: str = "") -> tuple[dict[str, Any], int]:
     """What an error says, and the exit code it leads to."""
     if isinstance(error, MemstoneError):
-        return {**error.as_dict(), "hint": _hint(error)}, _exit_code(error)
+        return {**error.as_dict(), "hint": _cli_hint(error)}, _exit_code(error)
     if isinstance(error, click.ClickException):
-        return _facts("usage", error.format_message(), f"see `{command} --help`"), USAGE
+        return _error_fields("usage", error.format_message(), f"see `{command} --help`"), USAGE
     if isinstance(error, (KeyboardInterrupt, click.Abort)):
-        return _facts("interrupted", "interrupted", ""), INTERRUPTED
+        return _error_fields("interrupted", "interrupted", ""), INTERRUPTED
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _facts("file", f"{place}{error.strerror or error}", _file_hint(error)), FAILED
+        return _error_fields("file", f"{place}{error.strerror or error}", _file_hint(error)), FAILED
     hint = "this is a fault of Memstone, not yours; --verbose shows where it happened"
-    return _facts("internal", f"{type(error).__name__}: {error}", hint), FAILED
+    return _error_fields("internal", f"{type(error).__name__}: {error}", hint), FAILED
 
 
 def _file_hint(error: OSError) -> str:
@@ -60,7 +60,7 @@ def _file_hint(error: OSError) -> str:
     return "does it exist, and may you use it?"
 
 
-def _facts(code: str, message: str, hint: str) -> dict[str, Any]:
+def _error_fields(code: str, message: str, hint: str) -> dict[str, Any]:
     return {"code": code, "message": message, "hint": hint, "retryable": False}
 
 
@@ -70,7 +70,7 @@ def _exit_code(error: MemstoneError) -> int:
     return USAGE if isinstance(error, UsageError) else FAILED
 
 
-def _hint(error: MemstoneError) -> str:
+def _cli_hint(error: MemstoneError) -> str:
     """The error's own hint, in the words of the command line where it speaks of Python."""
     if isinstance(error, ScopeError) and error.message == NO_SCOPE:
         more = ", or --everybody" if "everybody" in error.hint else ""

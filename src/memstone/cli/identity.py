@@ -10,7 +10,16 @@ import click
 from memstone.cli import arguments
 from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Table, day_time, harmless, note, paint, say, show
+from memstone.cli.rendering import (
+    Column,
+    Table,
+    day_time,
+    escape_control_chars,
+    print_line,
+    print_note,
+    print_table,
+    style_text,
+)
 from memstone.errors import NotFoundError
 
 
@@ -25,13 +34,13 @@ def identity(given: Given) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return OK
     with given.memory() as memory:
-        answer = memory.identity(user_id=_who(given))
+        answer = memory.identity(user_id=_require_user(given))
     if not given.answered(answer):
-        _show(answer)
+        _show_identity(answer)
     return OK if answer["overrides"] or answer["derived"] or answer["narrative"] else NOTHING
 
 
-def _who(given: Given) -> str:
+def _require_user(given: Given) -> str:
     if given.user is None:
         raise click.UsageError("an identity belongs to a user: give --user")
     return given.user
@@ -45,10 +54,10 @@ def add_override(given: Given, text: str) -> int:
 
     TEXT may be `-` for standard input. What is there already is not added again.
     """
-    said = arguments.text(text)
+    said = arguments.read_text_argument(text)
     with given.memory(create=True) as memory:
-        answer = memory.add_override(said, user_id=_who(given))
-    return _changed(given, answer)
+        answer = memory.add_override(said, user_id=_require_user(given))
+    return _report_change(given, answer)
 
 
 @identity.command("remove")
@@ -58,10 +67,10 @@ def remove_override(given: Given, number: int) -> int:
     """Delete the override with this NUMBER, as `memstone identity` shows it."""
     with given.memory() as memory:
         try:
-            answer = memory.remove_override(number - 1, user_id=_who(given))
+            answer = memory.remove_override(number - 1, user_id=_require_user(given))
         except NotFoundError:
             raise NotFoundError(f"no override has the number {number}", hint="`memstone identity` shows them") from None
-    return _changed(given, answer)
+    return _report_change(given, answer)
 
 
 @identity.command("set")
@@ -73,8 +82,8 @@ def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
     if bool(texts) == clear:
         raise click.UsageError("give the texts, or --clear for none at all")
     with given.memory(create=True) as memory:
-        answer = memory.set_overrides(list(texts), user_id=_who(given))
-    return _changed(given, answer)
+        answer = memory.set_overrides(list(texts), user_id=_require_user(given))
+    return _report_change(given, answer)
 
 
 @identity.command("write")
@@ -88,51 +97,51 @@ def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
     """
     if (text is None) != back:
         raise click.UsageError("give the text, or --back")
-    said = None if text is None else arguments.text(text)
+    said = None if text is None else arguments.read_text_argument(text)
     with given.memory(create=not back) as memory:
-        answer = memory.set_narrative(said, user_id=_who(given))
-    return _changed(given, answer)
+        answer = memory.set_narrative(said, user_id=_require_user(given))
+    return _report_change(given, answer)
 
 
-def _changed(given: Given, answer: dict[str, Any]) -> int:
+def _report_change(given: Given, answer: dict[str, Any]) -> int:
     if not given.answered(answer):
         for warning in answer.get("warnings", ()):
-            note(f"warning: {warning}", "warn")
-        _show(answer)
+            print_note(f"warning: {warning}", "warn")
+        _show_identity(answer)
     return OK
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _show_identity(answer: dict[str, Any]) -> None:
     overrides, derived, narrative = answer["overrides"], answer["derived"], answer["narrative"]
     if not (overrides or derived or narrative):
-        note("nothing is known about who this user is")
+        print_note("nothing is known about who this user is")
         return
     if overrides:
-        _numbered("Overrides", overrides)
+        _show_numbered_entries("Overrides", overrides)
     if derived:
-        _apart(overrides)
-        _numbered("Derived from what was said", derived)
+        _print_separator(overrides)
+        _show_numbered_entries("Derived from what was said", derived)
     if narrative:
-        _apart(overrides or derived)
-        say(paint("Narrative", "head"))
-        say(harmless(narrative["text"]))
+        _print_separator(overrides or derived)
+        print_line(style_text("Narrative", "head"))
+        print_line(escape_control_chars(narrative["text"]))
         stale = ", something has changed since" if narrative["stale"] else ""
         when = day_time(narrative["generated_at"])
-        say(paint(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
+        print_line(style_text(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
 
 
-def _numbered(title: str, entries: Sequence[dict[str, Any]]) -> None:
-    say(paint(title, "head"))
+def _show_numbered_entries(title: str, entries: Sequence[dict[str, Any]]) -> None:
+    print_line(style_text(title, "head"))
     table = Table([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
     for number, entry in enumerate(entries, 1):
         table.add(number, entry["id"], entry["text"])
-    show(table)
+    print_table(table)
 
 
-def _apart(before: Sequence[Any]) -> None:
+def _print_separator(before: Sequence[Any]) -> None:
     """A blank line after what stands above, if anything does."""
     if before:
-        say()
+        print_line()
 
 
 @click.command()
@@ -151,7 +160,7 @@ def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int
 
 def _show_episodes(found: Sequence[dict[str, Any]]) -> None:
     if not found:
-        note("no sessions have been distilled")
+        print_note("no sessions have been distilled")
         return
     table = Table(
         [
@@ -165,7 +174,7 @@ def _show_episodes(found: Sequence[dict[str, Any]]) -> None:
     for one in found:
         summary = " ".join(one["summary"].split())
         table.add(day_time(one["occurred_at"]), one["run_id"], one["id"], ", ".join(one["topics"][:4]), summary)
-    show(table)
+    print_table(table)
 
 
 COMMANDS: Final = (identity, episodes)

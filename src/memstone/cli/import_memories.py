@@ -14,9 +14,18 @@ import click
 
 from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.rendering import Progress, note, say
-from memstone.cli.transcripts import ARRAY_HINT, Item, Line, Tally, exported_items, items, read_lines, records
-from memstone.core.importers import AUTO, FACTS, FORMATS, recognised, unwrapped
+from memstone.cli.rendering import Progress, print_line, print_note
+from memstone.cli.transcripts import (
+    ARRAY_HINT,
+    Item,
+    Line,
+    Tally,
+    exported_items,
+    items_from_lines,
+    read_export_records,
+    read_lines,
+)
+from memstone.core.importers import AUTO, FACTS, FORMATS, detect_format, unwrap_list
 from memstone.errors import InvalidInput, UsageError
 from memstone.model.former_name import formats_of
 
@@ -41,42 +50,42 @@ def is_foreign(file: str) -> bool:
         head = stream.read(_HEAD)
     if head.startswith(_MAGIC) or path.suffix.lower() in _NOTES:
         return True
-    found = _document(path, head)
-    return found is not None and recognised(unwrapped(found)) not in (None, FACTS)
+    found = _read_document(path, head)
+    return found is not None and detect_format(unwrap_list(found)) not in (None, FACTS)
 
 
-def objects(file: str) -> Iterator[Line] | None:
+def read_array_objects(file: str) -> Iterator[Line] | None:
     """The objects of a JSON array as if each stood on a line; None when the file is no array."""
     if file == "-":
         return None
     path = Path(file)
     with path.open("rb") as stream:
-        found = _document(path, stream.read(_HEAD))
-    given = unwrapped(found) if found is not None else None
-    return None if given is None else iter([_line(at, one) for at, one in enumerate(given, start=1)])
+        found = _read_document(path, stream.read(_HEAD))
+    given = unwrap_list(found) if found is not None else None
+    return None if given is None else iter([_make_line(at, one) for at, one in enumerate(given, start=1)])
 
 
-def _line(number: int, value: Any) -> Line:
+def _make_line(number: int, value: Any) -> Line:
     if isinstance(value, dict):
         return Line(number, value)
     return Line(number, {}, InvalidInput(f"not an object but {type(value).__name__}", hint=ARRAY_HINT))
 
 
-def _document(path: Path, head: bytes) -> Any:
+def _read_document(path: Path, head: bytes) -> Any:
     """The one JSON document a file is; None when it is lines, or no JSON at all."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    first = _read(start.partition(b"\n")[0])
+    first = _parse_json(start.partition(b"\n")[0])
     if not start.startswith((b"[", b"{")) or (isinstance(first, dict) and _is_row(first)):
         return None
-    return _read(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    return _parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
 
 
 def _is_row(first: Mapping[str, Any]) -> bool:
     """Whether the object on the first line is one of many, and not what holds them all."""
-    return unwrapped(first) == [first] and recognised([first]) not in ("chatgpt", "claude")
+    return unwrap_list(first) == [first] and detect_format([first]) not in ("chatgpt", "claude")
 
 
-def _read(raw: bytes) -> Any:
+def _parse_json(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
@@ -140,21 +149,21 @@ def import_(
         raise click.UsageError("an export of Memstone needs no --format, --mine or --from-user")
     if asked or (not (restore or as_new) and is_foreign(file)):
         how = {"format": format_, "trusted": mine, "from_user": from_user, "learn": learn}
-        return _foreign(given, file, how)
-    return _lines(given, file, restore=restore, as_new=as_new)
+        return _import_foreign(given, file, how)
+    return _import_lines(given, file, restore=restore, as_new=as_new)
 
 
-def _lines(given: Given, file: str, *, restore: bool, as_new: bool) -> int:
-    with _opened(file) as stream:
+def _import_lines(given: Given, file: str, *, restore: bool, as_new: bool) -> int:
+    with _open_input(file) as stream:
         progress = Progress("importing")
         size = 0 if file == "-" else Path(file).stat().st_size
-        lines = objects(file) or read_lines(stream, lambda done: progress(done, size))
+        lines = read_array_objects(file) or read_lines(stream, lambda done: progress(done, size))
         first = next(lines, None)
         everything = chain([first] if first else [], lines)
         try:
             exported = _is_export(first, wanted=restore or as_new)
             if restore:
-                return _restore(given, everything, progress)
+                return _restore_export(given, everything, progress)
             return _take_in(given, everything, progress, exported=exported)
         finally:
             progress.finish()
@@ -163,9 +172,9 @@ def _lines(given: Given, file: str, *, restore: bool, as_new: bool) -> int:
 # --- what other systems exported --------------------------------------------------------------------------------------
 
 
-def _foreign(given: Given, file: str, how: dict[str, Any]) -> int:
+def _import_foreign(given: Given, file: str, how: dict[str, Any]) -> int:
     progress = Progress("importing")
-    with given.memory(create=True) as memory, _opened(file) as stream:
+    with given.memory(create=True) as memory, _open_input(file) as stream:
         try:
             source = stream if file == "-" else file
             answer = memory.import_from(source, **given.scope(), **how, progress=progress)
@@ -180,28 +189,28 @@ def _foreign(given: Given, file: str, how: dict[str, Any]) -> int:
 
 def _show_foreign(answer: dict[str, Any]) -> None:
     for warning in answer.get("warnings", ()):
-        note(f"warning: {warning}", "warn")
+        print_note(f"warning: {warning}", "warn")
     for one in answer.get("degraded", ()):
-        note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
+        print_note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
     left_out = ", ".join(f"{reason} ({count:,})" for reason, count in answer["skipped"].items())
     if left_out:
-        note(f"left out: {left_out}", "warn")
+        print_note(f"left out: {left_out}", "warn")
     if answer.get("reason"):
-        note(f"nothing was stored: {answer['reason']}", "bad")
+        print_note(f"nothing was stored: {answer['reason']}", "bad")
     counted = [f"{answer[name]:,} {name}" for name in ("turns", "facts", "episodes") if answer[name]]
     counted += [f"{answer['identity']:,} about who the user is"] if answer["identity"] else []
     stored = " and ".join(filter(None, (", ".join(counted[:-1]), *counted[-1:]))) or "nothing"
     more = (("quarantined", "of them wait for approval"), ("known", "already known"))
     rest = [f"{answer[name]:,} {words}" for name, words in more if answer[name]]
-    say(", ".join([f"{answer['format']}: {stored} stored", *rest]))
+    print_line(", ".join([f"{answer['format']}: {stored} stored", *rest]))
     if answer["quarantined"]:
-        note("hint: `memstone list --status quarantined` shows what waits; --mine says that it is yours", "note")
+        print_note("hint: `memstone list --status quarantined` shows what waits; --mine says that it is yours", "note")
     if answer["queued"]:
-        note("hint: `memstone flush --everybody` learns from the conversations", "note")
+        print_note("hint: `memstone flush --everybody` learns from the conversations", "note")
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
+def _open_input(file: str) -> Iterator[BinaryIO]:
     if file == "-":
         yield sys.stdin.buffer
     else:
@@ -221,35 +230,37 @@ def _is_export(first: Line | None, *, wanted: bool) -> bool:
     return exported
 
 
-def _restore(given: Given, lines: Iterable[Line], progress: Progress) -> int:
+def _restore_export(given: Given, lines: Iterable[Line], progress: Progress) -> int:
     with given.memory(create=True) as memory:
-        counts = memory.load(records(lines))
+        counts = memory.load(read_export_records(lines))
     progress.finish()
     if not given.answered(counts):
         known = counts["already_there"]
-        say(f"{counts['memories']:,} versions and {counts['events']:,} events restored, {known:,} were there already")
+        print_line(
+            f"{counts['memories']:,} versions and {counts['events']:,} events restored, {known:,} were there already"
+        )
     return OK
 
 
 def _take_in(given: Given, lines: Iterable[Line], progress: Progress, *, exported: bool) -> int:
     tally = Tally()
-    wanted = (exported_items if exported else items)(lines, given.scope(), tally)
+    wanted = (exported_items if exported else items_from_lines)(lines, given.scope(), tally)
     at_once = min(_AT_ONCE, given.settings().limits.batch)
     with given.memory(create=True) as memory:
         while batch := list(islice(wanted, at_once)):
-            _store(memory, batch, tally)
+            _store_batch(memory, batch, tally)
     progress.finish()
     if not given.answered(tally.as_dict()):
         _show_tally(tally)
-    return _code(tally)
+    return _exit_code(tally)
 
 
-def _store(memory: Memory, batch: list[Item], tally: Tally) -> None:
+def _store_batch(memory: Memory, batch: list[Item], tally: Tally) -> None:
     for item, answer in zip(batch, memory.add_many([item.call for item in batch])["results"], strict=True):
         tally.count(item, answer)
 
 
-def _code(tally: Tally) -> int:
+def _exit_code(tally: Tally) -> int:
     if tally.failed or not (tally.added or tally.updated or tally.already_known or tally.deferred):
         return NOTHING
     return FAILED if tally.deferred else OK
@@ -257,26 +268,26 @@ def _code(tally: Tally) -> int:
 
 def _show_tally(tally: Tally) -> None:
     for one in tally.as_dict()["errors"]:
-        note(f"line {one['line']}: {one['message']}" + (f" ({one['hint']})" if one["hint"] else ""), "bad")
+        print_note(f"line {one['line']}: {one['message']}" + (f" ({one['hint']})" if one["hint"] else ""), "bad")
     if tally.failed > len(tally.errors):
-        note(f"and {tally.failed - len(tally.errors):,} more lines", "bad")
+        print_note(f"and {tally.failed - len(tally.errors):,} more lines", "bad")
     if tally.ignored_fields:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.ignored_fields.items()))
-        note(f"fields that were not taken along: {named}", "warn")
+        print_note(f"fields that were not taken along: {named}", "warn")
     if tally.own_scope:
         stand_in = "--user, --agent and --run stand in where it names nobody"
-        note(f"{tally.own_scope:,} keep the user, agent and run that the file names: {stand_in}", "warn")
-        note("hint: `memstone reassign` hands memories over to somebody else", "note")
+        print_note(f"{tally.own_scope:,} keep the user, agent and run that the file names: {stand_in}", "warn")
+        print_note("hint: `memstone reassign` hands memories over to somebody else", "note")
     if tally.deferred:
-        note("hint: `memstone flush --everybody` tries again what could not be embedded", "note")
+        print_note("hint: `memstone flush --everybody` tries again what could not be embedded", "note")
     if tally.left_out:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.left_out.items()))
-        note(f"left out, because only active facts are taken as new: {named}", "warn")
-        note("hint: --restore puts everything back", "note")
-    say(_summary(tally))
+        print_note(f"left out, because only active facts are taken as new: {named}", "warn")
+        print_note("hint: --restore puts everything back", "note")
+    print_line(_format_tally(tally))
 
 
-def _summary(tally: Tally) -> str:
+def _format_tally(tally: Tally) -> str:
     counted: tuple[tuple[int, str], ...] = (
         (tally.updated, "updated"),
         (tally.already_known, "already known"),

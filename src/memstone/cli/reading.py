@@ -15,14 +15,14 @@ from memstone.cli.rendering import (
     Column,
     Table,
     day_time,
+    escape_control_chars,
     event_style,
-    harmless,
-    note,
-    paint,
-    say,
-    score,
-    show,
+    format_score,
+    print_line,
+    print_note,
+    print_table,
     show_pairs,
+    style_text,
     warn_degraded,
 )
 from memstone.core.showing.profile import Visibility
@@ -80,7 +80,7 @@ def search(
 
     QUERY may be `-` for standard input.
     """
-    wanted, filters = arguments.text(query), arguments.filters(conditions)
+    wanted, filters = arguments.read_text_argument(query), arguments.parse_filter_options(conditions)
     with given.memory() as memory:
         answer = memory.search(
             wanted,
@@ -103,7 +103,7 @@ def search(
 def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
     warn_degraded(answer.get("degraded", ()))
     if not answer["results"]:
-        note("nothing found")
+        print_note("nothing found")
         return
     parts = _parts_of(answer["results"]) if explain else []
     table = Table(
@@ -117,10 +117,10 @@ def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
         ]
     )
     for hit in answer["results"]:
-        shown = [score(hit["score_parts"].get(name)) for name in parts]
+        shown = [format_score(hit["score_parts"].get(name)) for name in parts]
         when, who = day_time(hit["occurred_at"]), hit.get("actor")
-        table.add(score(hit["score"]), *shown, hit["id"], when, who, _as_of_now(hit))
-    show(table)
+        table.add(format_score(hit["score"]), *shown, hit["id"], when, who, _as_of_now(hit))
+    print_table(table)
 
 
 def _as_of_now(hit: dict[str, Any]) -> str:
@@ -167,7 +167,7 @@ def list_(
     expired: bool,
 ) -> int:
     """List what a --user, --agent or --run sees, newest first."""
-    filters = arguments.filters(conditions)
+    filters = arguments.parse_filter_options(conditions)
     with given.memory() as memory:
         answer = memory.get_all(
             **given.scope(),
@@ -191,12 +191,12 @@ def list_(
 def _show_list(answer: dict[str, Any]) -> None:
     if answer["results"]:
         _show_memories(answer["results"])
-        say()
+        print_line()
     first, shown = answer["offset"] + 1, len(answer["results"])
     part = f"{first:,} to {first + shown - 1:,} of {answer['total']:,}" if shown < answer["total"] and shown else None
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_kind"].items()))
     total = f"{answer['total']:,} in all" + (f" ({kinds})" if kinds else "")
-    say(f"{part}; {kinds}" if part else total)
+    print_line(f"{part}; {kinds}" if part else total)
 
 
 def _show_memories(memories: Sequence[dict[str, Any]]) -> None:
@@ -211,7 +211,7 @@ def _show_memories(memories: Sequence[dict[str, Any]]) -> None:
     )
     for one in memories:
         table.add(one["id"], day_time(one["occurred_at"]), one.get("actor"), one["kind"], one["memory"])
-    show(table)
+    print_table(table)
 
 
 @click.command()
@@ -222,7 +222,7 @@ def get(given: Given, memory_id: str, *, expired: bool) -> int:
     """Show one memory and all that is kept with it."""
     with given.memory() as memory:
         found = memory.get(memory_id)
-        ended = _expired(memory, memory_id) if found is None else None
+        ended = _find_expired(memory, memory_id) if found is None else None
     if ended is not None and not expired:
         hint = f"--expired shows it; `memstone update {ended['id']} --expires never` brings it back"
         raise NotFoundError(f"memory {memory_id} expired on {day_time(ended['expires_at'])}", hint=hint)
@@ -234,7 +234,7 @@ def get(given: Given, memory_id: str, *, expired: bool) -> int:
     return OK
 
 
-def _expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
+def _find_expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
     """A memory that is there and has expired, as somebody who holds it sees it."""
     for told in reversed(memory.history(memory_id)):
         scope = {name: told[name] for name in ("user_id", "agent_id", "run_id")}
@@ -250,16 +250,16 @@ def _expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
 def show_memory(memory: dict[str, Any]) -> None:
     """Everything about one memory."""
     for warning in memory.get("warnings", ()):
-        note(f"warning: {warning}", "warn")
+        print_note(f"warning: {warning}", "warn")
     shown = {name: value for name, value in memory.items() if name not in ("hash", "warnings")}
-    shown["metadata"] = ", ".join(f"{name}={_plain(value)}" for name, value in memory["metadata"].items())
+    shown["metadata"] = ", ".join(f"{name}={_to_plain_text(value)}" for name, value in memory["metadata"].items())
     if "evidence" in memory:
         turn = memory["evidence"]["turn"]
         shown["evidence"] = f'"{memory["evidence"]["quote"]}"' + (f" in turn {turn}" if turn else "")
     show_pairs((name, day_time(value) if name.endswith("_at") else value) for name, value in shown.items())
 
 
-def _plain(value: object) -> str:
+def _to_plain_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -284,7 +284,7 @@ def history(given: Given, memory_id: str) -> int:
         )
         for one in events:
             table.add(day_time(one["timestamp"]), one["event"], *_before_and_after(one), one["reason"])
-        show(table)
+        print_table(table)
     return OK
 
 
@@ -296,12 +296,14 @@ def _before_and_after(event: dict[str, Any]) -> tuple[str | None, str | None]:
     changed = [name for name in _FIELDS if None not in states and states[0].get(name) != states[1].get(name)]
     if texts[0] != texts[1] or not changed:
         return texts
-    before, after = (", ".join(f"{name}: {_told(name, state.get(name))}" for name in changed) for state in states)
+    before, after = (
+        ", ".join(f"{name}: {_format_field(name, state.get(name))}" for name in changed) for state in states
+    )
     return before, after
 
 
-def _told(name: str, value: object) -> str:
-    return "none" if value is None else day_time(value) if name.endswith("_at") else _plain(value)
+def _format_field(name: str, value: object) -> str:
+    return "none" if value is None else day_time(value) if name.endswith("_at") else _to_plain_text(value)
 
 
 @click.command()
@@ -348,24 +350,24 @@ def context(given: Given, query: str, *, budget: int | None, gate: str | None, a
     The block comes first, as it would stand in a prompt. Below it stands what was chosen, what was looked at and left
     out, and what each step took. QUERY may be `-` for standard input. The answer as JSON holds the receipt as well.
     """
-    wanted = arguments.text(query)
+    wanted = arguments.read_text_argument(query)
     with given.memory() as memory:
         pack = memory.context(wanted, **given.scope(), budget=budget, gate=gate, as_of=as_of)
         receipt = memory.receipt(pack.receipt_id) if pack.receipt_id else None
         if not given.answered({**pack.as_dict(), "receipt": receipt}):
-            _show(memory, pack, receipt)
+            _show_context(memory, pack, receipt)
     return OK if pack else NOTHING
 
 
-def _show(memory: Memory, pack: ContextPack, receipt: dict[str, Any] | None) -> None:
+def _show_context(memory: Memory, pack: ContextPack, receipt: dict[str, Any] | None) -> None:
     warn_degraded(pack.degraded)
     for warning in pack.warnings:
-        note(f"warning: {warning}", "warn")
+        print_note(f"warning: {warning}", "warn")
     if pack.text:
-        say("\n".join(harmless(line) for line in pack.text.splitlines()))
-        say()
+        print_line("\n".join(escape_control_chars(line) for line in pack.text.splitlines()))
+        print_line()
     else:
-        note("nothing to show")
+        print_note("nothing to show")
     if receipt is not None:
         _show_chosen(pack, receipt["chosen"])
         _show_dropped(memory, receipt["dropped"])
@@ -389,7 +391,7 @@ def _show_chosen(pack: ContextPack, chosen: Sequence[Mapping[str, Any]]) -> None
     for one in chosen:
         line = cited[one["id"]]
         text = line.line.strip().removeprefix("- ").removeprefix(f"[{line.date}] ")
-        table.add(score(one["score"]), one["tokens"], line.date, one["id"], line.turn_id, text)
+        table.add(format_score(one["score"]), one["tokens"], line.date, one["id"], line.turn_id, text)
     _show_titled("Shown", table)
 
 
@@ -404,9 +406,9 @@ def _show_dropped(memory: Memory, dropped: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _show_titled(title: str, table: Table) -> None:
-    say(paint(title, "title"))
-    show(table)
-    say()
+    print_line(style_text(title, "title"))
+    print_table(table)
+    print_line()
 
 
 def _show_account(pack: ContextPack, receipt: Mapping[str, Any]) -> None:
@@ -446,7 +448,7 @@ def _show_profile(memory: Memory, answer: dict[str, Any]) -> None:
     rows += [(one["about"], one) for one in answer["facts"]]
     rows += [(f"said {one['date']}", one) for one in answer["turns"]]
     if not rows:
-        note("nothing is known of this user")
+        print_note("nothing is known of this user")
     table = Table([Column("ABOUT"), Column("ID", spare=1), Column("MEMORY", grows=True)])
     for about, one in rows:
         table.add(about, one["id"], one["memory"])
@@ -470,7 +472,7 @@ def visibility(given: Given, memory_id: str, wanted: str) -> int:
     with given.memory() as memory:
         answer = memory.set_visibility(memory_id, wanted)
     if not given.answered(answer):
-        say("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['visibility']}")
+        print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['visibility']}")
     return OK
 
 

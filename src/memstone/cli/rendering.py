@@ -20,59 +20,59 @@ _NEVER: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def harmless(text: str) -> str:
+def escape_control_chars(text: str) -> str:
     """One line in which control characters are shown instead of obeyed: a memory may hold anything."""
     joined = " ".join(text.split())
-    return joined if joined.isascii() and joined.isprintable() else "".join(map(_shown, joined))
+    return joined if joined.isascii() and joined.isprintable() else "".join(map(_escape_char, joined))
 
 
-def _shown(char: str) -> str:
+def _escape_char(char: str) -> str:
     if unicodedata.category(char) in _NEVER or char in _TURNING:
         return char.encode("unicode_escape").decode()
     return char
 
 
-def width(text: str) -> int:
+def display_width(text: str) -> int:
     """How many columns a text takes: two for wide characters, none for those that combine."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
-def _columns(char: str) -> int:
+def _char_width(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def padded(text: str, columns: int, *, right: bool = False) -> str:
+def pad_text(text: str, columns: int, *, right: bool = False) -> str:
     """A text filled up with blanks."""
-    blanks = " " * (columns - width(text))
+    blanks = " " * (columns - display_width(text))
     return blanks + text if right else text + blanks
 
 
-def wrapped(text: str, columns: int, most: int | None = None) -> list[str]:
+def wrap_text(text: str, columns: int, most: int | None = None) -> list[str]:
     """Lines of at most so many columns, broken between words where possible; ``most`` lines end with an ellipsis."""
     lines = [""]
     for word in text.split(" "):
         rest = word
-        if lines[-1] and width(lines[-1]) + 1 + width(rest) <= columns:
+        if lines[-1] and display_width(lines[-1]) + 1 + display_width(rest) <= columns:
             lines[-1] += " " + rest
             continue
-        while width(rest) > columns:
-            head = _fitting(rest, columns)
+        while display_width(rest) > columns:
+            head = _cut_to_width(rest, columns)
             lines.append(head)
             rest = rest[len(head) :]
         lines.append(rest)
     kept = [line for line in lines if line] or [""]
     if most is None or len(kept) <= most:
         return kept
-    return [*kept[: most - 1], _fitting(kept[most - 1], columns - 1) + "…"]
+    return [*kept[: most - 1], _cut_to_width(kept[most - 1], columns - 1) + "…"]
 
 
-def _fitting(text: str, columns: int) -> str:
+def _cut_to_width(text: str, columns: int) -> str:
     """The longest beginning that fits, at least one character."""
     used = 0
     for at, char in enumerate(text):
-        used += _columns(char)
+        used += _char_width(char)
         if used > columns:
             return text[: max(1, at)]
     return text
@@ -112,34 +112,34 @@ class Table:
 
     def add(self, *cells: object) -> None:
         """A row; None is an empty cell."""
-        self.rows.append(["" if cell is None else harmless(str(cell)) for cell in cells])
+        self.rows.append(["" if cell is None else escape_control_chars(str(cell)) for cell in cells])
 
     def lines(self, columns: int | None, paint: Paint) -> Iterable[str]:
         """The table as lines of at most ``columns``; None is as wide as it takes."""
-        kept = self._kept(columns)
+        kept = self._choose_columns(columns)
         wide = self._widths(kept, columns)
-        titles = [padded(self.columns[at].title, wide[at], right=self.columns[at].right) for at in kept]
+        titles = [pad_text(self.columns[at].title, wide[at], right=self.columns[at].right) for at in kept]
         yield paint(GAP.join(titles).rstrip(), "head")
         for row in self.rows:
             yield from self._row(row, kept, wide, paint, limited=columns is not None)
 
     def _natural(self, at: int) -> int:
-        return max([width(self.columns[at].title), *(width(row[at]) for row in self.rows)])
+        return max([display_width(self.columns[at].title), *(display_width(row[at]) for row in self.rows)])
 
-    def _kept(self, columns: int | None) -> list[int]:
+    def _choose_columns(self, columns: int | None) -> list[int]:
         """The columns that are shown: those that can be missed give way until the text has room."""
         kept = list(range(len(self.columns)))
         if columns is None:
             return kept
         kept = [at for at in kept if not self.columns[at].spare or any(row[at] for row in self.rows)]
-        while self._room(kept, columns) // max(1, len(self._growing(kept))) < _NARROW:
+        while self._room(kept, columns) // max(1, len(self._growing_columns(kept))) < _NARROW:
             spare = [at for at in kept if self.columns[at].spare]
             if not spare:
                 break
             kept.remove(max(spare, key=lambda at: self.columns[at].spare))
         return kept
 
-    def _growing(self, kept: Sequence[int]) -> list[int]:
+    def _growing_columns(self, kept: Sequence[int]) -> list[int]:
         return [at for at in kept if self.columns[at].grows]
 
     def _room(self, kept: Sequence[int], columns: int) -> int:
@@ -150,7 +150,7 @@ class Table:
     def _widths(self, kept: Sequence[int], columns: int | None) -> dict[int, int]:
         """A growing column takes its fair share; what a short one leaves goes to the others."""
         wide = {at: self._natural(at) for at in kept}
-        growing = sorted(self._growing(kept), key=lambda at: wide[at])
+        growing = sorted(self._growing_columns(kept), key=lambda at: wide[at])
         room = 0 if columns is None else self._room(kept, columns)
         while columns is not None and growing:
             at = growing[0]
@@ -162,36 +162,36 @@ class Table:
     def _row(
         self, row: Sequence[str], kept: Sequence[int], wide: dict[int, int], paint: Paint, *, limited: bool
     ) -> Iterable[str]:
-        cells = {at: wrapped(row[at], wide[at], _LINES if limited else None) for at in kept}
+        cells = {at: wrap_text(row[at], wide[at], _LINES if limited else None) for at in kept}
         for number in range(max(len(lines) for lines in cells.values())):
             parts = [cells[at][number] if number < len(cells[at]) else "" for at in kept]
-            yield self._joined(row, kept, wide, paint, parts).rstrip()
+            yield self._join_cells(row, kept, wide, paint, parts).rstrip()
 
-    def _joined(
+    def _join_cells(
         self, row: Sequence[str], kept: Sequence[int], wide: dict[int, int], paint: Paint, parts: Sequence[str]
     ) -> str:
         shown = []
         for at, part in zip(kept, parts, strict=True):
             column = self.columns[at]
-            blank = padded(part, wide[at], right=column.right)
+            blank = pad_text(part, wide[at], right=column.right)
             shown.append(paint(blank, column.style(row[at])) if column.style and part else blank)
         return GAP.join(shown)
 
 
-def pairs(values: Iterable[tuple[str, object]], columns: int | None, paint: Paint) -> Iterable[str]:
+def format_pairs(values: Iterable[tuple[str, object]], columns: int | None, paint: Paint) -> Iterable[str]:
     """Names and values below one another."""
     given = [(name, value) for name, value in values if value not in (None, "", {}, [])]
-    wide = max((width(name) for name, _ in given), default=0)
+    wide = max((display_width(name) for name, _ in given), default=0)
     for name, value in given:
         first, *rest = _value_lines(str(value), None if columns is None else max(8, columns - wide - len(GAP)))
-        yield paint(padded(name, wide), "name") + GAP + first
+        yield paint(pad_text(name, wide), "name") + GAP + first
         yield from (" " * wide + GAP + line for line in rest)
 
 
 def _value_lines(value: str, room: int | None) -> list[str]:
     """A value keeps its own line breaks."""
-    own = [harmless(line) for line in value.splitlines()]
-    return own if room is None else [line for part in own for line in wrapped(part, room)]
+    own = [escape_control_chars(line) for line in value.splitlines()]
+    return own if room is None else [line for part in own for line in wrap_text(part, room)]
 
 
 # --- where everything is printed --------------------------------------------------------------------------------------
@@ -226,14 +226,14 @@ def is_terminal(stream: TextIO) -> bool:
     return stream.isatty()
 
 
-def coloured(stream: TextIO) -> bool:
+def can_show_colours(stream: TextIO) -> bool:
     """Colours only where somebody sees them and nobody has asked for none (https://no-color.org)."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def painted(text: str, style: str, stream: TextIO) -> str:
+def style_for_stream(text: str, style: str, stream: TextIO) -> str:
     """A text in a style, if the stream shows colours."""
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style in _STYLES and coloured(stream) else text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style in _STYLES and can_show_colours(stream) else text
 
 
 def event_style(event: str) -> str:
@@ -246,36 +246,36 @@ def columns_of(stream: TextIO) -> int | None:
     return min(_FULL, shutil.get_terminal_size().columns) if is_terminal(stream) else None
 
 
-def say(text: str = "") -> None:
+def print_line(text: str = "") -> None:
     """A line of the answer."""
     print(text)
 
 
-def paint(text: str, style: str) -> str:
+def style_text(text: str, style: str) -> str:
     """A text of the answer in a style."""
-    return painted(text, style, sys.stdout)
+    return style_for_stream(text, style, sys.stdout)
 
 
-def show(table: Table) -> None:
+def print_table(table: Table) -> None:
     """A table of the answer."""
-    say("\n".join(table.lines(columns_of(sys.stdout), paint)))
+    print_line("\n".join(table.lines(columns_of(sys.stdout), style_text)))
 
 
 def show_pairs(values: Iterable[tuple[str, object]]) -> None:
     """Names and values of the answer."""
-    say("\n".join(pairs(values, columns_of(sys.stdout), paint)))
+    print_line("\n".join(format_pairs(values, columns_of(sys.stdout), style_text)))
 
 
-def note(text: str, style: str = "dim") -> None:
+def print_note(text: str, style: str = "dim") -> None:
     """A remark beside the answer, which programs that read the answer do not see."""
-    print(painted(text, style, sys.stderr), file=sys.stderr)
+    print(style_for_stream(text, style, sys.stderr), file=sys.stderr)
 
 
 def warn_degraded(degraded: Iterable[Mapping[str, Any]]) -> None:
     """Say which part of a search or a context could not serve, and why."""
     for one in degraded:
         part = str(one.get("channel") or one.get("step"))
-        note(f"warning: searched without {_PARTS.get(part, part)}: {one['message']}", "warn")
+        print_note(f"warning: searched without {_PARTS.get(part, part)}: {one['message']}", "warn")
 
 
 def as_json(value: Any) -> str:
@@ -293,7 +293,7 @@ def day_time(instant: object) -> str:
     return str(instant)[:16].replace("T", " ") if instant else ""
 
 
-def score(value: float | None) -> str:
+def format_score(value: float | None) -> str:
     """A score or a part of one, as tables show it."""
     return "-" if value is None else f"{value:.3f}"
 
@@ -310,7 +310,7 @@ class Progress:
         if not self._shown or (time.monotonic() < self._next and done != total):
             return
         self._next = time.monotonic() + 0.1
-        self._draw(f"{self._label} {_bar(done, total)} {_share(done, total)}")
+        self._draw(f"{self._label} {_progress_bar(done, total)} {_format_progress(done, total)}")
 
     def finish(self) -> None:
         """Take the line away again, for good."""
@@ -323,15 +323,15 @@ class Progress:
         sys.stderr.flush()
 
 
-def _bar(done: int, total: int, size: int = 24) -> str:
-    return bar(done / total, size) if total else ""
+def _progress_bar(done: int, total: int, size: int = 24) -> str:
+    return render_bar(done / total, size) if total else ""
 
 
-def _share(done: int, total: int) -> str:
+def _format_progress(done: int, total: int) -> str:
     return f"{min(100, 100 * done // total)} %" if total else f"{done:,}"
 
 
-def bar(share: float, size: int) -> str:
+def render_bar(share: float, size: int) -> str:
     """A share from 0 to 1 as a bar."""
     full = round(max(0.0, min(1.0, share)) * size)
     dark, light = "█░" if _speaks_unicode() else "#."

@@ -33,7 +33,7 @@ from memstone.cli import erase as masking
 from memstone.cli import reading as shown
 from memstone.cli import transfer as cli_transfer
 from memstone.cli import upkeep as consolidate
-from memstone.cli.arguments import Given, everywhere
+from memstone.cli.arguments import Given, add_program_options
 from memstone.cli.demo import demo
 
 # --- the program and its commands -------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class _InOrder(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="memstone", message="%(prog)s %(version)s")
-@everywhere
+@add_program_options
 @click.pass_context
 def memstone(context: click.Context) -> None:
     """Memstone is a memory for AI applications: one file, on this machine.
@@ -115,7 +115,7 @@ for command in (
 # --- one run of the command line --------------------------------------------------------------------------------------
 
 
-def run(args: Sequence[str]) -> int:
+def run_command(args: Sequence[str]) -> int:
     """Carry out a command and give its exit code; whatever goes wrong is reported, never raised."""
     _open_what_is_closed()
     _never_choke_on_characters()
@@ -127,8 +127,8 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - nobody should see a traceback unasked
-        wants = {"as_json": _flag(args, "--json"), "verbose": _flag(args, "--verbose")}
-        return fail.report(error, command=_command(error), **wants)
+        wants = {"as_json": _has_flag(args, "--json"), "verbose": _has_flag(args, "--verbose")}
+        return fail.report_error(error, command=_command_path(error), **wants)
     return code
 
 
@@ -163,12 +163,12 @@ def _pipe_closed() -> int:
     return fail.PIPE_CLOSED
 
 
-def _flag(args: Sequence[str], name: str) -> bool:
+def _has_flag(args: Sequence[str], name: str) -> bool:
     """Whether a flag was given, also when the arguments could not be read to their end."""
     before = args[: args.index("--")] if "--" in args else args
     return name in before
 
 
-def _command(error: BaseException) -> str:
+def _command_path(error: BaseException) -> str:
     context = getattr(error, "ctx", None)
     return context.command_path if isinstance(context, click.Context) else "memstone"

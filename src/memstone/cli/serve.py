@@ -14,7 +14,7 @@ import click
 
 from memstone.cli.arguments import Given, for_store
 from memstone.cli.fail import OK
-from memstone.cli.rendering import note, say
+from memstone.cli.rendering import print_line, print_note
 from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -35,24 +35,29 @@ def serve(given: Given, *, host: str | None, port: int | None) -> int:
     try:
         from memstone.server import serving
         from memstone.server.app import create_app
-        from memstone.server.observe import configure
+        from memstone.server.observe import configure_logging
         from memstone.server.stored import with_stored
     except ModuleNotFoundError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
-    settings = _placed(given.settings(), host, port)
+    settings = _override_address(given.settings(), host, port)
     token, shown = _first_key(settings), _Shown()
     try:
-        repeats = configure(settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()])
+        repeats = configure_logging(
+            settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
+        )
         app = create_app(with_stored(settings))
-        serving.serve(
-            app, settings.server, lambda port: _greet(_placed(settings, None, port), token, shown, given), repeats
+        serving.serve_app(
+            app,
+            settings.server,
+            lambda port: _print_startup_help(_override_address(settings, None, port), token, shown, given),
+            repeats,
         )
     finally:
         shown(token)  # a start that failed or was interrupted: it is good for the next one
     return OK
 
 
-def _placed(settings: Settings, host: str | None, port: int | None) -> Settings:
+def _override_address(settings: Settings, host: str | None, port: int | None) -> Settings:
     named = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
     return settings.model_copy(update={"server": settings.server.model_copy(update=named)})
 
@@ -79,44 +84,44 @@ class _Shown:
         if token is None or self._done:
             return
         self._done = True
-        say("API key, shown this once. Keep it, and set it where you paste the lines below:")
-        say(f"export MEMSTONE_KEY={token}")
+        print_line("API key, shown this once. Keep it, and set it where you paste the lines below:")
+        print_line(f"export MEMSTONE_KEY={token}")
         sys.stdout.flush()
 
 
-def _greet(settings: Settings, token: str | None, shown: _Shown, given: Given | None = None) -> None:
+def _print_startup_help(settings: Settings, token: str | None, shown: _Shown, given: Given | None = None) -> None:
     """Where it listens, and three lines to paste."""
     from memstone.config import store_place
 
-    address = f"http://{_reachable(settings.server.host)}:{settings.server.port}"
-    say(f"Memstone listens on {address} and keeps everything in {store_place(settings)}")
-    say(f"What it can do is described at {address}/openapi.json")
+    address = f"http://{_client_host(settings.server.host)}:{settings.server.port}"
+    print_line(f"Memstone listens on {address} and keeps everything in {store_place(settings)}")
+    print_line(f"What it can do is described at {address}/openapi.json")
     if token is None:
-        note("there is a key already; `memstone keys create` makes another")
+        print_note("there is a key already; `memstone keys create` makes another")
     shown(token)
-    say("")
-    say(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
+    print_line("")
+    print_line(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
         f'curl {address}/v1/memories -H "Authorization: Bearer $MEMSTONE_KEY" '
         """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
     )
     asked = 'search("Where does she live?", user_id="alice")'
-    say(
-        _script(
+    print_line(
+        _python_command(
             f'import os; from memstone import Client; print(Client("{address}", os.environ["MEMSTONE_KEY"]).{asked})'
         )
     )
-    if (named := _named(settings, given or Given())) is not None:
-        say(_script(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
-    say("")
+    if (named := _memory_arguments(settings, given or Given())) is not None:
+        print_line(_python_command(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
+    print_line("")
     sys.stdout.flush()
 
 
-def _script(code: str) -> str:
+def _python_command(code: str) -> str:
     """A line for any terminal, with the Python that has Memstone: outside its environment another one is called so."""
     return f"{shlex.quote(sys.executable or 'python')} -c {shlex.quote(code)}"
 
 
-def _named(settings: Settings, given: Given) -> str | None:
+def _memory_arguments(settings: Settings, given: Given) -> str | None:
     """What the library is told to be the same memory; None where a line cannot say it without telling a secret.
 
     A file of settings is named, with ``--db`` laid over it. Without one it is the preset and the store, as far as these
@@ -128,18 +133,18 @@ def _named(settings: Settings, given: Given) -> str | None:
     if path is None and (given.db or not file):
         return None
     if file:
-        over = f", {json.dumps({'MEMSTONE_STORE__URL': _url(path)})}" if given.db else ""
+        over = f", {json.dumps({'MEMSTONE_STORE__URL': _sqlite_url(path)})}" if given.db else ""
         return f"Settings.load({json.dumps(str(Path(file).expanduser().absolute()))}{over})"
     preset = {} if settings.preset == type(settings).model_fields["preset"].default else {"preset": settings.preset}
-    store = {} if path == DEFAULT_PATH.expanduser() else {"store": {"url": _url(path)}}
+    store = {} if path == DEFAULT_PATH.expanduser() else {"store": {"url": _sqlite_url(path)}}
     return json.dumps({**preset, **store}) if preset or store else ""
 
 
-def _url(path: Path | None) -> str:
+def _sqlite_url(path: Path | None) -> str:
     return f"sqlite:///{path.absolute()}" if path is not None else ""
 
 
-def _reachable(host: str) -> str:
+def _client_host(host: str) -> str:
     """A host as an address has it; where it listens everywhere, the one that every machine has."""
     anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is what somebody chose
     name = anywhere.get(host, host)
@@ -195,8 +200,8 @@ def create(
             expires_at=expires,
         )
     if not given.answered(made):
-        say(made["key"])
-        note(f"{_described(made)}; it is shown this once")
+        print_line(made["key"])
+        print_note(f"{_describe_key(made)}; it is shown this once")
     return OK
 
 
@@ -208,7 +213,7 @@ def listed(given: Given) -> int:
         found = memory.keys()
     if not given.answered({"results": found}):
         for key in found:
-            say(f"{key['prefix']}  {_described(key)}")
+            print_line(f"{key['prefix']}  {_describe_key(key)}")
     return OK
 
 
@@ -223,7 +228,7 @@ def change(given: Given, *, key_id: str, name: str | None, verbs: tuple[str, ...
     with given.memory() as memory:
         changed = memory.set_key(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
     if not given.answered(changed):
-        say(f"{changed['prefix']}  {_described(changed)}")
+        print_line(f"{changed['prefix']}  {_describe_key(changed)}")
     return OK
 
 
@@ -236,7 +241,7 @@ def rotate(given: Given, *, key_id: str, grace: float) -> int:
     with given.memory() as memory:
         made = memory.rotate_key(key_id, grace_seconds=grace)
     if not given.answered(made):
-        say(made["key"])
+        print_line(made["key"])
     return OK
 
 
@@ -248,11 +253,11 @@ def revoke(given: Given, *, key_id: str) -> int:
     with given.memory() as memory:
         ended = memory.revoke_key(key_id)
     if not given.answered(ended):
-        say(f"{ended['prefix']} is revoked")
+        print_line(f"{ended['prefix']} is revoked")
     return OK
 
 
-def _reaches(key: dict[str, Any]) -> str:
+def _describe_reach(key: dict[str, Any]) -> str:
     """Whom a key reaches, in words."""
     who = "its own pools"
     if key["user_id"] or "admin" in key["verbs"]:
@@ -262,8 +267,8 @@ def _reaches(key: dict[str, Any]) -> str:
     return f"{who}, with agent {key['agent_id']}" if key["agent_id"] else who
 
 
-def _described(key: dict[str, Any]) -> str:
-    who = _reaches(key)
+def _describe_key(key: dict[str, Any]) -> str:
+    who = _describe_reach(key)
     until = f", until {key['expires_at']}" if key["expires_at"] else ""
     ended = ", revoked" if key["revoked_at"] else ""
     return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"

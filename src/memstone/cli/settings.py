@@ -9,15 +9,15 @@ from typing import Any, Final
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import Given, agreed, for_scope, for_store
+from memstone.cli.arguments import Given, ask_confirmation, for_scope, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Table, day_time, note, say, show, show_pairs
+from memstone.cli.rendering import Column, Table, day_time, print_line, print_note, print_table, show_pairs
 from memstone.errors import NotFoundError
 
 _VOCABULARIES: Final = click.Choice(["native", "gateway", "companion", "agent"])
 
 
-def _whose(given: Given) -> dict[str, Any]:
+def _settings_scope(given: Given) -> dict[str, Any]:
     if given.run is not None:
         raise click.UsageError("settings are those of a user, an agent or everybody: a session has none")
     return {"user_id": given.user, "agent_id": given.agent}
@@ -32,7 +32,7 @@ def settings(given: Given) -> int:
     """
     if click.get_current_context().invoked_subcommand is not None:
         return OK
-    return _got(given, (), "native", every=False)
+    return _get_settings(given, (), "native", every=False)
 
 
 @settings.command("get")
@@ -42,12 +42,12 @@ def settings(given: Given) -> int:
 @for_scope
 def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: str) -> int:
     """Show settings with where each value comes from; those with these NAMES, or all that differ."""
-    return _got(given, names, vocabulary, every=every)
+    return _get_settings(given, names, vocabulary, every=every)
 
 
-def _got(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) -> int:
+def _get_settings(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) -> int:
     with given.memory() as memory:
-        answer = memory.settings(**_whose(given), names=vocabulary)
+        answer = memory.settings(**_settings_scope(given), names=vocabulary)
     unknown = [name for name in names if name not in answer["settings"]]
     if unknown:
         raise NotFoundError(f"there is no setting {unknown[0]}", hint="`memstone settings get --all` shows every one")
@@ -60,12 +60,12 @@ def _got(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) ->
 
 def _show_settings(answer: dict[str, Any]) -> None:
     if not answer["settings"]:
-        note("everything is at its default")
+        print_note("everything is at its default")
         return
     table = Table([Column("SETTING"), Column("VALUE", grows=True), Column("FROM")])
     for name, value in answer["settings"].items():
         table.add(name, json.dumps(value, ensure_ascii=False), answer["sources"][name])
-    show(table)
+    print_table(table)
 
 
 @settings.command("set")
@@ -78,9 +78,9 @@ def set_(given: Given, pairs: Sequence[str]) -> int:
         name, separator, value = pair.partition("=")
         if not separator or not name.strip():
             raise click.BadParameter(f"{pair!r} is not name=value", param_hint="NAME=VALUE")
-        values[name.strip()] = arguments.scalar(value)
+        values[name.strip()] = arguments.parse_scalar(value)
     with given.memory(create=True) as memory:
-        answer = memory.set_settings(values, **_whose(given))
+        answer = memory.set_settings(values, **_settings_scope(given))
     if not given.answered(answer):
         show_pairs((name, json.dumps(value, ensure_ascii=False)) for name, value in answer["set"].items())
     return OK
@@ -95,9 +95,9 @@ def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
     if bool(names) == every:
         raise click.UsageError("name settings, or give --all")
     with given.memory() as memory:
-        answer = memory.unset_settings(None if every else list(names), **_whose(given))
+        answer = memory.unset_settings(None if every else list(names), **_settings_scope(given))
     if not given.answered(answer):
-        say(f"{answer['unset']:,} removed")
+        print_line(f"{answer['unset']:,} removed")
     return OK if answer["unset"] else NOTHING
 
 
@@ -116,7 +116,7 @@ def pause(given: Given, *, until: str | None) -> int:
         answer = memory.pause(**given.scope(), until=until)
     if not given.answered(answer):
         until = answer["paused"].pop("until")
-        say(f"paused{f' until {day_time(until)}' if until else ''}: {_named(answer['paused'])}")
+        print_line(f"paused{f' until {day_time(until)}' if until else ''}: {_format_scope(answer['paused'])}")
     return OK
 
 
@@ -127,11 +127,11 @@ def resume(given: Given) -> int:
     with given.memory() as memory:
         answer = memory.resume(**given.scope())
     if not given.answered(answer):
-        say(f"resumed: {_named(answer['resumed'])}" if answer["resumed"] else "nobody was paused")
+        print_line(f"resumed: {_format_scope(answer['resumed'])}" if answer["resumed"] else "nobody was paused")
     return OK if answer["resumed"] else NOTHING
 
 
-def _named(found: dict[str, Any]) -> str:
+def _format_scope(found: dict[str, Any]) -> str:
     return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items())
 
 
@@ -150,14 +150,14 @@ def agents(given: Given) -> int:
 
 def _show_agents(answer: dict[str, Any]) -> None:
     if not answer["agents"]:
-        note("there are no agents")
+        print_note("there are no agents")
         return
     table = Table([Column("ID"), Column("NAME", grows=True), Column("MEMORIES", right=True), Column("SINCE", spare=1)])
     for one in answer["agents"]:
         table.add(one["id"], one["name"], f"{one['memory_entry_count']:,}", day_time(one["created_at"]))
-    show(table)
+    print_table(table)
     if answer["total"] > len(answer["agents"]):
-        note(f"{answer['total'] - len(answer['agents']):,} more")
+        print_note(f"{answer['total'] - len(answer['agents']):,} more")
 
 
 @agents.command("show")
@@ -188,7 +188,7 @@ def _show_agent(found: dict[str, Any]) -> None:
 @for_store
 def save(given: Given, agent_id: str, *, name: str | None, model: str | None, prompt: str | None) -> int:
     """Make an agent, or change one. What is set for it: `memstone settings set ... --agent ID`."""
-    said = None if prompt is None else arguments.text(prompt)
+    said = None if prompt is None else arguments.read_text_argument(prompt)
     with given.memory(create=True) as memory:
         saved = memory.save_agent(agent_id, name=name, model=model, system_prompt=said)
     if not given.answered(saved):
@@ -202,12 +202,14 @@ def save(given: Given, agent_id: str, *, name: str | None, model: str | None, pr
 @for_store
 def delete(given: Given, agent_id: str, *, yes: bool) -> int:
     """Remove an agent with its memories, vectors, signals and settings."""
-    if not (yes or agreed(given, f"Delete the agent {agent_id} and everything it remembers?", without="deletes")):
+    if not (
+        yes or ask_confirmation(given, f"Delete the agent {agent_id} and everything it remembers?", without="deletes")
+    ):
         return NOTHING
     with given.memory() as memory:
         answer = memory.delete_agent(agent_id)
     if not given.answered(answer):
-        say(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
+        print_line(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
     return OK
 
 

@@ -8,7 +8,18 @@ import click
 
 from memstone.cli.arguments import Given, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Progress, Table, day_time, harmless, note, paint, say, show, show_pairs
+from memstone.cli.rendering import (
+    Column,
+    Progress,
+    Table,
+    day_time,
+    escape_control_chars,
+    print_line,
+    print_note,
+    print_table,
+    show_pairs,
+    style_text,
+)
 
 _WHY: Final = "Why; kept in the history."
 
@@ -26,7 +37,7 @@ def share(given: Given, memory_id: str, *, reason: str | None) -> int:
         answer = memory.share(memory_id, **given.scope(), reason=reason)
     if not given.answered(answer):
         shared = answer["event"] == "LINK"
-        say(f"shared {answer['id']}" if shared else f"nothing to do: {answer['reason']} ({answer['id']})")
+        print_line(f"shared {answer['id']}" if shared else f"nothing to do: {answer['reason']} ({answer['id']})")
     return OK
 
 
@@ -40,7 +51,7 @@ def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
         answer = memory.unshare(memory_id, **given.scope(), reason=reason)
     if not given.answered(answer):
         last = answer["event"] == "DELETE"
-        say(f"deleted {memory_id}: nobody else held it" if last else f"taken away {memory_id}")
+        print_line(f"deleted {memory_id}: nobody else held it" if last else f"taken away {memory_id}")
     return OK
 
 
@@ -55,7 +66,7 @@ def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> i
         answer = memory.replace(memory_id, text, **given.scope(), reason=reason)
     if not given.answered(answer):
         done = "replaced by" if answer["event"] == "REPLACE" else "updated"
-        say(f"{done} {answer['id']}: {harmless(answer['memory'])}")
+        print_line(f"{done} {answer['id']}: {escape_control_chars(answer['memory'])}")
     return OK
 
 
@@ -74,7 +85,7 @@ def updates(given: Given, *, limit: int, offset: int) -> int:
 
 def _show_updates(results: list[dict[str, Any]]) -> None:
     if not results:
-        note("nothing was replaced")
+        print_note("nothing was replaced")
         return
     columns = [
         Column("TIME"),
@@ -86,7 +97,7 @@ def _show_updates(results: list[dict[str, Any]]) -> None:
     for one in results:
         texts = (one["old_memory"], one["new_memory"] or "-", one["reason"])
         table.add(day_time(one["created_at"]), *texts, one["old_id"], one["new_id"])
-    show(table)
+    print_table(table)
 
 
 @click.command()
@@ -103,7 +114,7 @@ def reassign(given: Given, **ids: str | None) -> int:
     Where both know the same, the older memory stays. `memstone undo --job ID` takes it back, and an interrupted run is
     simply started again.
     """
-    old, new = _named(ids, "from"), _named(ids, "to")
+    old, new = _scope_for_side(ids, "from"), _scope_for_side(ids, "to")
     progress = Progress("moving", hidden=given.json)
     with given.memory() as memory:
         try:
@@ -111,12 +122,12 @@ def reassign(given: Given, **ids: str | None) -> int:
         finally:
             progress.finish()
     if not given.answered(answer):
-        say(f"{answer['moved']:,} moved, {answer['merged']:,} of them became one with another")
-        note(f"job {answer['job_id']}")
+        print_line(f"{answer['moved']:,} moved, {answer['merged']:,} of them became one with another")
+        print_note(f"job {answer['job_id']}")
     return OK if answer["moved"] else NOTHING
 
 
-def _named(ids: dict[str, str | None], side: str) -> dict[str, str]:
+def _scope_for_side(ids: dict[str, str | None], side: str) -> dict[str, str]:
     given = {f"{name}_id": ids[f"{side}_{name}"] for name in ("user", "agent", "run")}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -133,7 +144,7 @@ def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said:
     with given.memory() as memory:
         answer = memory.feedback(**about, useful=useful, note=said, **given.scope())
     if not given.answered(answer):
-        say(f"noted for {len(answer['ids']):,} {'memory' if len(answer['ids']) == 1 else 'memories'}")
+        print_line(f"noted for {len(answer['ids']):,} {'memory' if len(answer['ids']) == 1 else 'memories'}")
     return OK
 
 
@@ -150,13 +161,13 @@ def metrics(given: Given, *, since: str | None) -> int:
     with given.memory() as memory:
         answer = memory.metrics(user_id=given.user, everybody=given.everybody, since=since)
     if not given.answered(answer):
-        rates = [(name, _rate(value)) for name, value in answer.items() if name.endswith("_rate")]
+        rates = [(name, _format_percent(value)) for name, value in answer.items() if name.endswith("_rate")]
         show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *rates])
-        say(paint("  ".join(f"{name} {count:,}" for name, count in answer["counts"].items()), "dim"))
+        print_line(style_text("  ".join(f"{name} {count:,}" for name, count in answer["counts"].items()), "dim"))
     return OK
 
 
-def _rate(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 

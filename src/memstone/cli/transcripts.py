@@ -15,7 +15,7 @@ import click
 from memstone.cli import arguments
 from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.rendering import Progress, note, say
+from memstone.cli.rendering import Progress, print_line, print_note
 from memstone.errors import InvalidInput, MemstoneError
 
 # --- ``ingest`` -------------------------------------------------------------------------------------------------------
@@ -40,14 +40,14 @@ def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, exp
     stored twice, so it may be run again. Nothing is learned from it now. Needs at least one of --user, --agent and
     --run.
     """
-    turns = _read(file)
+    turns = _read_messages(file)
     progress = Progress("storing")
     with given.memory(create=True) as memory:
         try:
             answer = memory.ingest(
                 turns,
                 **given.scope(),
-                metadata=arguments.metadata(pairs),
+                metadata=arguments.parse_metadata(pairs),
                 occurred_at=at,
                 expires_at=expires,
                 learn=learn,
@@ -56,11 +56,11 @@ def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, exp
         finally:
             progress.finish()
     if not given.answered(answer):
-        _show(answer)
-    return _code(answer)
+        _show_ingest(answer)
+    return _exit_code(answer)
 
 
-def _read(file: str) -> list[Any]:
+def _read_messages(file: str) -> list[Any]:
     """The messages of a file: one list, or one message a line."""
     raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     try:
@@ -68,11 +68,11 @@ def _read(file: str) -> list[Any]:
     except UnicodeDecodeError as error:
         raise InvalidInput("the file is not UTF-8 text") from error
     if text.lstrip().startswith("["):
-        return _list(text)
-    return [_line(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+        return _parse_json_list(text)
+    return [_parse_json_line(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
 
 
-def _list(text: str) -> list[Any]:
+def _parse_json_list(text: str) -> list[Any]:
     try:
         turns: list[Any] = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -80,7 +80,7 @@ def _list(text: str) -> list[Any]:
     return turns
 
 
-def _line(number: int, line: str) -> Any:
+def _parse_json_line(number: int, line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -88,12 +88,12 @@ def _line(number: int, line: str) -> Any:
         raise InvalidInput(f"line {number} is not JSON: {error}", hint=hint) from error
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _show_ingest(answer: dict[str, Any]) -> None:
     for warning in answer.get("warnings", ()):
-        note(f"warning: {warning}", "warn")
+        print_note(f"warning: {warning}", "warn")
     for one in answer.get("degraded", ()):
-        note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
-        note("hint: it is found by its words; `memstone reindex` makes the vectors", "note")
+        print_note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
+        print_note("hint: it is found by its words; `memstone reindex` makes the vectors", "note")
     counted = (
         ("known", "already known"),
         ("deleted", "left out because they were deleted"),
@@ -102,12 +102,12 @@ def _show(answer: dict[str, Any]) -> None:
         ("skipped", "not by a person or an assistant"),
     )
     named = [f"{answer[name]:,} {words}" for name, words in counted if answer[name]]
-    say(", ".join([f"{answer['stored']:,} turns stored", *named]))
+    print_line(", ".join([f"{answer['stored']:,} turns stored", *named]))
     if answer["queued"]:
-        note("hint: `memstone flush --everybody` learns from them", "note")
+        print_note("hint: `memstone flush --everybody` learns from them", "note")
 
 
-def _code(answer: dict[str, Any]) -> int:
+def _exit_code(answer: dict[str, Any]) -> int:
     if answer.get("degraded"):
         return FAILED
     return OK if answer["stored"] or answer["known"] or answer["queued"] else NOTHING
@@ -221,7 +221,7 @@ def _lines_line(number: int, raw: bytes) -> Line:
     return Line(number, value)
 
 
-def records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
+def read_export_records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
     """The objects of an export; the first line that is none ends it, because a restore is complete or nothing."""
     for line in lines:
         if line.error:
@@ -229,29 +229,29 @@ def records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
         yield line.value
 
 
-def items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
+def items_from_lines(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
     """What plain lines ask to remember; the scope stands in where a line names nobody."""
     for line in lines:
         if line.error:
             tally.fail(line.number, line.error.as_dict())
             continue
         rest = {name: value for name, value in line.value.items() if value is not None}
-        call = _call(rest)
+        call = _build_add_call(rest)
         tally.ignored_fields.update(rest.keys())
         if call["messages"]["content"] is None:
             tally.fail(line.number, InvalidInput("it has no text", hint=_TEXT_HINT).as_dict())
             continue
-        yield Item(line.number, _scoped(call, scope, tally))
+        yield Item(line.number, _apply_scope(call, scope, tally))
 
 
-def _call(rest: dict[str, Any]) -> dict[str, Any]:
+def _build_add_call(rest: dict[str, Any]) -> dict[str, Any]:
     """Take what is understood out of a line."""
-    message = {"role": rest.pop("role", "user"), "content": _taken(rest, _TEXT), "name": _taken(rest, _NAME)}
+    message = {"role": rest.pop("role", "user"), "content": _pop_first(rest, _TEXT), "name": _pop_first(rest, _NAME)}
     call: dict[str, Any] = {name: rest.pop(name) for name in _AS_IS if name in rest}
-    return {**call, "messages": message, "occurred_at": _taken(rest, _TIME), "infer": False}
+    return {**call, "messages": message, "occurred_at": _pop_first(rest, _TIME), "infer": False}
 
 
-def _taken(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _pop_first(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
     for name in names:
         if name in rest:
             return rest.pop(name)
@@ -272,7 +272,7 @@ def exported_items(lines: Iterable[Line], scope: Mapping[str, str | None], tally
                 tally.left_out[reason] += 1
                 continue
             for link in line.value.get("links") or [{}]:
-                yield Item(line.number, _scoped(_exported_call(line.value, link), scope, tally))
+                yield Item(line.number, _apply_scope(_exported_call(line.value, link), scope, tally))
 
 
 def _why_not(value: Mapping[str, Any]) -> str:
@@ -292,7 +292,7 @@ def _exported_call(value: Mapping[str, Any], link: Mapping[str, Any]) -> dict[st
     return {**kept, **who, "messages": message, "infer": False}
 
 
-def _scoped(call: dict[str, Any], scope: Mapping[str, str | None], tally: Tally) -> dict[str, Any]:
+def _apply_scope(call: dict[str, Any], scope: Mapping[str, str | None], tally: Tally) -> dict[str, Any]:
     if all(call.get(name) is None for name in scope):
         return {**call, **scope}
     tally.own_scope += any(wanted is not None and call.get(name) != wanted for name, wanted in scope.items())

@@ -14,7 +14,7 @@ import click
 
 from memstone.cli.arguments import Given, for_scope_or_everybody, for_store, store_url
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Progress, is_terminal, note, say
+from memstone.cli.rendering import Progress, is_terminal, print_line, print_note
 from memstone.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def export(given: Given, *, output: str | None) -> int:
     `memstone import --restore` puts it back.
     """
     counts = {"memory": 0, "event": 0}
-    with given.memory(damaged=True) as memory, _written(output) as file:
+    with given.memory(damaged=True) as memory, _open_output(output) as file:
         progress = Progress("exporting", hidden=output is None and is_terminal(sys.stdout))
         for number, record in enumerate(memory.export(**given.scope_or_everybody()), start=1):
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
@@ -49,13 +49,13 @@ def _say_exported(given: Given, output: str | None, counts: dict[str, int]) -> N
     summary = {"output": output, "versions": counts["memory"], "events": counts["event"]}
     text = f"{summary['versions']:,} versions and {summary['events']:,} events exported"
     if output is None:
-        note(text)
+        print_note(text)
     elif not given.answered(summary):
-        say(f"{text} to {output}")
+        print_line(f"{text} to {output}")
 
 
 @contextmanager
-def _written(output: str | None) -> Iterator[BinaryIO]:
+def _open_output(output: str | None) -> Iterator[BinaryIO]:
     """Where the export goes. A file takes the place of an older one only when it is complete."""
     if output in (None, "-"):
         yield sys.stdout.buffer
@@ -67,7 +67,7 @@ def _written(output: str | None) -> Iterator[BinaryIO]:
         return
     part = path.with_name(f"{path.name}.part")
     try:
-        with _private(part, path).open("wb") as file:
+        with _create_private_file(part, path).open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -76,7 +76,7 @@ def _written(output: str | None) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _private(part: Path, path: Path) -> Path:
+def _create_private_file(part: Path, path: Path) -> Path:
     """A new file that only its owner may read; what is wrong with it is said of the file that was asked for."""
     try:
         part.unlink(missing_ok=True)  # of an export that was cut off
@@ -106,34 +106,34 @@ def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> 
     """
     progress = Progress("copying")
     try:
-        with _ledgers(source, target) as (old, new):
-            answer = _copied(old, new, tenant, progress)
+        with _open_ledgers(source, target) as (old, new):
+            answer = _copy_ledger(old, new, tenant, progress)
     finally:
         progress.finish()
     if not given.answered(answer):
-        say(
+        print_line(
             f"{answer['copied']:,} rows of {len(answer['tenants']):,} tenants copied; "
             f"both stores have the same {answer['rows']:,} rows in {len(answer['tables'])} tables"
         )
     return OK
 
 
-def _copied(old: Ledger, new: Ledger, tenants: tuple[str, ...], progress: Progress) -> dict[str, Any]:
+def _copy_ledger(old: Ledger, new: Ledger, tenants: tuple[str, ...], progress: Progress) -> dict[str, Any]:
     from memstone.drive import drive
-    from memstone.engine.moving.copying import copy as copied
+    from memstone.engine.moving.copying import copy_store as copied
 
     return drive(copied(old, new, tenants, progress))
 
 
 @contextmanager
-def _ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
+def _open_ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
     from memstone.compose import ledger_of
     from memstone.config import Settings
     from memstone.drive import drive
-    from memstone.registry import adapter
+    from memstone.registry import load_adapter
 
-    _exists(places[0])
-    io = adapter("io", "blocking")()
+    _require_store(places[0])
+    io = load_adapter("io", "blocking")()
     ledgers = tuple(ledger_of(Settings.of({"store": {"url": store_url(place)}}), io) for place in places)
     try:
         yield ledgers
@@ -143,7 +143,7 @@ def _ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
         drive(io.close())
 
 
-def _exists(source: str) -> None:
+def _require_store(source: str) -> None:
     """Opening a file that is not there would make it."""
     url = store_url(source)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
@@ -169,35 +169,35 @@ def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfve
     """
     if halfvec and not index_vectors:
         raise UsageError("--halfvec says how indexes are built", hint="--index-vectors builds them")
-    answer = _migrated(given, grant, index=index_vectors, half=halfvec)
+    answer = _migrate_ledger(given, grant, index=index_vectors, half=halfvec)
     if not given.answered(answer):
         done = (
             f"from {answer['before']} to {answer['schema']}" if answer["before"] != answer["schema"] else "up to date"
         )
-        say(f"schema {done}: {answer['location']}" + "".join(f", {role} may use it" for role in grant))
+        print_line(f"schema {done}: {answer['location']}" + "".join(f", {role} may use it" for role in grant))
         for one in answer.get("indexes", ()):
-            say(f"{one['signature']}: " + ("index built" if one["built"] else "indexed before"))
+            print_line(f"{one['signature']}: " + ("index built" if one["built"] else "indexed before"))
     return OK
 
 
-def _migrated(given: Given, grant: tuple[str, ...], *, index: bool, half: bool) -> dict[str, Any]:
+def _migrate_ledger(given: Given, grant: tuple[str, ...], *, index: bool, half: bool) -> dict[str, Any]:
     from memstone.compose import ledger_of
     from memstone.drive import drive
-    from memstone.registry import adapter
+    from memstone.registry import load_adapter
 
-    io = adapter("io", "blocking")()
+    io = load_adapter("io", "blocking")()
     ledger = ledger_of(given.settings(), io)
     try:
         answer: dict[str, Any] = drive(ledger.migrate(grant))
         if index:
-            answer["indexes"] = _indexed(ledger, half=half, hidden=given.json)
+            answer["indexes"] = _index_vectors(ledger, half=half, hidden=given.json)
     finally:
         drive(ledger.close())
         drive(io.close())
     return answer
 
 
-def _indexed(ledger: Any, *, half: bool, hidden: bool) -> list[dict[str, Any]]:
+def _index_vectors(ledger: Any, *, half: bool, hidden: bool) -> list[dict[str, Any]]:
     from memstone.drive import drive
     from memstone.errors import ConfigError
 
@@ -227,14 +227,14 @@ def adopt(given: Given) -> int:
     """
     from memstone.config import DEFAULT_PATH, FORMER_PATH, Settings
     from memstone.memory import Memory
-    from memstone.registry import adapter
+    from memstone.registry import load_adapter
 
     target = Path(given.db or DEFAULT_PATH).expanduser().absolute()
-    moved: list[Path] = adapter("move", "sqlite")(FORMER_PATH.expanduser(), target)
+    moved: list[Path] = load_adapter("move", "sqlite")(FORMER_PATH.expanduser(), target)
     with Memory(Settings.of({"store": {"url": f"sqlite:///{target}"}})) as memory:
         answer: dict[str, Any] = {"moved": [str(path) for path in moved], "memories": memory.stats()["memories"]}
     if not given.answered(answer):
-        say(f"moved to {target}: {answer['memories']:,} memories")
+        print_line(f"moved to {target}: {answer['memories']:,} memories")
     return OK
 
 

@@ -8,9 +8,19 @@ from typing import Any, Final
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import LAYERS, Given, agreed, for_scope_or_everybody, for_store
+from memstone.cli.arguments import LAYERS, Given, ask_confirmation, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Progress, Table, day_time, event_style, note, say, score, show
+from memstone.cli.rendering import (
+    Column,
+    Progress,
+    Table,
+    day_time,
+    event_style,
+    format_score,
+    print_line,
+    print_note,
+    print_table,
+)
 
 _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
@@ -33,7 +43,7 @@ def events(given: Given, *, after: int, limit: int) -> int:
 
 def _show_events(answer: dict[str, Any]) -> None:
     if not answer["results"]:
-        note("nothing happened")
+        print_note("nothing happened")
         return
     table = Table(
         [
@@ -49,7 +59,7 @@ def _show_events(answer: dict[str, Any]) -> None:
         who = one["user_id"] or one["agent_id"] or one["run_id"]
         text = one["new_value"] or one["old_value"]
         table.add(str(one["seq"]), day_time(one["timestamp"]), one["event"], one["id"], who, text)
-    show(table)
+    print_table(table)
 
 
 @click.command()
@@ -65,7 +75,7 @@ def undo(given: Given, event_id: str | None, *, job_id: str | None) -> int:
     with given.memory() as memory:
         answer = memory.undo(event_id, job_id=job_id)
     if not given.answered(answer):
-        _warn(answer)
+        _warn_missing_vectors(answer)
         _show_results(answer["results"])
     return OK
 
@@ -76,13 +86,13 @@ def _show_results(results: Sequence[dict[str, Any]]) -> None:
     )
     for one in results:
         table.add(one["event"], one["id"], one["status"], one.get("memory"))
-    show(table)
+    print_table(table)
 
 
-def _warn(answer: dict[str, Any]) -> None:
+def _warn_missing_vectors(answer: dict[str, Any]) -> None:
     for one in answer.get("degraded", ()):
-        note(f"warning: it is back, but without a vector: {one['message']}", "warn")
-        note("hint: `memstone reindex` makes it", "note")
+        print_note(f"warning: it is back, but without a vector: {one['message']}", "warn")
+        print_note("hint: `memstone reindex` makes it", "note")
 
 
 @click.command("restore-memory")
@@ -97,7 +107,7 @@ def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
     with given.memory() as memory:
         answer = memory.restore(memory_id, version)
     if not given.answered(answer):
-        _warn(answer)
+        _warn_missing_vectors(answer)
         _show_results([answer])
     return OK
 
@@ -116,8 +126,8 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     """
     with given.memory() as memory:
         what = {"source": source, "since": since, **given.scope_or_everybody()}
-        if not (dry_run or yes or _agreed(given, memory.rollback(**what, dry_run=True))):
-            note("nothing was taken back")
+        if not (dry_run or yes or _confirm_rollback(given, memory.rollback(**what, dry_run=True))):
+            print_note("nothing was taken back")
             return NOTHING
         progress = Progress("taking back")
         try:
@@ -129,10 +139,10 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     return NOTHING if answer["skipped"] else OK
 
 
-def _agreed(given: Given, planned: dict[str, Any]) -> bool:
+def _confirm_rollback(given: Given, planned: dict[str, Any]) -> bool:
     """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
-    note(_summary(planned))
-    return planned["undone"] > 0 and agreed(given, "Take all of this back?", without="takes back")
+    print_note(_format_rollback(planned))
+    return planned["undone"] > 0 and ask_confirmation(given, "Take all of this back?", without="takes back")
 
 
 def _show_rollback(answer: dict[str, Any]) -> None:
@@ -140,16 +150,16 @@ def _show_rollback(answer: dict[str, Any]) -> None:
         table = Table([Column("NOT TAKEN BACK", style=event_style), Column("ID"), Column("WHY", grows=True)])
         for one in answer["conflicts"]:
             table.add(one["event"], one["event_id"], one["message"])
-        show(table)
-    say(_summary(answer))
+        print_table(table)
+    print_line(_format_rollback(answer))
     if answer["skipped"]:
-        note(f"{answer['skipped']:,} were changed by somebody since and stay", "warn")
+        print_note(f"{answer['skipped']:,} were changed by somebody since and stay", "warn")
     if "job_id" in answer:
-        note(f"hint: `memstone undo --job {answer['job_id']}` brings all of it back", "note")
-    _warn(answer)
+        print_note(f"hint: `memstone undo --job {answer['job_id']}` brings all of it back", "note")
+    _warn_missing_vectors(answer)
 
 
-def _summary(answer: dict[str, Any]) -> str:
+def _format_rollback(answer: dict[str, Any]) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
     done = "would be taken back" if answer["dry_run"] else "taken back"
     changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
@@ -166,7 +176,7 @@ def _changes_status(name: str, text: str) -> click.Command:
         with given.memory() as memory:
             answer = getattr(memory, name)(memory_id, reason)
         if not given.answered(answer):
-            say("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
+            print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
         return OK
 
     return change
@@ -184,7 +194,7 @@ def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[s
     Texts are previews without secrets, addresses and numbers of people. Each says why it was found. Without a QUERY the
     newest are shown; of a --user, --agent or --run, or of --everybody.
     """
-    wanted = None if query is None else arguments.text(query)
+    wanted = None if query is None else arguments.read_text_argument(query)
     with given.memory() as memory:
         answer = memory.inspect(
             wanted, **given.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None
@@ -206,10 +216,10 @@ def _show_inspected(answer: dict[str, Any]) -> None:
         ]
     )
     for one in answer["results"]:
-        table.add(score(one.get("score")), one["id"], one["layer"], one["status"], one["preview"], one["why"])
+        table.add(format_score(one.get("score")), one["id"], one["layer"], one["status"], one["preview"], one["why"])
     if answer["results"]:
-        show(table)
-    note("there are more: --limit" if answer["more"] else f"{len(answer['results']):,} in all")
+        print_table(table)
+    print_note("there are more: --limit" if answer["more"] else f"{len(answer['results']):,} in all")
 
 
 COMMANDS: Final = (

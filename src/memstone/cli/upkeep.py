@@ -12,8 +12,16 @@ import click
 
 from memstone import __version__
 from memstone.cli.arguments import Given, for_scope, for_scope_or_everybody, for_store
-from memstone.cli.fail import FAILED, NOTHING, OK, described
-from memstone.cli.rendering import Progress, harmless, note, padded, paint, say, show_pairs
+from memstone.cli.fail import FAILED, NOTHING, OK, describe_error
+from memstone.cli.rendering import (
+    Progress,
+    escape_control_chars,
+    pad_text,
+    print_line,
+    print_note,
+    show_pairs,
+    style_text,
+)
 from memstone.errors import ConfigError, Corrupted, MemstoneError, NotFoundError
 
 if TYPE_CHECKING:
@@ -49,29 +57,29 @@ class Embedded:
     checks: tuple[Check, ...]
 
 
-def examine(given: Given) -> Iterator[Check]:
+def run_checks(given: Given) -> Iterator[Check]:
     """Look at everything; whatever is broken becomes a line, never an error."""
-    yield from _installed()
+    yield from _check_installation()
     try:
         settings = given.settings()
     except ConfigError as error:
         yield Check("configured", "settings", BAD, error.message, error.hint)
         return
-    yield from _configured(given, settings)
-    embedded = _embedder(settings)
-    yield from _store(given, embedded.signature)
+    yield from _check_configuration(given, settings)
+    embedded = _check_embedder(settings)
+    yield from _check_store(given, embedded.signature)
     yield from embedded.checks
-    yield from _destinations(settings, embedded)
+    yield from _check_destinations(settings, embedded)
 
 
-def _installed() -> Iterator[Check]:
+def _check_installation() -> Iterator[Check]:
     yield Check("installed", "memstone", GOOD, __version__)
     yield Check("installed", "python", GOOD, f"{platform.python_version()} on {platform.system()}")
-    yield _sqlite()
-    yield from (_package(name) for name in PACKAGES)
+    yield _check_sqlite()
+    yield from (_check_package(name) for name in PACKAGES)
 
 
-def _sqlite() -> Check:
+def _check_sqlite() -> Check:
     """A store in memory has the whole schema: where it opens, SQLite can do what Memstone needs, full text included."""
     try:
         from memstone.memory import Memory
@@ -79,10 +87,10 @@ def _sqlite() -> Check:
         with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
             return Check("installed", "sqlite", GOOD, f"{memory.check()['sqlite']} with FTS5")
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        return _broken("installed", "sqlite", error)
+        return _check_from_error("installed", "sqlite", error)
 
 
-def _package(name: str) -> Check:
+def _check_package(name: str) -> Check:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -91,7 +99,7 @@ def _package(name: str) -> Check:
         return Check("installed", name, BAD, "not installed", f"pip install {name}")
 
 
-def _configured(given: Given, settings: Settings) -> Iterator[Check]:
+def _check_configuration(given: Given, settings: Settings) -> Iterator[Check]:
     from memstone.config import store_place
 
     file = given.config or os.environ.get("MEMSTONE_CONFIG")
@@ -100,7 +108,7 @@ def _configured(given: Given, settings: Settings) -> Iterator[Check]:
     try:
         yield Check("configured", "store", GOOD, store_place(settings))
     except ConfigError as error:
-        yield _broken("configured", "store", error)
+        yield _check_from_error("configured", "store", error)
     yield Check("configured", "embedder", GOOD, settings.embedder.provider)
     yield Check("configured", "vector store", GOOD, settings.vector_store.provider)
     yield Check("configured", "llm", GOOD, settings.llm.provider if settings.llm else "none")
@@ -116,37 +124,37 @@ def _left_alone(known: Container[str]) -> Iterator[Check]:
         yield Check("configured", "variables", DOUBT, f"no settings, left alone: {', '.join(unused)}", hint)
 
 
-def _store(given: Given, signature: str) -> Iterator[Check]:
+def _check_store(given: Given, signature: str) -> Iterator[Check]:
     from memstone.config import postgres_url
 
     try:
         with given.memory(damaged=True) as memory:
             facts = memory.check()
-            yield from _database(facts) if "postgresql" in facts else _file(facts)
-            yield from _contents(memory, signature)
+            yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
+            yield from _check_contents(memory, signature)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        yield _broken("store", "database" if postgres_url(given.settings()) else "file", error)
+        yield _check_from_error("store", "database" if postgres_url(given.settings()) else "file", error)
 
 
-def _contents(memory: Memory, signature: str) -> Iterator[Check]:
+def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
     try:
         counts = memory.stats()
     except Corrupted as error:
-        yield _broken("store", "memories", error)
+        yield _check_from_error("store", "memories", error)
         return
-    yield from _mirrors(counts, vectors=bool(signature))
-    yield from _index(counts["indexes"], signature)
+    yield from _check_index_counts(counts, vectors=bool(signature))
+    yield from _check_index_signature(counts["indexes"], signature)
 
 
-def _file(facts: dict[str, Any]) -> Iterator[Check]:
+def _check_file(facts: dict[str, Any]) -> Iterator[Check]:
     told = f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
     yield Check("store", "file", GOOD, told)
-    yield _integrity(facts)
+    yield _check_integrity(facts)
 
 
-def _database(facts: dict[str, Any]) -> Iterator[Check]:
+def _check_database(facts: dict[str, Any]) -> Iterator[Check]:
     versions = f"PostgreSQL {facts['postgresql']}, pgvector {facts['pgvector']}"
     yield Check("store", "database", GOOD, f"{versions}, schema {facts['schema']}, {facts['bytes']:,} bytes")
     if facts["walled"]:
@@ -156,14 +164,14 @@ def _database(facts: dict[str, Any]) -> Iterator[Check]:
     yield Check("store", "row security", DOUBT, f"it does not bind {facts['role']}, which may see every tenant", hint)
 
 
-def _integrity(facts: dict[str, Any]) -> Check:
+def _check_integrity(facts: dict[str, Any]) -> Check:
     if facts["integrity"] == ["ok"] and not facts["foreign_keys"]:
         return Check("store", "integrity", GOOD, "SQLite's own check found nothing")
     found = "; ".join(facts["integrity"]) + (f"; {facts['foreign_keys']} broken links" if facts["foreign_keys"] else "")
     return Check("store", "integrity", BAD, found, "restore a backup, or save what can be read: " + _REBUILD)
 
 
-def _mirrors(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
+def _check_index_counts(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
     live = counts["memories"]
     yield Check("store", "memories", GOOD, f"{live:,} live, {counts['events']:,} events")
     if counts["fulltext"] == live:
@@ -180,7 +188,7 @@ def _mirrors(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
         yield Check("store", "waiting", DOUBT, detail, "`memstone flush --everybody` tries again")
 
 
-def _index(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
+def _check_index_signature(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
     active = next((space["signature"] for space in spaces if space["state"] == "active"), "")
     held = next((f", held as {space['quant']}" for space in spaces if space["quant"]), "")
     if not signature or not active:
@@ -192,11 +200,11 @@ def _index(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
         yield Check("store", "index", DOUBT, detail, "`memstone reindex`; until then search is by text only")
 
 
-def _embedder(settings: Settings) -> Embedded:
+def _check_embedder(settings: Settings) -> Embedded:
     try:
         found = _with_io(lambda io: _embed_a_word(settings, io))
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        return Embedded("", "", (_broken("embedder", "model", error),))
+        return Embedded("", "", (_check_from_error("embedder", "model", error),))
     if found is None:
         off = Check("embedder", "model", DOUBT, "none: search is by text only", "configure one, or leave it so")
         return Embedded("", "nowhere", (off,))
@@ -220,38 +228,38 @@ def _embed_a_word(settings: Settings, io: Any) -> tuple[str, str, int] | None:
 
 def _with_io(work: Callable[[Any], Any]) -> Any:
     from memstone.drive import drive
-    from memstone.registry import adapter
+    from memstone.registry import load_adapter
 
-    io = adapter("io", "blocking")()
+    io = load_adapter("io", "blocking")()
     try:
         return work(io)
     finally:
         drive(io.close())
 
 
-def _destinations(settings: Settings, embedded: Embedded) -> Iterator[Check]:
+def _check_destinations(settings: Settings, embedded: Embedded) -> Iterator[Check]:
     if embedded.destination:
         yield Check("where text goes", "embedder", GOOD, embedded.destination)
     if settings.llm is None:
         yield Check("where text goes", "llm", GOOD, "nowhere: none is configured")
     else:
-        yield _llm(settings)
+        yield _check_llm(settings)
 
 
-def _llm(settings: Settings) -> Check:
-    from memstone.compose import build
+def _check_llm(settings: Settings) -> Check:
+    from memstone.compose import build_adapter
 
     assert settings.llm is not None  # noqa: S101 - tells the type checker what the caller knows
     name, options = settings.llm.provider, settings.llm.config
     try:
-        where = _with_io(lambda io: build("llm", name, options, io).destination)
+        where = _with_io(lambda io: build_adapter("llm", name, options, io).destination)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        return _broken("where text goes", "llm", error)
+        return _check_from_error("where text goes", "llm", error)
     return Check("where text goes", "llm", GOOD, str(where))
 
 
-def _broken(section: str, name: str, error: Exception) -> Check:
-    facts, _ = described(error)
+def _check_from_error(section: str, name: str, error: Exception) -> Check:
+    facts, _ = describe_error(error)
     hint = facts["hint"] if isinstance(error, MemstoneError) else ""
     if isinstance(error, Corrupted):
         hint = "restore a backup, or choose another file"
@@ -279,9 +287,11 @@ def reindex(given: Given) -> int:
         finally:
             progress.finish()
     if not given.answered(answer):
-        say(f"{answer['indexed']:,} vectors made for {answer['signature']}, {answer['dropped']:,} others dropped")
+        print_line(
+            f"{answer['indexed']:,} vectors made for {answer['signature']}, {answer['dropped']:,} others dropped"
+        )
         if answer["failed"]:
-            note(f"{answer['failed']:,} could not be embedded; they are found by their words", "bad")
+            print_note(f"{answer['failed']:,} could not be embedded; they are found by their words", "bad")
     return FAILED if answer["failed"] else OK
 
 
@@ -296,7 +306,7 @@ def flush(given: Given) -> int:
     with given.memory() as memory:
         answer = memory.flush(**given.scope_or_everybody())
     if not given.answered(answer):
-        say(f"{answer['stored']:,} stored, {answer['waiting']:,} still waiting")
+        print_line(f"{answer['stored']:,} stored, {answer['waiting']:,} still waiting")
     return FAILED if answer["waiting"] else OK
 
 
@@ -305,13 +315,13 @@ def flush(given: Given) -> int:
 def doctor(given: Given) -> int:
     """Say what is there, whether it works, and where text goes."""
     with given.logging():
-        checks = list(examine(given))
-    if not given.answered({"ok": not _failed(checks), "checks": [asdict(check) for check in checks]}):
+        checks = list(run_checks(given))
+    if not given.answered({"ok": not _has_failures(checks), "checks": [asdict(check) for check in checks]}):
         _show_checks(checks)
-    return FAILED if _failed(checks) else OK
+    return FAILED if _has_failures(checks) else OK
 
 
-def _failed(checks: list[Check]) -> bool:
+def _has_failures(checks: list[Check]) -> bool:
     return any(check.state == BAD for check in checks)
 
 
@@ -320,12 +330,14 @@ def _show_checks(checks: list[Check]) -> None:
     section = ""
     for check in checks:
         if check.section != section:
-            say(("\n" if section else "") + paint(check.section, "head"))
+            print_line(("\n" if section else "") + style_text(check.section, "head"))
             section = check.section
-        mark = paint(padded(check.state, 4), _MARKS[check.state])
-        say(f"  {mark}  {padded(check.name, wide)}  {harmless(check.detail)}")
+        mark = style_text(pad_text(check.state, 4), _MARKS[check.state])
+        print_line(f"  {mark}  {pad_text(check.name, wide)}  {escape_control_chars(check.detail)}")
         if check.hint:
-            say(f"        {padded('', wide)}  " + paint(f"hint: {harmless(check.hint)}", "note"))
+            print_line(
+                f"        {pad_text('', wide)}  " + style_text(f"hint: {escape_control_chars(check.hint)}", "note")
+            )
 
 
 COMMANDS: Final = (reindex, flush, doctor)
@@ -377,22 +389,22 @@ def consolidate(given: Given, *, dry_run: bool) -> int:
         finally:
             progress.finish()
     if not given.answered(answer):
-        _show(answer, dry_run=dry_run)
+        _show_consolidation(answer, dry_run=dry_run)
     return OK if answer["status"] == "completed" else NOTHING
 
 
-def _show(answer: dict[str, Any], *, dry_run: bool) -> None:
+def _show_consolidation(answer: dict[str, Any], *, dry_run: bool) -> None:
     if answer["status"] != "completed":
-        note(_REFUSED[answer["status"]], "warn")
+        print_note(_REFUSED[answer["status"]], "warn")
         return
     counts = [(words, answer[name]) for name, words in _LINES]
     counts += [(words, answer["purged"].get(name, 0)) for name, words in _PURGED]
     done = [(words, f"{count:,}") for words, count in counts if count]
     if not done:
-        say("nothing to do")
+        print_line("nothing to do")
         return
     show_pairs(done)
-    note("nothing was changed" if dry_run else f"job {answer['job_id']}")
+    print_note("nothing was changed" if dry_run else f"job {answer['job_id']}")
 
 
 @click.command()
@@ -412,9 +424,9 @@ def summarize(given: Given, *, max_tokens: int, older_than_days: float | None, d
         answer = memory.summarize(**given.scope(), **options)
     if not given.answered(answer):
         count, total, saved = (f"{answer[name]:,}" for name in ("summarizedCount", "originalCount", "tokensSaved"))
-        say(f"{count} of {total} {'would be shortened' if dry_run else 'shortened'}, {saved} tokens saved")
+        print_line(f"{count} of {total} {'would be shortened' if dry_run else 'shortened'}, {saved} tokens saved")
         if "job_id" in answer:
-            note(f"job {answer['job_id']}")
+            print_note(f"job {answer['job_id']}")
     return OK
 
 

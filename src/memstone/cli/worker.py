@@ -12,7 +12,7 @@ import click
 
 from memstone.cli.arguments import Given, for_scope_or_everybody, for_store
 from memstone.cli.fail import OK
-from memstone.cli.rendering import Column, Table, day_time, note, say, show
+from memstone.cli.rendering import Column, Table, day_time, print_line, print_note, print_table
 
 if TYPE_CHECKING:
     from memstone import Memory
@@ -32,19 +32,21 @@ def worker(given: Given, once: bool, all_tenants: bool) -> int:
     it; what it was at is taken up by another, or by the next.
     """
     with given.memory(create=True) as memory, _terminated_gently():
-        done = _worked(memory, once=once, all_tenants=all_tenants)
+        done = _work_until_stopped(memory, once=once, all_tenants=all_tenants)
     if not given.answered(done):
-        say(f"{done['sessions']:,} sessions" + "".join(f", {count:,} {how}" for how, count in done["outcomes"].items()))
+        print_line(
+            f"{done['sessions']:,} sessions" + "".join(f", {count:,} {how}" for how, count in done["outcomes"].items())
+        )
     return OK
 
 
-def _worked(memory: Memory, *, once: bool, all_tenants: bool) -> dict[str, Any]:
+def _work_until_stopped(memory: Memory, *, once: bool, all_tenants: bool) -> dict[str, Any]:
     """What was done until somebody had enough."""
     if once:
         return memory.work(0, all_tenants=all_tenants)
     outcomes: dict[str, int] = {}
     try:
-        note("working; Ctrl-C ends it")
+        print_note("working; Ctrl-C ends it")
         while True:
             for how, count in memory.work(_SLICE, all_tenants=all_tenants)["outcomes"].items():
                 outcomes[how] = outcomes.get(how, 0) + count
@@ -86,13 +88,13 @@ def jobs(given: Given, task: str | None, status: str | None, limit: int) -> int:
     if given.answered(answer):
         return OK
     if answer["results"]:
-        show(_table(answer["results"]))
+        print_table(_jobs_table(answer["results"]))
     else:
-        note("nothing was done in the background")
+        print_note("nothing was done in the background")
     return OK
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
+def _jobs_table(rows: Sequence[dict[str, Any]]) -> Table:
     shown = Table(
         [
             Column("TIME"),
@@ -100,7 +102,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
             Column("USER", spare=2),
             Column("AGENT", spare=4),
             Column("RUN", spare=3),
-            Column("OUTCOME", grows=True, style=_style),
+            Column("OUTCOME", grows=True, style=_outcome_style),
             Column("MODEL", spare=5),
             Column("MS", right=True, spare=1),
         ]
@@ -111,7 +113,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     return shown
 
 
-def _style(outcome: str) -> str:
+def _outcome_style(outcome: str) -> str:
     return _STYLES.get(outcome.partition(":")[0], "dim")
 
 

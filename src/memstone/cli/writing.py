@@ -8,10 +8,10 @@ from typing import Any, Final
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import KINDS, Given, agreed, for_scope, for_store
+from memstone.cli.arguments import KINDS, Given, ask_confirmation, for_scope, for_store
 from memstone.cli.fail import FAILED, NOTHING, OK
 from memstone.cli.reading import show_memory
-from memstone.cli.rendering import Column, Table, event_style, note, say, show
+from memstone.cli.rendering import Column, Table, event_style, print_line, print_note, print_table
 from memstone.errors import NotFoundError, UsageError
 
 _METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
@@ -55,8 +55,8 @@ def add(
     if infer and (kind or key is not None):
         hint = "--no-infer stores TEXT itself as one memory"
         raise UsageError("--kind and --key describe one memory, and what is learned may be several or none", hint=hint)
-    message = {"role": role, "content": arguments.text(text), **({"name": name} if name else {})}
-    metadata = arguments.metadata(pairs)
+    message = {"role": role, "content": arguments.read_text_argument(text), **({"name": name} if name else {})}
+    metadata = arguments.parse_metadata(pairs)
     with given.memory(create=True) as memory:
         answer = memory.add(
             message,
@@ -78,26 +78,28 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
     for one in answer["results"]:
         table.add(one["event"], one["id"], one["memory"])
     if table.rows:
-        show(table)
+        print_table(table)
     elif answer["status"] == "ok":
-        note("nothing to remember in it", "note")
+        print_note("nothing to remember in it", "note")
         if infer:
-            note("hint: it is kept as a turn (`memstone list --layer turn`); --no-infer stores it as a memory", "note")
+            print_note(
+                "hint: it is kept as a turn (`memstone list --layer turn`); --no-infer stores it as a memory", "note"
+            )
     elif answer["status"] == "queued":
-        say("kept; memory forms in the background")
-        note("hint: `memstone jobs --everybody` tells what became of it", "note")
-        note("hint: `memstone flush --everybody` forms what still waits", "note")
+        print_line("kept; memory forms in the background")
+        print_note("hint: `memstone jobs --everybody` tells what became of it", "note")
+        print_note("hint: `memstone flush --everybody` forms what still waits", "note")
     if "reason" in answer:
-        note(f"warning: not stored: {answer['reason']}", "warn")
-        note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
+        print_note(f"warning: not stored: {answer['reason']}", "warn")
+        print_note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
     if infer and "error" in answer:
-        note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
-        note("hint: `memstone flush --everybody` tries again", "note")
+        print_note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
+        print_note("hint: `memstone flush --everybody` tries again", "note")
     for one in answer.get("deferred", ()):
-        note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
-        note("hint: `memstone flush --everybody` tries again when the embedder works", "note")
+        print_note(f"error: kept, but not stored yet: {one['error']['message']}", "bad")
+        print_note("hint: `memstone flush --everybody` tries again when the embedder works", "note")
     for warning in answer.get("warnings", ()):
-        note(f"warning: {warning}", "warn")
+        print_note(f"warning: {warning}", "warn")
 
 
 @click.command()
@@ -124,8 +126,8 @@ def update(
 
     TEXT may be `-` for standard input, or be left out to change only what the options name.
     """
-    new_text = None if text is None else arguments.text(text)
-    changes: dict[str, Any] = {"metadata": arguments.metadata(pairs), "kind": kind, "occurred_at": at}
+    new_text = None if text is None else arguments.read_text_argument(text)
+    changes: dict[str, Any] = {"metadata": arguments.parse_metadata(pairs), "kind": kind, "occurred_at": at}
     if key is not None:
         changes["key"] = key or None
     if expires is not None:
@@ -151,14 +153,14 @@ def delete(given: Given, ids: Sequence[str], *, everything: bool, conditions: Se
     _check_choice(given, ids, everything=everything, filtered=bool(conditions))
     if not everything:
         return _delete_ids(given, ids)
-    filters = arguments.filters(conditions)
+    filters = arguments.parse_filter_options(conditions)
     with given.memory() as memory:
-        if not (yes or _agreed(given, filtered=filters is not None)):
-            note("nothing was deleted")
+        if not (yes or _confirm_delete(given, filtered=filters is not None)):
+            print_note("nothing was deleted")
             return NOTHING
         answer = memory.delete_all(**given.scope(), filters=filters)
     if not given.answered(answer):
-        say(f"{answer['deleted']:,} deleted")
+        print_line(f"{answer['deleted']:,} deleted")
     return OK if answer["deleted"] else NOTHING
 
 
@@ -173,12 +175,12 @@ def _check_choice(given: Given, ids: Sequence[str], *, everything: bool, filtere
         )
 
 
-def _agreed(given: Given, *, filtered: bool) -> bool:
+def _confirm_delete(given: Given, *, filtered: bool) -> bool:
     named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in given.scope().items() if value)
     if not named:
         return True  # nobody is named, which the library refuses with its own words
     question = f"Delete what matches of {named}?" if filtered else f"Delete everything of {named}?"
-    return agreed(given, question, without="deletes")
+    return ask_confirmation(given, question, without="deletes")
 
 
 def _delete_ids(given: Given, ids: Sequence[str]) -> int:
@@ -197,7 +199,7 @@ def _show_deleted(results: Sequence[dict[str, Any]]) -> None:
     for one in results:
         missing = one.get("error", {}).get("code") == NotFoundError.code
         table.add("NONE" if missing else one["event"], one["id"], "there is no such memory" if missing else "")
-    show(table)
+    print_table(table)
 
 
 COMMANDS: Final = (add, update, delete)

@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.checks.filters import own, visible
-from memstone.core.settings.backends import native, operators, refuse_operators, tenant_only
+from memstone.core.checks.filters import where_link_direct, where_visible
+from memstone.core.settings.backends import operator_names, refuse_operators, tenant_only, to_native
 from memstone.core.settings.lenient import AGENT, scope_key
 from memstone.engine.layers.derived import is_of_identity
 from memstone.engine.layers.identity import STANDING
-from memstone.engine.policy import PAUSED, decoded
+from memstone.engine.policy import PAUSED, decode_values
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.revise import delete_all
@@ -46,7 +46,7 @@ class AgentChange:
     settings: Mapping[str, Any] | None = None
 
 
-async def agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
+async def list_agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
     """The agents of the tenant, with how many memories each has."""
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     tenant = parts.tenant_id
@@ -54,40 +54,43 @@ async def agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.agents.listed(tenant, most, first)
-        return {"agents": [await _shown(tx, parts, row) for row in rows], "total": await tx.agents.count(tenant)}
+        return {
+            "agents": [await _describe_agent(tx, parts, row) for row in rows],
+            "total": await tx.agents.count(tenant),
+        }
 
     return await parts.ledger.read(work)
 
 
-async def agent(parts: Parts, agent_id: Any) -> dict[str, Any] | None:
+async def get_agent(parts: Parts, agent_id: Any) -> dict[str, Any] | None:
     """One agent, or None."""
-    wanted = _id(parts, agent_id)
+    wanted = _validate_agent_id(parts, agent_id)
 
     async def work(tx: Tx) -> dict[str, Any] | None:
         row = await tx.agents.get(parts.tenant_id, wanted)
-        return None if row is None else await _shown(tx, parts, row)
+        return None if row is None else await _describe_agent(tx, parts, row)
 
     return await parts.ledger.read(work)
 
 
 async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
     """Make an agent, or change one."""
-    wanted, now = _id(parts, change.id), parts.now()
+    wanted, now = _validate_agent_id(parts, change.id), parts.now()
     _check_change(parts)
-    made = None if change.settings is None else native(change.settings)
+    made = None if change.settings is None else to_native(change.settings)
     tenant_only(made or ())
     if parts.bounds is not None:
         refuse_operators(made or ())
-    _check(change, parts.policy.limits.text_chars)
+    _validate_texts(change, parts.policy.limits.text_chars)
     await parts.ledger.ensure_room()
 
     async def work(tx: Tx) -> dict[str, Any]:
         known = await tx.agents.get(parts.tenant_id, wanted)
-        row = _changed(known or AgentRow(wanted, now, now), change, now)
+        row = _apply_change(known or AgentRow(wanted, now, now), change, now)
         await tx.agents.put(parts.tenant_id, row)
         if made is not None:
-            await _set(tx, parts.tenant_id, wanted, made, now)
-        return await _shown(tx, parts, row)
+            await _replace_settings(tx, parts.tenant_id, wanted, made, now)
+        return await _describe_agent(tx, parts, row)
 
     saved = await parts.ledger.write(work)
     parts.tunings.changed(parts.tenant_id)
@@ -99,7 +102,7 @@ async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
 
     Who the people are it talked to, and how they want to be served, was only learned through it: that stays theirs.
     """
-    wanted, now = _id(parts, agent_id), parts.now()
+    wanted, now = _validate_agent_id(parts, agent_id), parts.now()
     _check_change(parts)
     scope = Scope(parts.tenant_id, agent_id=wanted)
     left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now))
@@ -123,21 +126,23 @@ async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant) -> frozenset[str]:
 
     What a text about the user happens to tell besides makes no difference: it depends on when that was written.
     """
-    known = await tx.memories.find(visible(owner, now, layers=(Layer.FACT,), extra=own()), limit=_FACTS)
-    orders = await tx.memories.find(visible(owner, now, layers=(Layer.FACT,), extra=STANDING), limit=_MOST)
+    known = await tx.memories.find(
+        where_visible(owner, now, layers=(Layer.FACT,), extra=where_link_direct()), limit=_FACTS
+    )
+    orders = await tx.memories.find(where_visible(owner, now, layers=(Layer.FACT,), extra=STANDING), limit=_MOST)
     return frozenset(found.record.id for found in (*(one for one in known if is_of_identity(one.record)), *orders))
 
 
-async def meet(parts: Parts, agent_ids: Iterable[Any]) -> None:
+async def register_agents(parts: Parts, agent_ids: Iterable[Any]) -> None:
     """Register agents that were named for the first time; what was stored stays stored when that fails."""
     for agent_id in agent_ids:
         try:
-            await _met(parts, agent_id)
+            await _register_agent(parts, agent_id)
         except MemstoneError as error:
             log.info("an agent could not be registered: %s", error.code)
 
 
-async def _met(parts: Parts, agent_id: Any) -> None:
+async def _register_agent(parts: Parts, agent_id: Any) -> None:
     """Nothing is asked about an agent that is known to have its row."""
     who = (parts.tenant_id, parts.scope({"agent_id": agent_id}).agent_id)
     if not who[1] or who in parts.tunings.agents:
@@ -148,33 +153,33 @@ async def _met(parts: Parts, agent_id: Any) -> None:
     parts.tunings.agents.add(who)
 
 
-async def _set(tx: Tx, tenant_id: str, agent_id: str, made: Mapping[str, Any], now: Instant) -> None:
+async def _replace_settings(tx: Tx, tenant_id: str, agent_id: str, made: Mapping[str, Any], now: Instant) -> None:
     key = scope_key("agent", agent_id)
     before = (await tx.preferences.of(tenant_id, [key])).get(key, {})
-    kept = {PAUSED, *operators(before)}  # neither is taken away by not being named: see resume and unset_settings
+    kept = {PAUSED, *operator_names(before)}  # neither is taken away by not being named: see resume and unset_settings
     gone = [name for name in before if name not in made and name not in kept]
     if gone:
         await tx.preferences.drop(tenant_id, key, gone, now)
     await tx.preferences.put(tenant_id, key, {name: json.dumps(value) for name, value in made.items()}, now)
 
 
-def _changed(known: AgentRow, change: AgentChange, now: Instant) -> AgentRow:
-    def chosen(name: str) -> Any:
+def _apply_change(known: AgentRow, change: AgentChange, now: Instant) -> AgentRow:
+    def pick_value(name: str) -> Any:
         given = getattr(change, name)
         return getattr(known, name) if given is None else given
 
-    model, prompt = chosen("model") or None, chosen("system_prompt") or None
-    return AgentRow(known.id, known.created_at, now, chosen("name"), model, prompt)
+    model, prompt = pick_value("model") or None, pick_value("system_prompt") or None
+    return AgentRow(known.id, known.created_at, now, pick_value("name"), model, prompt)
 
 
-def _check(change: AgentChange, most: int) -> None:
+def _validate_texts(change: AgentChange, most: int) -> None:
     for name, limit in (("name", _NAME_CHARS), ("model", _NAME_CHARS), ("system_prompt", most)):
         value = getattr(change, name)
         if value not in (None, ""):
             checked_text(value, name, limit)
 
 
-def _id(parts: Parts, agent_id: Any) -> str:
+def _validate_agent_id(parts: Parts, agent_id: Any) -> str:
     wanted = clean_id(agent_id, "agent_id")
     if not wanted:
         raise InvalidInput("agent_id is missing")
@@ -196,16 +201,16 @@ def _check_change(parts: Parts) -> None:
         raise Forbidden("this key does not change agents", hint="use a key that may assert users, or an admin key")
 
 
-async def _shown(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
+async def _describe_agent(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
     key = scope_key("agent", row.id)
-    stored = decoded((await tx.preferences.of(parts.tenant_id, [key])).get(key, {}))
-    paused, counts = stored.pop(PAUSED, None), await _counts(tx, parts, row.id)
+    stored = decode_values((await tx.preferences.of(parts.tenant_id, [key])).get(key, {}))
+    paused, counts = stored.pop(PAUSED, None), await _count_memories(tx, parts, row.id)
     return {
         "id": row.id,
         "name": row.name,
         "model": row.model,
         "system_prompt": row.system_prompt,
-        "settings": {**stored, **_switches(stored)},
+        "settings": {**stored, **_read_switches(stored)},
         "paused": paused is not None,
         "memory_entry_count": sum(counts.values()) - counts[Layer.TURN],
         "memory_counts": counts,
@@ -214,13 +219,13 @@ async def _shown(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
     }
 
 
-async def _counts(tx: Tx, parts: Parts, agent_id: str) -> dict[str, int]:
+async def _count_memories(tx: Tx, parts: Parts, agent_id: str) -> dict[str, int]:
     """Return how many memories of each layer an agent has now, of all that the caller reaches."""
     scope, now = Scope(parts.tenant_id, agent_id=agent_id), parts.now()
-    counts = {str(layer): await tx.memories.count(visible(scope, now, layers=(layer,))) for layer in Layer}
+    counts = {str(layer): await tx.memories.count(where_visible(scope, now, layers=(layer,))) for layer in Layer}
     return {layer: sum(kinds.values()) for layer, kinds in counts.items()}
 
 
-def _switches(stored: Mapping[str, Any]) -> dict[str, bool]:
+def _read_switches(stored: Mapping[str, Any]) -> dict[str, bool]:
     """The two switches of an agent under the names its host knows them by; off where nothing is set."""
     return {name: one.name in stored and one.of(stored[one.name]) for name, one in AGENT.items()}

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.core.access.store_key import BackupSigner
-from memstone.core.settings.backends import BACKENDS, MASK, QDRANT_KEY, checked_backends, masked, place_of
+from memstone.core.settings.backends import BACKENDS, MASK, QDRANT_KEY, checked_backends, mask_secret, place_of
 from memstone.engine.erasing.erase import Pieces, pieces_of
-from memstone.engine.policy import decoded
+from memstone.engine.policy import decode_values
 from memstone.engine.runtime import Parts
 from memstone.errors import ConfigError, Forbidden, MemstoneError
 from memstone.model.instant import Instant
@@ -81,8 +81,8 @@ class KeyBox:
     async def stored(self, tx: Tx) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the choices, and the keys as they are stored."""
         found = await tx.preferences.of(self.tenant_id, [PLAIN, SECRETS])
-        values = {name: one for name, one in decoded(found.get(PLAIN, {})).items() if name in BACKENDS}
-        return values, decoded(found.get(SECRETS, {}))
+        values = {name: one for name, one in decode_values(found.get(PLAIN, {})).items() if name in BACKENDS}
+        return values, decode_values(found.get(SECRETS, {}))
 
     async def _open(self, stored: Mapping[str, str]) -> ProviderKeys:
         opened = {name: one for name, one in stored.items() if not self.sealing.is_sealed(one)}
@@ -128,15 +128,15 @@ class KeyBox:
         return Pieces(pieces_of(plain.values())) if plain else None
 
 
-async def backends(parts: Parts) -> dict[str, Any]:
+async def get_backends(parts: Parts) -> dict[str, Any]:
     """Every choice with its value, which of them are stored, and the keys behind their masks."""
-    values, secrets = await connections(parts)
-    return _shown(values, secrets)
+    values, secrets = await read_connections(parts)
+    return _describe_backends(values, secrets)
 
 
 async def set_backends(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """Store choices and keys, all or none. A key goes when its place changes, unless a new one comes with it."""
-    _whole(parts)
+    _require_unbound(parts)
     values, secrets = checked_backends(given)
     box, now = KeyBox.of(parts), parts.now()
     _, kept = await box.read(now)
@@ -148,7 +148,7 @@ async def set_backends(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]
         after = {**stored, **values}
         gone = [name for name in known if name not in secrets and place_of(name, stored) != place_of(name, after)]
         removed = [*gone, *(name for name, secret in secrets.items() if not secret)]
-        await tx.preferences.put(parts.tenant_id, PLAIN, _written(values), now)
+        await tx.preferences.put(parts.tenant_id, PLAIN, _encode_values(values), now)
         await tx.preferences.put(parts.tenant_id, SECRETS, sealed, now)
         await tx.preferences.drop(parts.tenant_id, SECRETS, removed, now)
         return after, removed, sorted(gone)
@@ -158,26 +158,26 @@ async def set_backends(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]
         await parts.ledger.empty_log()
     parts.tunings.changed(parts.tenant_id)
     left = kept.replaced_by({**secrets, **dict.fromkeys(removed, "")})
-    return {**_shown(after, left), "cleared": cleared}
+    return {**_describe_backends(after, left), "cleared": cleared}
 
 
-async def connections(parts: Parts) -> tuple[dict[str, Any], ProviderKeys]:
+async def read_connections(parts: Parts) -> tuple[dict[str, Any], ProviderKeys]:
     """What is stored, and the keys themselves: for whoever connects, and for no answer."""
-    _whole(parts)
+    _require_unbound(parts)
     return await KeyBox.of(parts).read(parts.now())
 
 
-def _whole(parts: Parts) -> None:
+def _require_unbound(parts: Parts) -> None:
     if parts.bounds is not None:
         raise Forbidden("this key may not choose backends", hint="use one that reaches the whole tenant")
 
 
-def _written(values: Mapping[str, Any]) -> dict[str, str]:
+def _encode_values(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
 
 
-def _shown(values: Mapping[str, Any], secrets: ProviderKeys) -> dict[str, Any]:
-    masks = {**dict.fromkeys(secrets.unreadable, MASK), **{name: masked(one) for name, one in secrets.items()}}
+def _describe_backends(values: Mapping[str, Any], secrets: ProviderKeys) -> dict[str, Any]:
+    masks = {**dict.fromkeys(secrets.unreadable, MASK), **{name: mask_secret(one) for name, one in secrets.items()}}
     settings = {name: values.get(name, default) for name, (_, default) in BACKENDS.items()}
     configs = {name: dict(options) for name, options in settings["backendConfigs"].items()}
     for name, mask in masks.items():

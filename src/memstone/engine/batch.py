@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from memstone.core.checks.arguments import check_fields, checked_text
 from memstone.engine.runtime import Parts
 from memstone.errors import Conflict, InvalidInput, TooLarge
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Batch:
             raise TooLarge(f"{len(items):,} items in a batch, the limit is {limit:,}", hint="send several batches")
         if key is None:
             return cls("", "")
-        return cls(_whose(parts) + checked_text(key, "idempotency_key", 256), _digest(verb, items))
+        return cls(_caller_prefix(parts) + checked_text(key, "idempotency_key", 256), _digest_request(verb, items))
 
 
 async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant) -> dict[str, Any]:
@@ -49,10 +49,10 @@ async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant)
     async def once(tx: Tx) -> dict[str, Any]:
         known = await tx.idempotency.get(parts.tenant_id, batch.key) if batch.key else None
         if known is not None:
-            return _replayed(batch, *known)
+            return _replay_answer(batch, *known)
         answer = {"results": await work(tx)}
         if batch.key:
-            await tx.idempotency.purge(instant(moment(now) - KEPT))
+            await tx.idempotency.purge(to_instant(datetime_from_instant(now) - KEPT))
             await tx.idempotency.put(parts.tenant_id, batch.key, batch.request, json.dumps(answer, default=str), now)
         return answer
 
@@ -64,13 +64,15 @@ async def answered_before(parts: Parts, batch: Batch) -> dict[str, Any] | None:
     if not batch.key:
         return None
     known = await parts.ledger.read(lambda tx: tx.idempotency.get(parts.tenant_id, batch.key))
-    return None if known is None else _replayed(batch, *known)
+    return None if known is None else _replay_answer(batch, *known)
 
 
 def request_of(made: type[R], item: object, needed: str, other_names: Mapping[str, str] | None = None) -> R:
     """One item of a batch as the request it stands for; ``InvalidInput`` names what is unknown or missing."""
     if not isinstance(item, Mapping):
-        raise InvalidInput(f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed(made))
+        raise InvalidInput(
+            f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed_fields_hint(made)
+        )
     given = dict(item)
     for other, name in (other_names or {}).items():
         if other in given and name not in given:
@@ -82,14 +84,14 @@ def request_of(made: type[R], item: object, needed: str, other_names: Mapping[st
         known = {field.name for field in fields(made)}
         unknown = ", ".join(sorted(str(name) for name in given if name not in known))
         problem = f"unknown in a batch item: {unknown}" if unknown else f"{needed} is missing in a batch item"
-        raise InvalidInput(problem, hint=_allowed(made)) from None
+        raise InvalidInput(problem, hint=_allowed_fields_hint(made)) from None
 
 
-def _allowed(made: type[DataclassInstance]) -> str:
+def _allowed_fields_hint(made: type[DataclassInstance]) -> str:
     return "allowed: " + ", ".join(field.name for field in fields(made))
 
 
-def _whose(parts: Parts) -> str:
+def _caller_prefix(parts: Parts) -> str:
     """What tells the keys of callers apart who do not reach the same: an answer is only for whoever got it before."""
     bounds = parts.bounds
     if bounds is None:
@@ -97,13 +99,13 @@ def _whose(parts: Parts) -> str:
     return hashlib.sha256(json.dumps(asdict(bounds)).encode()).hexdigest() + ":"
 
 
-def _replayed(batch: Batch, request: str, reply: str) -> dict[str, Any]:
+def _replay_answer(batch: Batch, request: str, reply: str) -> dict[str, Any]:
     if request != batch.request:
         raise Conflict("this idempotency key was used for another batch", hint="use a new key for a new batch")
     return {**json.loads(reply), "replayed": True}
 
 
-def _digest(verb: str, items: Sequence[Any]) -> str:
+def _digest_request(verb: str, items: Sequence[Any]) -> str:
     try:
         written = json.dumps([verb, items], default=str, sort_keys=True)
     except (TypeError, ValueError) as error:  # keys that are not text, or a structure that holds itself

@@ -118,12 +118,12 @@ class LateReceipts:
 
     async def _all(self, io: Io, late: Sequence[Late]) -> None:
         for tenant in dict.fromkeys(one.tenant_id for one in late):
-            await self._stored(io, [one for one in late if one.tenant_id == tenant])
+            await self._store_batch(io, [one for one in late if one.tenant_id == tenant])
 
-    async def _stored(self, io: Io, late: Sequence[Late]) -> None:
+    async def _store_batch(self, io: Io, late: Sequence[Late]) -> None:
         """Store them together; where one of them cannot be stored at all, the others are without it."""
         try:
-            await self._tried(io, late)
+            await self._store_with_retry(io, late)
         except StorageError as error:
             self.failed = error
             for one in late:
@@ -133,13 +133,13 @@ class LateReceipts:
                 self._lose(late[0], type(error).__name__)
                 return
             for one in late:
-                await self._stored(io, [one])
+                await self._store_batch(io, [one])
 
-    async def _tried(self, io: Io, late: Sequence[Late]) -> None:
+    async def _store_with_retry(self, io: Io, late: Sequence[Late]) -> None:
         """Store them, after a while and a few times more when the store does not let us."""
         for pause in (*_PAUSES, None):
             try:
-                await late[0].ledger.note(partial(_store, late=late))
+                await late[0].ledger.note(partial(_store_accounts, late=late))
             except StorageError as error:
                 if pause is None or not error.retryable:
                     raise
@@ -160,7 +160,7 @@ class LateReceipts:
         log_event("memory.receipt.lost", WARNING, id=late.id, kind=kind)
 
 
-async def _store(tx: Tx, *, late: Sequence[Late]) -> None:
+async def _store_accounts(tx: Tx, *, late: Sequence[Late]) -> None:
     """Store receipts, then what is noted about them, which may be about one of these."""
     for is_receipt in (True, False):
         if some := [one for one in late if one.is_receipt is is_receipt]:

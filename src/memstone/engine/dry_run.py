@@ -89,11 +89,11 @@ class DryRun(Engine):
 
     async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Carry out what a module of the engine knows how to do, and mark the answer."""
-        return _marked(await super().run(verb, *args, **kwargs))
+        return _mark_dry_run(await super().run(verb, *args, **kwargs))
 
-    async def _forgotten(self, answer: T) -> T:
+    async def _purge_after_delete(self, answer: T) -> T:
         """Return the marked answer; there are no words to remove."""
-        return _marked(answer)
+        return _mark_dry_run(answer)
 
 
 def without_effect(parts: Parts) -> Parts:
@@ -101,5 +101,5 @@ def without_effect(parts: Parts) -> Parts:
     return replace(parts, ledger=DryRunLedger(parts.ledger), dry_run=True)
 
 
-def _marked(answer: T) -> T:
+def _mark_dry_run(answer: T) -> T:
     return {**answer, "dry_run": True} if isinstance(answer, dict) else answer  # type: ignore[return-value]

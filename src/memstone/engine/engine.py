@@ -12,7 +12,7 @@ from weakref import finalize
 
 from memstone.core.checks.filters import Filters
 from memstone.engine.learning import remember
-from memstone.engine.policy import tuned, tuned_for
+from memstone.engine.policy import apply_scope_policy, tuned_for
 from memstone.engine.recall import listing
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Loop, Progress, admit_filters
@@ -51,9 +51,9 @@ class Engine:
         if not self._open:
             await self.parts.ledger.open()
             if hasattr(self.parts.embedding.embedder, "known_as"):
-                from memstone.engine.storing.indexer import introduce
+                from memstone.engine.storing.indexer import identify_embedder
 
-                await introduce(self.parts)
+                await identify_embedder(self.parts)
             self._open = True
             if not self._guest:
                 self._settle_in()
@@ -63,9 +63,9 @@ class Engine:
         self.parts.workshop.home = self.parts
         finalize(self, self.parts.workshop.leave).atexit = False
         if self.parts.policy.formation.mode in IN_BACKGROUND:
-            from memstone.engine.work.worker import start
+            from memstone.engine.work.worker import start_worker
 
-            start(self.parts)
+            start_worker(self.parts)
 
     def acting_for(self, tenant_id: str, user_id: str | None, agent_id: str | None) -> Engine:
         """See ``Memory.acting_for``."""
@@ -74,9 +74,9 @@ class Engine:
 
     def within(self, bounds: Bounds) -> Engine:
         """The same engine for a caller who reaches no more than this; it is closed with the one it is made of."""
-        from memstone.engine.access.bounds import bounded
+        from memstone.engine.access.bounds import apply_bounds
 
-        other = Engine(bounded(self.parts.of(bounds.tenant_id), bounds))
+        other = Engine(apply_bounds(self.parts.of(bounds.tenant_id), bounds))
         other._open, other._guest = self._open, True
         return other
 
@@ -102,7 +102,7 @@ class Engine:
         await self._begin()
         return await verb(self.parts, *args, **kwargs)
 
-    def _shaped(self, answer: dict[str, Any]) -> Any:
+    def _shape_answer(self, answer: dict[str, Any]) -> Any:
         """The answer, or only its results for callers who are used to bare lists."""
         return answer["results"] if self.parts.policy.bare_lists else answer
 
@@ -112,16 +112,16 @@ class Engine:
         if named and answer.get("status") not in ("paused", "disabled"):
             from memstone.engine import agents
 
-            await agents.meet(self.parts, named)
+            await agents.register_agents(self.parts, named)
 
     async def add(self, request: remember.AddRequest) -> Any:
         """See ``Memory.add``."""
         await self._begin()
         request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
-            answer = await remember.add(await tuned_for(self.parts, request), request)
+            answer = await remember.add_from_request(await tuned_for(self.parts, request), request)
             await self._meet([request.agent_id], answer)
-        return self._shaped(answer)
+        return self._shape_answer(answer)
 
     async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.add_many``."""
@@ -135,7 +135,7 @@ class Engine:
         await self.open()
         from memstone.engine.learning import ingest
 
-        answer = await ingest.ingest(await tuned_for(self.parts, request), request)
+        answer = await ingest.ingest_transcript(await tuned_for(self.parts, request), request)
         await self._meet([request.agent_id], answer)
         return answer
 
@@ -146,7 +146,7 @@ class Engine:
 
         request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
-            return self._shaped(await search.search(await tuned_for(self.parts, request), request))
+            return self._shape_answer(await search.search_memories(await tuned_for(self.parts, request), request))
 
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
@@ -154,23 +154,23 @@ class Engine:
         from memstone.engine.recall import context
 
         with self.parts.workshop.call():
-            return await context.context(await tuned_for(self.parts, request), request)
+            return await context.build_context(await tuned_for(self.parts, request), request)
 
     async def shown(self, request: ContextRequest, loop: Loop | None = None) -> ContextPack:
         """The same for a service that has a model to ask: its account is kept behind the answer."""
         await self._begin()
-        from memstone.engine.shown import shown, shown_in
+        from memstone.engine.shown import build_block, shown_in
 
         with self.parts.workshop.call():
             parts = await tuned_for(self.parts, request)
-            return await (shown(parts, request) if loop is None else shown_in(parts, request, loop))
+            return await (build_block(parts, request) if loop is None else shown_in(parts, request, loop))
 
     async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
         """See ``Memory.receipt``."""
         await self.open()
         from memstone.engine.recall import receipts
 
-        found = await receipts.receipt(self.parts, receipt_id)
+        found = await receipts.get_receipt(self.parts, receipt_id)
         return None if found is None else found.as_dict()
 
     async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class Engine:
         await self.open()
         from memstone.engine.recall import graph
 
-        return await graph.listed(self.parts, given, limit, offset)
+        return await graph.list_entities(self.parts, given, limit, offset)
 
     async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
         """See ``Memory.relations``."""
@@ -196,74 +196,78 @@ class Engine:
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """See ``Memory.get``."""
         await self.open()
-        return await listing.get(self.parts, as_text(memory_id))
+        return await listing.get_memory(self.parts, as_text(memory_id))
 
     async def get_all(self, request: listing.ListRequest) -> Any:
         """See ``Memory.get_all``."""
         await self.open()
         request.filters = await admit_filters(self.parts, request.filters)
-        return self._shaped(await listing.get_all(await tuned_for(self.parts, request), request))
+        return self._shape_answer(await listing.get_all(await tuned_for(self.parts, request), request))
 
     async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:
         """See ``Memory.update``."""
         await self.open()
-        return await revise.update(self.parts, request)
+        return await revise.update_memory(self.parts, request)
 
     async def update_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.update_many``."""
         await self.open()
         return await revise.update_many(self.parts, items, idempotency_key)
 
-    async def _forgotten(self, answer: T) -> T:
+    async def _purge_after_delete(self, answer: T) -> T:
         """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
         if self.parts.policy.upkeep.deleted_keep_days == 0:
-            from memstone.engine.access.bounds import unbound
+            from memstone.engine.access.bounds import remove_bounds
             from memstone.engine.upkeep.sweep import forget_deleted
 
-            await forget_deleted(unbound(self.parts), self.parts.now())  # of whatever is deleted, whoever deleted it
+            await forget_deleted(
+                remove_bounds(self.parts), self.parts.now()
+            )  # of whatever is deleted, whoever deleted it
         return answer
 
     async def delete(self, memory_id: str) -> dict[str, Any]:
         """See ``Memory.delete``."""
         await self.open()
-        return await self._forgotten(await lifecycle.delete(self.parts, memory_id))
+        return await self._purge_after_delete(await lifecycle.delete_memory(self.parts, memory_id))
 
     async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.delete_many``."""
         await self.open()
-        return await self._forgotten(await lifecycle.delete_many(self.parts, ids, idempotency_key))
+        return await self._purge_after_delete(await lifecycle.delete_many(self.parts, ids, idempotency_key))
 
     async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
         """See ``Memory.delete_all``."""
         await self.open()
-        return await self._forgotten(await lifecycle.delete_all(self.parts, given, filters))
+        return await self._purge_after_delete(await lifecycle.delete_all(self.parts, given, filters))
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:
         """See ``Memory.history``."""
         await self.open()
-        return await listing.history(self.parts, memory_id)
+        return await listing.get_history(self.parts, memory_id)
 
     async def reset(self) -> None:
         """See ``Memory.reset``."""
         await self.open()
-        await lifecycle.reset(self.parts)
+        await lifecycle.reset_tenant(self.parts)
 
     async def stats(self) -> dict[str, Any]:
         """See ``Memory.stats``."""
         await self.open()
-        return await listing.stats(self.parts)
+        return await listing.get_stats(self.parts)
 
     async def flush(self, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
         """See ``Memory.flush``."""
         await self.open()
         from memstone.engine.work import pending
 
-        return await pending.flush(self.parts, given, everybody=everybody)
+        return await pending.flush_sessions(self.parts, given, everybody=everybody)
 
     async def reindex(self, progress: Progress | None) -> dict[str, Any]:
         """See ``Memory.reindex``."""
         await self.open()
-        return await indexer.reindex(await tuned(self.parts, Scope(self.parts.tenant_id)), progress)
+        return await indexer.reindex_vectors(
+            await apply_scope_policy(self.parts, Scope(self.parts.tenant_id)), progress
+        )
 
     async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
         """See ``Memory.redact``."""
@@ -276,14 +280,14 @@ class Engine:
         """See ``Memory.export``."""
         from memstone.engine.moving import transfer
 
-        return transfer.export(self, given, everybody=everybody)
+        return transfer.export_lines(self, given, everybody=everybody)
 
     async def load(self, records: ExportLines) -> dict[str, int]:
         """See ``Memory.load``."""
         await self.open()
         from memstone.engine.moving import transfer
 
-        return await transfer.load(self.parts, records)
+        return await transfer.load_export(self.parts, records)
 
     async def check(self) -> dict[str, Any]:
         """What a doctor wants to know about the store."""

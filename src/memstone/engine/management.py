@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.core.text.normalize import CHARS_PER_TOKEN
 from memstone.engine import agents
 from memstone.engine.layers import episodes, identity
@@ -25,34 +25,34 @@ FIELDS: Final = {"user": "user_id", "agent": "agent_id", "run": "run_id"}
 _FAILED: Final = ("error", "dead_letter")
 
 
-async def dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *, everybody: bool) -> dict[str, Any]:
+async def build_dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *, everybody: bool) -> dict[str, Any]:
     """Everything a management view begins with, of a scope or of the whole tenant."""
     scope = scope_or_everybody(parts, given, everybody=everybody)
     most = checked_limit(limit, parts.policy.limits.page, LARGEST)
-    shown = await _layers(parts, scope, most) if not scope.is_open else {}
+    shown = await _read_layers(parts, scope, most) if not scope.is_open else {}
     now = parts.now()
-    shown["counts"] = await parts.ledger.read(lambda tx: _counts(tx, scope, now))
+    shown["counts"] = await parts.ledger.read(lambda tx: _count_layers(tx, scope, now))
     shown["last_consolidation"] = await parts.ledger.peek(lambda tx: _last_pass(tx, scope))
     if parts.bounds is not None:  # the rest is about the whole tenant
         return shown
     figures = await parts.ledger.peek(lambda tx: tx.jobs.figures(parts.tenant_id))
     waiting = await parts.ledger.peek(lambda tx: tx.admin.counts(parts.tenant_id))
-    shown["processing"] = _processing(figures)
+    shown["processing"] = _summarize_jobs(figures)
     shown["waiting"] = {name: waiting[name] for name in ("pending", "dead")}
-    shown["agents"] = (await agents.agents(parts, most, 0))["agents"]
+    shown["agents"] = (await agents.list_agents(parts, most, 0))["agents"]
     return shown
 
 
-async def _layers(parts: Parts, scope: Scope, limit: int) -> dict[str, Any]:
+async def _read_layers(parts: Parts, scope: Scope, limit: int) -> dict[str, Any]:
     who = (scope.user_id or None, scope.agent_id or None, scope.run_id or None)
-    about = await identity.identity(parts, scope.user_id) if scope.user_id else None
-    facts = await pinned.pinned(parts, pinned.PinnedRequest(*who, limit))
-    told = await episodes.episodes(parts, episodes.EpisodesRequest(*who, limit, 0, None))
+    about = await identity.get_identity(parts, scope.user_id) if scope.user_id else None
+    facts = await pinned.list_pinned_facts(parts, pinned.PinnedRequest(*who, limit))
+    told = await episodes.list_episodes(parts, episodes.EpisodesRequest(*who, limit, 0, None))
     return {"identity": about, "facts": facts["results"], "episodes": told["results"]}
 
 
-async def _counts(tx: Tx, scope: Scope, now: Instant) -> dict[str, int]:
-    found = [(layer, await tx.memories.count(visible(scope, now, layers=(layer,)))) for layer in Layer]
+async def _count_layers(tx: Tx, scope: Scope, now: Instant) -> dict[str, int]:
+    found = [(layer, await tx.memories.count(where_visible(scope, now, layers=(layer,)))) for layer in Layer]
     return {str(layer): sum(kinds.values()) for layer, kinds in found}
 
 
@@ -61,14 +61,14 @@ async def _last_pass(tx: Tx, scope: Scope) -> dict[str, Any] | None:
     return {"at": found[0].created_at, "status": found[0].status} if found else None
 
 
-def _processing(figures: Sequence[JobFigures]) -> dict[str, Any]:
+def _summarize_jobs(figures: Sequence[JobFigures]) -> dict[str, Any]:
     """How often work was done in the background, with what success, and how long it took."""
     tasks = sorted({one.task for one in figures})
-    by_task = {task: _summed([one for one in figures if one.task == task]) for task in tasks}
-    return {**_summed(figures), "by_task": by_task}
+    by_task = {task: _sum_figures([one for one in figures if one.task == task]) for task in tasks}
+    return {**_sum_figures(figures), "by_task": by_task}
 
 
-def _summed(figures: Sequence[JobFigures]) -> dict[str, Any]:
+def _sum_figures(figures: Sequence[JobFigures]) -> dict[str, Any]:
     calls = sum(one.count for one in figures)
     failed = sum(one.count for one in figures if one.status in _FAILED)
     took = sum(one.count * one.duration_ms for one in figures)
@@ -81,7 +81,7 @@ def _summed(figures: Sequence[JobFigures]) -> dict[str, Any]:
     }
 
 
-async def scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, Any]:
+async def list_scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, Any]:
     """The users, agents or runs there are, with how many memories each has, the largest first."""
     if not isinstance(kind, str) or kind not in FIELDS:
         raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
@@ -93,21 +93,21 @@ async def scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, 
     return {"kind": kind, "results": results}
 
 
-async def transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def read_transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
     """What was said in a scope, in order, as it was said."""
     scope = parts.required_scope(given)
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
-    where = visible(scope, parts.now(), layers=(Layer.TURN,))
+    where = where_visible(scope, parts.now(), layers=(Layer.TURN,))
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.memories.find(where, limit=most, offset=first, oldest_first=True)
         total = sum((await tx.memories.count(where)).values())
-        return {"results": [_turn(found, first + at) for at, found in enumerate(rows)], "total": total}
+        return {"results": [_format_turn(found, first + at) for at, found in enumerate(rows)], "total": total}
 
     return await parts.ledger.read(work)
 
 
-def _turn(found: Found, index: int) -> dict[str, Any]:
+def _format_turn(found: Found, index: int) -> dict[str, Any]:
     record, who = found.record, found.link.scope
     return {
         "id": record.id,

@@ -8,10 +8,10 @@ from math import ceil
 from typing import Any
 
 from memstone.core.checks.arguments import checked_kind, checked_text
-from memstone.core.checks.filters import Filters, split_scope, visible
+from memstone.core.checks.filters import Filters, split_scope, where_visible
 from memstone.engine import results
 from memstone.engine.runtime import Parts
-from memstone.engine.scoping import admit_filters, renamed, scope_or_everybody
+from memstone.engine.scoping import admit_filters, rename_filter_users, scope_or_everybody
 from memstone.engine.search_request import checked_limit
 from memstone.engine.storing.feedback import JUDGED, USED
 from memstone.errors import InvalidInput
@@ -44,18 +44,18 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     request.filters = await admit_filters(parts, request.filters)
     inside, extra = split_scope(request.filters)
     scope = scope_or_everybody(parts, request.given, inside, everybody=request.everybody, reading=True)
-    where = _where(parts, request, scope, renamed(parts, extra))
+    where = _build_filter(parts, request, scope, rename_filter_users(parts, extra))
     limit = checked_limit(request.limit, parts.policy.limits.page)
-    offset = _offset(request, limit)
+    offset = _resolve_offset(request, limit)
 
-    user = _counted(parts, scope)
+    user = _usage_user_id(parts, scope)
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await tx.memories.list_newest(where, limit=limit, offset=offset)
         kinds, tokens = await tx.memories.count(where), await tx.memories.tokens(where)
         uses = {} if user is None else await tx.metrics.counted(parts.tenant_id, user, "")
         stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens, "hit_rate": _hit_rate(uses)}
-        return {"results": [results.item(found) for found in rows], "stats": stats}
+        return {"results": [results.format_memory(found) for found in rows], "stats": stats}
 
     page = await parts.ledger.read(work)
     total, cache = page["stats"]["total"], parts.embedding.cache.stats() if parts.at_home else {}
@@ -64,17 +64,17 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
     return {**page, **place, "pages": ceil(total / limit)}
 
 
-def _where(parts: Parts, request: PageRequest, scope: Scope, extra: Where | None) -> And:
+def _build_filter(parts: Parts, request: PageRequest, scope: Scope, extra: Where | None) -> And:
     more: list[Where] = [] if extra is None else [extra]
     if request.kind is not None:
         more.append(Condition("kind", Op.EQ, checked_kind(request.kind)))
     if request.q is not None:
         wanted = checked_text(request.q, "q", 1_000)
         more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
-    return visible(scope, parts.now(), extra=And(tuple(more)) if more else None)
+    return where_visible(scope, parts.now(), extra=And(tuple(more)) if more else None)
 
 
-def _offset(request: PageRequest, limit: int) -> int:
+def _resolve_offset(request: PageRequest, limit: int) -> int:
     given, least = (request.page, 1) if request.offset is None else (request.offset, 0)
     if given is None:
         return 0
@@ -83,7 +83,7 @@ def _offset(request: PageRequest, limit: int) -> int:
     return (given - 1) * limit if request.offset is None else given
 
 
-def _counted(parts: Parts, scope: Scope) -> str | None:
+def _usage_user_id(parts: Parts, scope: Scope) -> str | None:
     """Whose uses are counted: a user's, or ('') everybody's; None for who has no user to name."""
     if parts.bounds is not None and (parts.bounds.agent_id or not scope.user_id):
         return None

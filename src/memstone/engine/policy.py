@@ -99,15 +99,15 @@ class Tunings:
         self.agents = {one for one in self.agents if one[0] != tenant_id}
 
 
-async def tuned(parts: Parts, scope: Scope) -> Parts:
+async def apply_scope_policy(parts: Parts, scope: Scope) -> Parts:
     """The same parts with the policy that holds for a scope; tuned parts may be tuned again, for somebody else."""
-    version = await _version(parts)
-    return _untuned(parts) if not version else await _tuned_at(parts, scope, version)
+    version = await _settings_version(parts)
+    return _with_configured_policy(parts) if not version else await _tuned_at(parts, scope, version)
 
 
 async def tuned_for(parts: Parts, request: Request) -> Parts:
     """The same for whomever a request names. When that is wrong nobody is named, and the verb itself complains."""
-    version = await _version(parts)
+    version = await _settings_version(parts)
     if not version:
         return parts
     # Most calls name the same few people in the same way: neither the ids nor the parts need be made again.
@@ -118,32 +118,34 @@ async def tuned_for(parts: Parts, request: Request) -> Parts:
         return held[2]
     scope = scope_named(parts, request)
     mine = await _tuned_at(parts, scope, version)
-    if plain and parts.tunings.knows(_who(parts, scope), version):
+    if plain and parts.tunings.knows(_policy_key(parts, scope), version):
         parts.tunings.made[names] = (version, parts, mine)
     return mine
 
 
 async def _tuned_at(parts: Parts, scope: Scope, version: str) -> Parts:
     cache = parts.tunings
-    who = _who(parts, scope)
+    who = _policy_key(parts, scope)
     held = cache.policies.get(who)
     if held is not None and held[0] == version:
-        return _with(parts, held[1])
+        return _with_policy(parts, held[1])
     try:
-        version, stored = await parts.ledger.read(partial(_stored, tenant_id=parts.tenant_id, scope=scope))
+        version, stored = await parts.ledger.read(
+            partial(_read_stored_settings, tenant_id=parts.tenant_id, scope=scope)
+        )
     except MemstoneError as error:
-        _failed(error)
-        return _untuned(parts) if held is None else _with(parts, held[1])
-    policy = resolved(_base(parts), stored)
+        _log_read_failure(error)
+        return _with_configured_policy(parts) if held is None else _with_policy(parts, held[1])
+    policy = resolve_policy(_configured_policy(parts), stored)
     cache.keep(who, version, policy)
-    return _with(parts, policy)
+    return _with_policy(parts, policy)
 
 
-def _who(parts: Parts, scope: Scope) -> Who:
+def _policy_key(parts: Parts, scope: Scope) -> Who:
     return parts.tenant_id, scope.user_id, scope.agent_id, scope.run_id
 
 
-async def _version(parts: Parts) -> str:
+async def _settings_version(parts: Parts) -> str:
     """The version of the settings, at most a second old; '' when nothing was ever set, or it cannot be told."""
     now, cache, tenant = parts.clock.now(), parts.tunings, parts.tenant_id
     known = cache.fresh(tenant, now)
@@ -153,7 +155,7 @@ async def _version(parts: Parts) -> str:
     try:
         version = await parts.ledger.peek(lambda tx: tx.preferences.version(tenant))
     except MemstoneError as error:
-        _failed(error)
+        _log_read_failure(error)
         before = cache.versions.get(tenant)
         return before[0] if before is not None else ""
     if cache.changes == changes:
@@ -161,33 +163,33 @@ async def _version(parts: Parts) -> str:
     return version
 
 
-async def _stored(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[str, dict[str, str]]]:
+async def _read_stored_settings(tx: Tx, *, tenant_id: str, scope: Scope) -> tuple[str, dict[str, dict[str, str]]]:
     from memstone.core.settings.lenient import pause_keys, scope_keys
 
     keys = list(dict.fromkeys([*scope_keys(scope), *pause_keys(scope)]))
     return await tx.preferences.version(tenant_id), await tx.preferences.of(tenant_id, keys)
 
 
-def resolved(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
+def resolve_policy(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
     """What is configured, with what is stored under some keys over it; of two the stronger holds."""
-    from memstone.core.settings.lenient import applied, merged, pause_ids, usable, whose
+    from memstone.core.settings.lenient import apply_values, merge_sources, parse_values, pause_ids, scope_kind
 
     if not stored:
         return base
     layers, paused = [], []
-    for key in sorted(stored, key=_strength):
-        values = decoded(stored[key])
+    for key in sorted(stored, key=_key_rank):
+        values = decode_values(stored[key])
         if PAUSED in values:
             paused.append((" ".join(pause_ids(key)), str(values.pop(PAUSED) or "")))
-        read, unread = usable(values)
+        read, unread = parse_values(values)
         if unread:
             log.warning("stored settings cannot be used: %s", ", ".join(unread))
-        layers.append((whose(key), read))
-    policy = applied(base, merged(layers)[0])
+        layers.append((scope_kind(key), read))
+    policy = apply_values(base, merge_sources(layers)[0])
     return replace(policy, paused=tuple(paused)) if paused else policy
 
 
-def decoded(values: Mapping[str, str]) -> dict[str, Any]:
+def decode_values(values: Mapping[str, str]) -> dict[str, Any]:
     """Values as they are written; one that is no JSON is none."""
     read: dict[str, Any] = {}
     for name, value in values.items():
@@ -196,23 +198,23 @@ def decoded(values: Mapping[str, str]) -> dict[str, Any]:
     return read
 
 
-def _strength(key: str) -> int:
+def _key_rank(key: str) -> int:
     """The tenant's first, then the user's, then the agent's, which is the strongest."""
     return ("", "user", "agent", "run", "scope").index(key.partition(":")[0])
 
 
-def _base(parts: Parts) -> Policy:
+def _configured_policy(parts: Parts) -> Policy:
     return parts.policy if parts.untuned is None else parts.untuned
 
 
-def _untuned(parts: Parts) -> Parts:
+def _with_configured_policy(parts: Parts) -> Parts:
     return parts if parts.untuned is None else replace(parts, policy=parts.untuned, untuned=None)
 
 
-def _with(parts: Parts, policy: Policy) -> Parts:
-    base = _base(parts)
+def _with_policy(parts: Parts, policy: Policy) -> Parts:
+    base = _configured_policy(parts)
     if policy is base:
-        return _untuned(parts)
+        return _with_configured_policy(parts)
     return parts if policy is parts.policy else replace(parts, policy=policy, untuned=base)
 
 
@@ -229,5 +231,5 @@ def scope_named(parts: Parts, request: Request) -> Scope:
         return Scope(parts.tenant_id)
 
 
-def _failed(error: MemstoneError) -> None:
+def _log_read_failure(error: MemstoneError) -> None:
     log.warning("the stored settings cannot be read, what is configured holds: %s", error.code)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # --- the shapes callers see -------------------------------------------------------------------------------------------
 
 
-def item(found: Found) -> dict[str, Any]:
+def format_memory(found: Found) -> dict[str, Any]:
     """A memory."""
     record, who = found.record, found.link.scope
     shown = {
@@ -59,16 +59,16 @@ def with_owner(shown: dict[str, Any], owners: Mapping[str, str]) -> dict[str, An
     return {**shown, "shared_by": owner} if owner else shown
 
 
-def hit(found: Found, scored: Scored, *, explain: bool) -> dict[str, Any]:
+def format_hit(found: Found, scored: Scored, *, explain: bool) -> dict[str, Any]:
     """A memory that a search found."""
-    shown = item(found)
+    shown = format_memory(found)
     shown["score"] = round(scored.score, 6)
     if explain:
         shown["score_parts"] = {name: value for name, value in asdict(scored.parts).items() if value is not None}
     return shown
 
 
-def change(outcome: Outcome) -> dict[str, Any]:
+def format_change(outcome: Outcome) -> dict[str, Any]:
     """What became of one thing that was added."""
     record = outcome.record
     shown: dict[str, Any] = {
@@ -126,16 +126,18 @@ _INNER: Final = frozenset({"links", "split"})
 """What a state tells for undoing alone: who else sees a memory is not for everybody who does."""
 
 
-async def events(parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool) -> dict[str, Any]:
+async def list_events(
+    parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool
+) -> dict[str, Any]:
     """What happened after a cursor, oldest first; and the cursor to go on from."""
-    cursor, most = _cursor(after), checked_limit(limit, MOST, "go on with the cursor of each answer, as after")
+    cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "go on with the cursor of each answer, as after")
     scope = scope_or_everybody(parts, given, everybody=everybody)
     look = parts.ledger.peek if parts.bounds is None else parts.ledger.read  # within bounds it may take several pages
     found = await look(lambda tx: tx.events.feed(scope, cursor, most))
-    return {"results": [line(event) for event in found], "cursor": found[-1].seq if found else cursor}
+    return {"results": [format_event(event) for event in found], "cursor": found[-1].seq if found else cursor}
 
 
-def line(event: Event) -> dict[str, Any]:
+def format_event(event: Event) -> dict[str, Any]:
     """One event as the feed tells it."""
     return {"seq": event.seq, **history_line(event), "job_id": event.job_id, "undoes": event.undoes}
 
@@ -143,14 +145,14 @@ def line(event: Event) -> dict[str, Any]:
 def history_line(event: Event) -> dict[str, Any]:
     """One event as the history of a memory tells it."""
     shown = history_record(event)
-    return {**shown, "before": _outer(event.before), "after": _outer(event.after)}
+    return {**shown, "before": _public_state(event.before), "after": _public_state(event.after)}
 
 
-def _outer(state: dict[str, Any] | None) -> dict[str, Any] | None:
+def _public_state(state: dict[str, Any] | None) -> dict[str, Any] | None:
     return None if state is None else {name: value for name, value in state.items() if name not in _INNER}
 
 
-def _cursor(after: int) -> int:
+def _validate_cursor(after: int) -> int:
     if isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**53:
         raise InvalidInput(f"after must be a cursor that events gave, not {after!r}", hint="0 is the beginning")
     return after

@@ -21,7 +21,7 @@ from memstone.engine.storing.repeat_counter import Tally
 from memstone.engine.worker_state import Workshop
 from memstone.model.access import Bounds
 from memstone.model.curator import Curator
-from memstone.model.instant import Instant, instant
+from memstone.model.instant import Instant, to_instant
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 from memstone.ports.index import TextIndex, VectorIndex
@@ -112,10 +112,10 @@ class Watch:
 
     def step(self, name: str) -> AbstractContextManager[None]:
         """Tell how long what is inside takes, whatever becomes of it."""
-        return self._timed(name) if self._observers else _NOBODY
+        return self._time_step(name) if self._observers else _NOBODY
 
     @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
+    def _time_step(self, name: str) -> Iterator[None]:
         began = perf_counter()
         try:
             yield
@@ -243,4 +243,4 @@ class Parts:
 
     def now(self) -> Instant:
         """The current time as canonical text."""
-        return instant(self.clock.now())
+        return to_instant(self.clock.now())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from memstone.core.checks.filters import Filters, names_several, reached, read_filters, within
+from memstone.core.checks.filters import Filters, names_several, read_filters, where_in_bounds, where_in_scope
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.holders import project_scope
@@ -50,7 +50,7 @@ async def _is_metadata(parts: Parts, name: str) -> bool:
     reach = parts.bounds or Scope(parts.tenant_id)
     if (reach, name) in parts.metadata_names:
         return True
-    held = within(reach) if isinstance(reach, Scope) else reached(reach)
+    held = where_in_scope(reach) if isinstance(reach, Scope) else where_in_bounds(reach)
     carried = And((held, Condition(METADATA + name, Op.EXISTS, value=True)))
     if not await parts.ledger.read(lambda tx: tx.memories.find(carried, limit=1)):
         return False
@@ -73,7 +73,7 @@ def scope_or_everybody(
     ``inside`` is whom its filters name, ``reading`` is as in ``Parts.scope``. Whoever is meant by naming nobody need
     not be named.
     """
-    together = _together(given, inside or {})
+    together = _merge_scope_ids(given, inside or {})
     if not everybody:
         return _one_scope(parts, together, reading=reading)
     if parts.bounds is not None:
@@ -121,7 +121,7 @@ def merged_scope(
     ``rest`` is what the filters ask beyond that: where it names several, the error says that it must be one.
     ``reading`` is as in ``Parts.scope``.
     """
-    together = _together(given, inside)
+    together = _merge_scope_ids(given, inside)
     try:
         return parts.required_scope(together, reading=reading)
     except ScopeError as error:
@@ -137,7 +137,7 @@ def no_scope(rest: Where | None) -> ScopeError:
     return ScopeError(NO_SCOPE, hint=hint)
 
 
-def _together(given: Mapping[str, Any], inside: Mapping[str, str]) -> dict[str, Any]:
+def _merge_scope_ids(given: Mapping[str, Any], inside: Mapping[str, str]) -> dict[str, Any]:
     for name, value in inside.items():
         keyword = clean_id(given.get(name), name)
         if keyword and keyword != value:
@@ -146,17 +146,17 @@ def _together(given: Mapping[str, Any], inside: Mapping[str, str]) -> dict[str, 
     return {name: value if (value := given[name]) is not None else inside.get(name) for name in given}
 
 
-def renamed(parts: Parts, where: Where | None) -> Where | None:
+def rename_filter_users(parts: Parts, where: Where | None) -> Where | None:
     """A caller's filter with the user ids that its names stand for, where names are those of a key's pools."""
     bounds = parts.bounds
-    return where if bounds is None or where is None else _renamed(bounds, where)
+    return where if bounds is None or where is None else _rename_users_in_tree(bounds, where)
 
 
-def _renamed(bounds: Bounds, where: Where) -> Where:
+def _rename_users_in_tree(bounds: Bounds, where: Where) -> Where:
     if isinstance(where, Not):
-        return Not(_renamed(bounds, where.part))
+        return Not(_rename_users_in_tree(bounds, where.part))
     if isinstance(where, (And, Or)):
-        return type(where)(tuple(_renamed(bounds, part) for part in where.parts))
+        return type(where)(tuple(_rename_users_in_tree(bounds, part) for part in where.parts))
     if where.field != "user_id" or where.op is Op.EXISTS:
         return where
     if isinstance(where.value, str) and where.op in (Op.EQ, Op.NE):

@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.checks.filters import DEFAULT_LAYERS, Filters, split_scope, visible
+from memstone.core.checks.filters import DEFAULT_LAYERS, Filters, split_scope, where_visible
 from memstone.engine.runtime import Parts
-from memstone.engine.scoping import renamed, scope_in
+from memstone.engine.scoping import rename_filter_users, scope_in
 from memstone.errors import InvalidInput
-from memstone.model.instant import Instant, When, instant, parse_when
+from memstone.model.instant import Instant, When, parse_when, to_instant
 from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
@@ -71,21 +71,21 @@ class Search:
     """Whether the nearest are compared word by word, although no word is looked for."""
 
 
-def check(parts: Parts, request: SearchRequest) -> Search:
+def validate_search(parts: Parts, request: SearchRequest) -> Search:
     """Check a request before anything is asked."""
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     own, project = scope_in(parts, given, inside, request.project_id, extra, reading=True)
-    extra = renamed(parts, extra)
+    extra = rename_filter_users(parts, extra)
     breadth = checked_breadth(request.scope)
     scope = scope_of_breadth(own, breadth)
-    strategy = _strategy(request.strategy or parts.policy.strategy)
+    strategy = _validate_strategy(request.strategy or parts.policy.strategy)
     layers = checked_layers(request.layers, () if strategy == "recent" else parts.policy.recall.layers)
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     return Search(
-        query=request.query if strategy == "recent" else _query(parts, request.query),
+        query=request.query if strategy == "recent" else _validate_query(parts, request.query),
         scope=scope,
-        where=_where(parts, scope, layers, as_of, extra, show_expired=request.show_expired),
+        where=_build_filter(parts, scope, layers, as_of, extra, show_expired=request.show_expired),
         filtered=extra is not None,
         limit=checked_limit(
             USUAL if request.limit is None else request.limit,
@@ -106,12 +106,12 @@ def check(parts: Parts, request: SearchRequest) -> Search:
 
 async def for_others(parts: Parts, wanted: Search) -> list[Search]:
     """The same search among what is known in the project, and among what is everybody's."""
-    project = _among(parts, wanted, wanted.project) if wanted.project is not None else None
+    project = _narrow_to_scope(parts, wanted, wanted.project) if wanted.project is not None else None
     return [one for one in (project, await for_everybody(parts, wanted)) if one is not None]
 
 
-def _among(parts: Parts, wanted: Search, scope: Scope) -> Search:
-    where = _where(parts, scope, wanted.layers, wanted.as_of, wanted.extra, show_expired=wanted.show_expired)
+def _narrow_to_scope(parts: Parts, wanted: Search, scope: Scope) -> Search:
+    where = _build_filter(parts, scope, wanted.layers, wanted.as_of, wanted.extra, show_expired=wanted.show_expired)
     return replace(wanted, scope=scope, where=where)
 
 
@@ -121,7 +121,7 @@ async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
         return None
     if not await _looks_further(parts, wanted):
         return None
-    return _among(parts, wanted, replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id=""))
+    return _narrow_to_scope(parts, wanted, replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id=""))
 
 
 async def _looks_further(parts: Parts, wanted: Search) -> bool:
@@ -131,7 +131,7 @@ async def _looks_further(parts: Parts, wanted: Search) -> bool:
     if least < 1 or not await parts.ledger.peek(lambda tx: _is_there(tx, parts)):
         return False
     own = replace(wanted.scope, agent_id="", run_id="")
-    facts = visible(own, parts.now())
+    facts = where_visible(own, parts.now())
     return len(await parts.ledger.read(lambda tx: tx.memories.find(facts, limit=least))) < least
 
 
@@ -154,11 +154,11 @@ def scope_of_breadth(scope: Scope, breadth: str | None) -> Scope:
     return replace(scope, run_id="").required() if breadth in {"owner", "global"} else scope
 
 
-def _query(parts: Parts, query: Any) -> str:
+def _validate_query(parts: Parts, query: Any) -> str:
     return checked_text(query, "query", parts.policy.limits.text_chars)
 
 
-def _where(
+def _build_filter(
     parts: Parts,
     scope: Scope,
     layers: tuple[str, ...],
@@ -167,11 +167,11 @@ def _where(
     *,
     show_expired: bool,
 ) -> And:
-    where = visible(scope, parts.now(), layers=layers, as_of=as_of, show_expired=show_expired, extra=extra)
+    where = where_visible(scope, parts.now(), layers=layers, as_of=as_of, show_expired=show_expired, extra=extra)
     days = parts.policy.recall.visible_days
     if days is None or as_of is not None:
         return where
-    since = instant(parts.clock.now() - timedelta(days=days))
+    since = to_instant(parts.clock.now() - timedelta(days=days))
     said_or_used = [Condition(field, Op.GTE, since) for field in ("created_at", "updated_at", "last_used_at")]
     lasting = Condition("layer", Op.EQ, str(Layer.IDENTITY))
     return And((*where.parts, Or((*said_or_used, lasting))))
@@ -213,7 +213,7 @@ def checked_offset(offset: int) -> int:
     return offset
 
 
-def _strategy(value: str) -> str:
+def _validate_strategy(value: str) -> str:
     if value not in STRATEGIES:
         raise InvalidInput(f"unknown strategy {value!r}", hint="one of " + ", ".join(STRATEGIES))
     return value

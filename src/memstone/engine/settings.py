@@ -6,24 +6,39 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memstone.core.settings.backends import native, native_names, operators, refuse_operators, tenant_only, view
-from memstone.core.settings.lenient import TENANT, base_source, gateway_effective, merged, scope_key, usable, whose
+from memstone.core.settings.backends import (
+    native_names,
+    operator_names,
+    refuse_operators,
+    tenant_only,
+    to_native,
+    view_settings,
+)
+from memstone.core.settings.lenient import (
+    TENANT,
+    base_source,
+    gateway_effective,
+    merge_sources,
+    parse_values,
+    scope_key,
+    scope_kind,
+)
 from memstone.core.settings.names import SETTINGS
-from memstone.engine.policy import PAUSED, decoded, tuned
+from memstone.engine.policy import PAUSED, apply_scope_policy, decode_values
 from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, ScopeError
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 
-async def settings(parts: Parts, given: Mapping[str, Any], names: str = "native") -> dict[str, Any]:
+async def get_settings(parts: Parts, given: Mapping[str, Any], names: str = "native") -> dict[str, Any]:
     """Every setting as it holds for somebody, or for the tenant where nobody is named; and where each comes from."""
-    scope = _scope(parts, given)
+    scope = _settings_scope(parts, given)
     parts.tunings.changed(parts.tenant_id)  # who asks wants to see what holds now, not a second ago
-    mine = await tuned(parts, scope)
+    mine = await apply_scope_policy(parts, scope)
     base = parts.policy if parts.untuned is None else parts.untuned
-    sources = await _sources(parts, scope)
-    shown = view(mine.policy, names)
+    sources = await _read_sources(parts, scope)
+    shown = view_settings(mine.policy, names)
     answer: dict[str, Any] = {
         "settings": {name: value for name, (_, value) in shown.items()},
         "sources": {name: sources.get(stored) or base_source(base, stored) for name, (stored, _) in shown.items()},
@@ -36,14 +51,14 @@ async def settings(parts: Parts, given: Mapping[str, Any], names: str = "native"
 
 async def set_settings(parts: Parts, values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Store values, all or none; gives them in the form in which they hold."""
-    key = _key(parts, given)
-    made = native(values)
-    _check(parts, made, key)
+    key = _settings_key(parts, given)
+    made = to_native(values)
+    _validate_settings(parts, made, key)
     now = parts.now()
     written = {name: json.dumps(value, ensure_ascii=False) for name, value in made.items()}
     await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, written, now))
     parts.tunings.changed(parts.tenant_id)
-    return {"scope": whose(key), "set": made}
+    return {"scope": scope_kind(key), "set": made}
 
 
 async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,9 +66,9 @@ async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mappi
 
     When none are named it is all of them, but for those of a user or an agent that only an administrator may set.
     """
-    key = _key(parts, given)
+    key = _settings_key(parts, given)
     chosen = None if names is None else native_names(names)
-    kept = {PAUSED, *(() if key == TENANT else operators(SETTINGS))}  # a pause is no setting: it ends by resume
+    kept = {PAUSED, *(() if key == TENANT else operator_names(SETTINGS))}  # a pause is no setting: it ends by resume
     if parts.bounds is not None:
         refuse_operators(chosen or ())
     now = parts.now()
@@ -67,10 +82,10 @@ async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mappi
 
     removed = await parts.ledger.write(work)
     parts.tunings.changed(parts.tenant_id)
-    return {"scope": whose(key), "unset": removed}
+    return {"scope": scope_kind(key), "unset": removed}
 
 
-def _check(parts: Parts, made: Mapping[str, Any], key: str) -> None:
+def _validate_settings(parts: Parts, made: Mapping[str, Any], key: str) -> None:
     """What is right by itself and cannot be here."""
     if key != TENANT:
         tenant_only(made)
@@ -80,7 +95,7 @@ def _check(parts: Parts, made: Mapping[str, Any], key: str) -> None:
         raise InvalidInput("extract.strategies names facts, and no language model is configured", hint="configure llm")
 
 
-def _key(parts: Parts, given: Mapping[str, Any]) -> str:
+def _settings_key(parts: Parts, given: Mapping[str, Any]) -> str:
     """Whose settings they are: a user's or an agent's, and nobody's in particular are the tenant's."""
     scope = parts.scope(given)
     if scope.run_id:
@@ -91,7 +106,7 @@ def _key(parts: Parts, given: Mapping[str, Any]) -> str:
     return next((scope_key(kind, name) for kind, name in named if name), TENANT)
 
 
-def _scope(parts: Parts, given: Mapping[str, Any]) -> Scope:
+def _settings_scope(parts: Parts, given: Mapping[str, Any]) -> Scope:
     """Whose settings are looked at: those of who is named, of who is meant by naming nobody, or of the tenant."""
     try:
         return parts.scope(given)
@@ -101,8 +116,8 @@ def _scope(parts: Parts, given: Mapping[str, Any]) -> Scope:
         return Scope(parts.tenant_id)
 
 
-async def _sources(parts: Parts, scope: Scope) -> dict[str, str]:
+async def _read_sources(parts: Parts, scope: Scope) -> dict[str, str]:
     keys = [TENANT, *(scope_key(kind, getattr(scope, f"{kind}_id")) for kind in ("user", "agent"))]
     stored = await parts.ledger.peek(lambda tx: tx.preferences.of(parts.tenant_id, keys))
-    layers = [(whose(key), usable(decoded(stored[key]))[0]) for key in keys if key in stored]
-    return merged(layers)[1]
+    layers = [(scope_kind(key), parse_values(decode_values(stored[key]))[0]) for key in keys if key in stored]
+    return merge_sources(layers)[1]

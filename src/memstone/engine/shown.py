@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from memstone.core.checks.filters import reached, within
+from memstone.core.checks.filters import where_in_bounds, where_in_scope
 from memstone.engine.access.bounds import BoundLedger
 from memstone.engine.block_cache import Key
 from memstone.engine.deferred_receipts import Late
-from memstone.engine.erasing.erase import digest
-from memstone.engine.recall.context import answered, held
-from memstone.engine.recall.receipts import Account, recorded, unkept
+from memstone.engine.erasing.erase import digest_erased_name
+from memstone.engine.recall.context import build_context_pack, cache_block
+from memstone.engine.recall.receipts import Account, mark_receipt_missing, write_receipts
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, Loop
 from memstone.engine.storing.feedback import note_answers
-from memstone.engine.storing.hide_deleted import retold
+from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes
 from memstone.model.context import ContextPack
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
@@ -51,24 +51,26 @@ class _Behind:
             context.run(self.account.tell)
 
 
-async def shown(parts: Parts, request: ContextRequest) -> ContextPack:
+async def build_block(parts: Parts, request: ContextRequest) -> ContextPack:
     """What to put into a prompt. Its number is told at once, and its receipt is there a moment later.
 
     While a store takes no receipts, none is promised.
     """
-    pack, account = await answered(parts, request)
+    pack, account = await build_context_pack(parts, request)
     if account is None:
         return pack
     failed = parts.late.failed
     behind = _Behind(account, copy_context())
-    parts.late.put(parts.io, Late(pack.receipt_id, parts.tenant_id, _whole(parts.ledger), behind, _store))
-    return held(account, pack if failed is None else unkept(pack, failed))
+    parts.late.put(
+        parts.io, Late(pack.receipt_id, parts.tenant_id, _unbound_ledger(parts.ledger), behind, _store_accounts)
+    )
+    return cache_block(account, pack if failed is None else mark_receipt_missing(pack, failed))
 
 
 def note_answer(parts: Parts, receipt_id: str, answer: str) -> None:
     """Let it be noted which memories of a block the answer to it used: behind its receipt, when nobody waits."""
     told = (parts, receipt_id, answer[:_READ_CHARS])
-    ledger = _whole(parts.ledger)
+    ledger = _unbound_ledger(parts.ledger)
     parts.late.put(parts.io, Late(receipt_id, parts.tenant_id, ledger, told, note_answers, is_receipt=False))
 
 
@@ -83,15 +85,15 @@ async def shown_in(parts: Parts, request: ContextRequest, loop: Loop) -> Context
     key = (request.gate, request.scope, loop.session, question)
     if loop.goes_on and (held := await shown_before(parts, whose, key)) is not None:
         return held
-    pack = await shown(parts, request)
-    hold(parts, whose, key, pack)
+    pack = await build_block(parts, request)
+    cache_loop_block(parts, whose, key, pack)
     return pack
 
 
-def hold(parts: Parts, whose: Scope, key: Key, pack: ContextPack) -> None:
+def cache_loop_block(parts: Parts, whose: Scope, key: Key, pack: ContextPack) -> None:
     """Remember what was shown, while a loop may go on; of what cites nothing nobody knows if it still holds."""
     now, lasts = parts.now(), not pack.degraded and (pack.empty or pack.citations)
-    until = instant(moment(now) + _LOOP) if lasts else now
+    until = to_instant(datetime_from_instant(now) + _LOOP) if lasts else now
     parts.blocks.loops.put((whose, parts.bounds, *key), pack, now, until)
 
 
@@ -105,44 +107,47 @@ async def shown_before(parts: Parts, whose: Scope, key: Key) -> ContextPack | No
 async def _still_known(parts: Parts, whose: Scope, pack: ContextPack, now: Instant) -> bool:
     """Whether a block may be shown once more: nothing of what it cites was taken away, though it may have changed."""
     ids = tuple({one.memory_id for one in pack.citations})
-    reached = And((Condition("id", Op.IN, ids), _reached(parts, whose)))
+    reached = And((Condition("id", Op.IN, ids), _reachable_filter(parts, whose)))
 
-    async def known(tx: Tx) -> bool:
+    async def has_all_citations(tx: Tx) -> bool:
         seqs = set(await tx.memories.seqs(reached))
         last = [await tx.memories.last(parts.tenant_id, one) for one in ids]
-        there = [one for one in last if one is not None and one.seq in seqs and _holds(one, now)]
+        there = [one for one in last if one is not None and one.seq in seqs and _is_valid(one, now)]
         return len(there) == len(ids) and not await _is_hidden(tx, there)
 
-    return not ids or await _whole(parts.ledger).read(known)
+    return not ids or await _unbound_ledger(parts.ledger).read(has_all_citations)
 
 
-def _reached(parts: Parts, whose: Scope) -> Where:
+def _reachable_filter(parts: Parts, whose: Scope) -> Where:
     """What somebody sees, whichever agent asks, within the bounds; and what everybody does."""
-    own = within(replace(whose, agent_id="") if whose.user_id else whose)
-    bound = own if parts.bounds is None else And((own, reached(parts.bounds)))
-    return Or((bound, within(Scope(parts.tenant_id, EVERYBODY))))
+    own = where_in_scope(replace(whose, agent_id="") if whose.user_id else whose)
+    bound = own if parts.bounds is None else And((own, where_in_bounds(parts.bounds)))
+    return Or((bound, where_in_scope(Scope(parts.tenant_id, EVERYBODY))))
 
 
-def _holds(record: Record, now: Instant) -> bool:
+def _is_valid(record: Record, now: Instant) -> bool:
     return record.status in _KEPT and (record.expires_at is None or record.expires_at > now)
 
 
 async def _is_hidden(tx: Tx, records: Sequence[Record]) -> bool:
     """Whether something was said there that the user has deleted since."""
     turns = [one.id for one in records if one.layer == Layer.TURN]
-    return bool((turns and await tx.suppressed.turns(records[0].tenant_id, turns)) or await retold(tx, records))
+    return bool(
+        (turns and await tx.suppressed.turns(records[0].tenant_id, turns))
+        or await hide_deleted_in_episodes(tx, records)
+    )
 
 
-def _whole(ledger: Ledger) -> Ledger:
+def _unbound_ledger(ledger: Ledger) -> Ledger:
     """The store of the tenant: what was found within bounds is written with what others have found."""
     return ledger.beneath if isinstance(ledger, BoundLedger) else ledger
 
 
-async def _store(tx: Tx, late: Sequence[_Behind]) -> None:
+async def _store_accounts(tx: Tx, late: Sequence[_Behind]) -> None:
     """Write what is not written yet, and nothing of anybody who was erased meanwhile."""
     tenant, accounts = late[0].account.parts.tenant_id, [one.account for one in late]
     written = await tx.receipts.known(tenant, [one.pack.receipt_id for one in accounts])
-    since = instant(moment(min(one.asked.now for one in accounts)) - _ERASING)
+    since = to_instant(datetime_from_instant(min(one.asked.now for one in accounts)) - _ERASING)
     erased = await tx.receipts.erased(tenant, since)
     key = (await tx.vault.keys()).get(tenant, b"") if erased else b""
     new = [one for one in accounts if one.pack.receipt_id not in written]
@@ -150,21 +155,21 @@ async def _store(tx: Tx, late: Sequence[_Behind]) -> None:
     for one in late:
         one.tell()
     if wanted:
-        await recorded(tx, wanted)
+        await write_receipts(tx, wanted)
 
 
 async def _is_gone(tx: Tx, account: Account, erased: Sequence[Erased], key: bytes) -> bool:
     """Whether whoever was asked about has been erased since, or meanwhile: then what was shown is gone."""
-    when = [one.created_at for one in erased if _concerns(one, account, key)]
+    when = [one.created_at for one in erased if _is_erasure_of(one, account, key)]
     if not when or max(when) >= account.asked.now:
         return bool(when)
     shown = {one.id for one in account.planned.chosen}
     return any([await tx.memories.last(account.parts.tenant_id, one) is None for one in sorted(shown)])
 
 
-def _concerns(erased: Erased, account: Account, key: bytes) -> bool:
+def _is_erasure_of(erased: Erased, account: Account, key: bytes) -> bool:
     if erased.memory_id:
         return False
     names = ("user_id", "agent_id", "run_id")
     given = [(name, value) for name in names if (value := getattr(erased, name))]
-    return all(digest(key, name, getattr(account.asked.scope, name)) == value for name, value in given)
+    return all(digest_erased_name(key, name, getattr(account.asked.scope, name)) == value for name, value in given)

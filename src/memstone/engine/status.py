@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final, NoReturn
 
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.core.text.analyze import match_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
@@ -16,9 +16,9 @@ from memstone.engine.storing.draft import new_record, scope_tokens
 from memstone.engine.storing.embedding import is_outage
 from memstone.engine.storing.embedding_context import stored_before
 from memstone.engine.storing.feedback import JUDGED, USED, USEFUL, USELESS
-from memstone.engine.storing.indexer import reindex
+from memstone.engine.storing.indexer import reindex_vectors
 from memstone.engine.storing.repeat_counter import REDUNDANT, write_down
-from memstone.engine.storing.store import enter, leave
+from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.storing.turns import turn_of
 from memstone.engine.storing.write import current_space
 from memstone.engine.work.jobs import FORMING, waits_for_model
@@ -26,7 +26,7 @@ from memstone.engine.worker_state import Counters
 from memstone.errors import ConfigError, Forbidden, MemstoneError, StorageError, embedding_reason
 from memstone.model.event import EventType, Job, Signal
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant, When, instant, moment, parse_when
+from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import TextQuery
@@ -50,12 +50,12 @@ async def engine_status(parts: Parts) -> dict[str, Any]:
         "keyword": {"available": True, "reason": None, "backend": "full text of analysed words"},
         "embedding": await _embedding_status(parts),
         "vector_store": vectors,
-        "rerank": _present(parts.reranker, "no reranker is configured"),
-        "llm": _present(parts.llm, "no language model is configured; rules learn"),
+        "rerank": _port_status(parts.reranker, "no reranker is configured"),
+        "llm": _port_status(parts.llm, "no language model is configured; rules learn"),
     }
 
 
-def _present(port: Any, otherwise: str) -> dict[str, Any]:
+def _port_status(port: Any, otherwise: str) -> dict[str, Any]:
     if port is None:
         return {"available": False, "reason": otherwise, "model": None}
     return {"available": True, "reason": None, "model": getattr(port, "model", None)}
@@ -67,13 +67,13 @@ async def _embedding_status(parts: Parts) -> dict[str, Any]:
         return {"available": False, "reason": "no embedder is configured", "provider": None, "model": None, "dim": None}
     named = {"provider": embedder.provider, "model": embedder.model, "destination": embedder.destination or None}
     try:
-        return {"available": True, "reason": None, **named, "dim": await parts.embedding.dim(), **_cache(parts)}
+        return {"available": True, "reason": None, **named, "dim": await parts.embedding.dim(), **_cache_status(parts)}
     except MemstoneError as error:
         why = {"reason": error.message, "error": embedding_reason(error)}
-        return {"available": False, **why, **named, "dim": None, **_cache(parts)}
+        return {"available": False, **why, **named, "dim": None, **_cache_status(parts)}
 
 
-def _cache(parts: Parts) -> dict[str, Any]:
+def _cache_status(parts: Parts) -> dict[str, Any]:
     """How the cache of all tenants does, for who runs it: to others it would tell what somebody else has embedded."""
     return {"cache": parts.embedding.cache.stats()} if parts.at_home else {}
 
@@ -110,20 +110,20 @@ async def refresh_vectors(parts: Parts) -> dict[str, Any]:
     if not parts.embedding.on:
         raise ConfigError("there is no embedder to reindex with", hint="configure one, or keep searching by text")
     parts.embedding.forget(parts.tenant_id)
-    answer = await reindex(parts)  # what has no vector yet comes first, and what it gets is not made twice
-    where = visible(Scope(parts.tenant_id), parts.now(), layers=tuple(map(str, Layer)), show_expired=True)
+    answer = await reindex_vectors(parts)  # what has no vector yet comes first, and what it gets is not made twice
+    where = where_visible(Scope(parts.tenant_id), parts.now(), layers=tuple(map(str, Layer)), show_expired=True)
     seqs = await parts.ledger.read(lambda tx: tx.memories.seqs(where))
     refreshed = 0
     for start in range(0, len(seqs), _AT_ONCE):
-        refreshed += await _refreshed(parts, seqs[start : start + _AT_ONCE])
+        refreshed += await _refresh_page(parts, seqs[start : start + _AT_ONCE])
     return {**answer, "refreshed": refreshed}
 
 
-async def _refreshed(parts: Parts, seqs: Sequence[int]) -> int:
-    found = [await parts.ledger.read(partial(_record, seq=seq)) for seq in seqs]
+async def _refresh_page(parts: Parts, seqs: Sequence[int]) -> int:
+    found = [await parts.ledger.read(partial(_read_record, seq=seq)) for seq in seqs]
     records = [one for one in found if one is not None and one.valid_to is None]
     space = await current_space(parts)
-    before = [await parts.ledger.read(partial(_heard, row=one)) for one in records]
+    before = [await parts.ledger.read(partial(_read_preceding_text, row=one)) for one in records]
     vectors = await parts.embedding.many([one.text for one in records], before if parts.embedding.tells_words else None)
     outage = next((one for one in vectors if isinstance(one, MemstoneError) and is_outage(one)), None)
     if outage is not None:
@@ -139,11 +139,11 @@ async def _refreshed(parts: Parts, seqs: Sequence[int]) -> int:
     return await parts.ledger.write(work)
 
 
-async def _heard(tx: Tx, *, row: Record) -> str:
+async def _read_preceding_text(tx: Tx, *, row: Record) -> str:
     return await stored_before(tx, row)
 
 
-async def _record(tx: Tx, *, seq: int) -> Record | None:
+async def _read_record(tx: Tx, *, seq: int) -> Record | None:
     return await tx.memories.at(seq)
 
 
@@ -151,7 +151,7 @@ class _TakenBack(Exception):
     """The round trip was successful and is undone."""
 
 
-async def verify(parts: Parts) -> dict[str, Any]:
+async def verify_memory(parts: Parts) -> dict[str, Any]:
     """Create an entry, list it, delete it, and take all of it back: whether memory works, and nothing is left of it."""
     log_event("memory.verify.start")
     began = parts.clock.now()
@@ -169,7 +169,7 @@ async def verify(parts: Parts) -> dict[str, Any]:
     return {"working": error is None, "latency_ms": round(took, 3), "error": error}
 
 
-def _prober(parts: Parts) -> Scope:
+def _probe_scope(parts: Parts) -> Scope:
     """Nobody; who reaches a part of the tenant only tries it there, as it is taken back in any case."""
     bounds = parts.bounds
     if bounds is None or bounds.is_everyone:
@@ -178,15 +178,15 @@ def _prober(parts: Parts) -> Scope:
 
 
 async def _round_trip(tx: Tx, *, parts: Parts) -> NoReturn:
-    scope, now = _prober(parts), parts.now()
+    scope, now = _probe_scope(parts), parts.now()
     turn = turn_of(scope, Message("user", f"probe {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, parts.tenant_id, now)
     record.layer, record.key = str(Layer.FACT), PROBE_KEY
-    await enter(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
-    listed = await tx.memories.find(visible(scope, now), limit=_LISTED)
+    await insert_version(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
+    listed = await tx.memories.find(where_visible(scope, now), limit=_LISTED)
     if record.id not in [one.record.id for one in listed]:
         raise StorageError("what was just stored is not listed")
-    await leave(tx, record, Status.DELETED, now)
+    await end_version(tx, record, Status.DELETED, now)
     raise _TakenBack
 
 
@@ -207,14 +207,14 @@ class _HealthTakenBack(Exception):
     """The try was successful and is undone."""
 
 
-async def health(parts: Parts) -> dict[str, Any]:
+async def check_health(parts: Parts) -> dict[str, Any]:
     """``healthy``, ``degraded`` or ``unavailable``, and why; nothing that is tried for that is kept."""
-    probe = await _probe(parts)
+    probe = await _run_probe(parts)
     if not probe["ok"]:
         level = "unavailable" if probe["failed_at"] in ("open", "write") else "degraded"
         return {"level": level, "reasons": [f"probe:{probe['failed_at']}"], "probe": probe}
-    figures = await parts.ledger.read(partial(_figures, parts=parts))
-    reasons = [*_reasons(parts.workshop.counters, figures), *(["damaged"] if parts.workshop.damage else [])]
+    figures = await parts.ledger.read(partial(_read_figures, parts=parts))
+    reasons = [*_degraded_reasons(parts.workshop.counters, figures), *(["damaged"] if parts.workshop.damage else [])]
     return {"level": "degraded" if reasons else "healthy", "reasons": reasons, "probe": probe, **figures}
 
 
@@ -233,10 +233,10 @@ async def _count_once(tx: Tx, *, parts: Parts) -> NoReturn:
     raise _HealthTakenBack
 
 
-async def _figures(tx: Tx, *, parts: Parts) -> dict[str, Any]:
+async def _read_figures(tx: Tx, *, parts: Parts) -> dict[str, Any]:
     """What the store says of itself: whether something waits too long, and whether a job was ever logged."""
     counts = await tx.admin.counts(parts.tenant_id)
-    late = instant(moment(parts.now()) - _LATE)
+    late = to_instant(datetime_from_instant(parts.now()) - _LATE)
     oldest = await tx.signals.pending(Scope(parts.tenant_id), 1)
     logged = await tx.jobs.find(Scope(parts.tenant_id), limit=_JOBS)
     shown = {name: counts[name] for name in ("memories", "fulltext", "vectors", "pending", "dead")}
@@ -258,7 +258,7 @@ def _is_late(signal: Signal, late: Instant) -> bool:
     return signal.due_at is not None and max(signal.due_at, signal.created_at) < late
 
 
-def _reasons(counters: Counters, figures: dict[str, Any]) -> list[str]:
+def _degraded_reasons(counters: Counters, figures: dict[str, Any]) -> list[str]:
     wrong = {
         "fulltext": figures["fulltext"] != figures["memories"],
         "vectors_missing": bool(figures["without_vector"]) and not figures["pending"],
@@ -271,7 +271,7 @@ def _reasons(counters: Counters, figures: dict[str, Any]) -> list[str]:
     return [reason for reason, is_so in wrong.items() if is_so]
 
 
-async def _probe(parts: Parts) -> dict[str, Any]:
+async def _run_probe(parts: Parts) -> dict[str, Any]:
     """Write what a turn writes, find it again and take it back: where that fails is where writing fails."""
     steps = ["open"]
     problem: dict[str, object] | None = None
@@ -279,7 +279,7 @@ async def _probe(parts: Parts) -> dict[str, Any]:
         await parts.ledger.open()
         steps.append("write")
         await parts.ledger.ensure_room(by_writing=True)
-        await parts.ledger.write(partial(_try, parts=parts, steps=steps))
+        await parts.ledger.write(partial(_write_probe, parts=parts, steps=steps))
     except _HealthTakenBack:
         return {"ok": True, "failed_at": None, "error": None}
     except MemstoneError as error:
@@ -289,11 +289,11 @@ async def _probe(parts: Parts) -> dict[str, Any]:
     return {"ok": False, "failed_at": steps[-1], "error": problem}
 
 
-async def _try(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
+async def _write_probe(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     del steps[2:]  # the unit may be run again
     scope, now = Scope(parts.tenant_id, OWNER), parts.now()
     steps.append("turn")
-    record = await _turn(tx, scope, now)
+    record = await _store_probe_turn(tx, scope, now)
     steps.append("fulltext")
     query = TextQuery(match_text(_WORD).split(), scope_tokens(scope), scope)
     if record.seq not in [seq for seq, _ in await tx.text.match(query, 5)]:
@@ -303,14 +303,14 @@ async def _try(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     if await tx.signals.waiting(scope) != 1:
         raise StorageError("what was kept for later is not there")
     steps.append("leave")
-    await leave(tx, record, Status.DELETED, now)
+    await end_version(tx, record, Status.DELETED, now)
     raise _HealthTakenBack
 
 
-async def _turn(tx: Tx, scope: Scope, now: Instant) -> Record:
+async def _store_probe_turn(tx: Tx, scope: Scope, now: Instant) -> Record:
     turn = turn_of(scope, Message("user", f"{_WORD} {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, scope.tenant_id, now)
-    await enter(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
+    await insert_version(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
     return record
 
 
@@ -322,7 +322,7 @@ _REPLACING: Final = (EventType.UPDATE, EventType.REPLACE)
 _ENDING: Final = (EventType.DELETE, EventType.UNLINK)
 
 
-async def metrics(parts: Parts, user_id: Any, since: When | None, *, everybody: bool) -> dict[str, Any]:
+async def compute_metrics(parts: Parts, user_id: Any, since: When | None, *, everybody: bool) -> dict[str, Any]:
     """The four figures of a user, or of everybody, and the counts they are made of.
 
     They are counted by user: whoever reaches one agent only is told nothing about what others did.
@@ -335,7 +335,7 @@ async def metrics(parts: Parts, user_id: Any, since: When | None, *, everybody: 
 
     async def work(tx: Tx) -> dict[str, Any]:
         tenant, user = parts.tenant_id, scope.user_id
-        total = sum((await tx.memories.count(visible(scope, now))).values())
+        total = sum((await tx.memories.count(where_visible(scope, now))).values())
         events = await tx.metrics.happened(tenant, user, begin)
         counted = await tx.metrics.counted(tenant, user, begin)
         return {
@@ -354,9 +354,9 @@ def _metrics_figures(total: int, events: dict[str, int], counted: dict[str, int]
     redundant = counted.get(REDUNDANT, 0)
     return {
         "memory_total_count": total,
-        "memory_replacement_rate": _rate(replaced, added + replaced),
-        "memory_dedup_rate": _rate(redundant, added + replaced + ended + redundant),
-        "retrieval_hit_rate": _rate(counted.get(USED, 0), counted.get(JUDGED, 0)),
+        "memory_replacement_rate": _compute_rate(replaced, added + replaced),
+        "memory_dedup_rate": _compute_rate(redundant, added + replaced + ended + redundant),
+        "retrieval_hit_rate": _compute_rate(counted.get(USED, 0), counted.get(JUDGED, 0)),
         "counts": {
             "added": added,
             "replaced": replaced,
@@ -368,6 +368,6 @@ def _metrics_figures(total: int, events: dict[str, int], counted: dict[str, int]
     }
 
 
-def _rate(part: int, whole: int) -> float | None:
+def _compute_rate(part: int, whole: int) -> float | None:
     """A share from 0 to 1; None where there is nothing to take a share of."""
     return round(part / whole, 4) if whole else None

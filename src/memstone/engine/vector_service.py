@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.checks.filters import current, reached, visible
+from memstone.core.checks.filters import where_current, where_in_bounds, where_visible
 from memstone.engine.access.admission import not_stored
-from memstone.engine.access.quotas import admit
-from memstone.engine.layers.identity import embedded
-from memstone.engine.policy import tuned
+from memstone.engine.access.quotas import check_quotas
+from memstone.engine.layers.identity import embed_texts
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.search_request import LARGEST, checked_limit
@@ -25,7 +25,7 @@ from memstone.engine.storing.hide_deleted import evidence_of, name_again
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.revise import next_version, take_from
 from memstone.engine.storing.sharing import checked_reason
-from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, join, supersede
+from memstone.engine.storing.store import Space, Vectors, add_links, ensure_space, insert_version, supersede_version
 from memstone.engine.storing.vector_items import (
     EXTERNAL,
     MOST,
@@ -43,10 +43,10 @@ from memstone.engine.storing.vector_items import (
     is_shown,
     is_silent,
     metadata_of,
+    normalize_vector,
     own_or_conflict,
     space_of,
     status_of,
-    unit,
     values_of,
     vector_id_of,
 )
@@ -84,12 +84,12 @@ class _Batch:
 async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites: bool) -> dict[str, Any]:
     """Store vectors, all of them or none; what is there stays as it is unless it is to be overwritten."""
     scope = _held_by(parts, user_id)
-    parts = await tuned(parts, scope)
+    parts = await apply_scope_policy(parts, scope)
     items, space, warnings = checked_items(parts, vectors)
     if (idle := not_stored(parts)) is not None:
         return {"count": 0, "ids": [], "status": idle["status"], "reason": idle["reason"]}
-    await admit(parts, scope, Usage(len(items), 0, sum(len(one.text) for one in items)))
-    made = await embedded(parts, [one.text for one in items])
+    await check_quotas(parts, scope, Usage(len(items), 0, sum(len(one.text) for one in items)))
+    made = await embed_texts(parts, [one.text for one in items])
     ready = [replace(one, embedded=more) for one, (_, more) in zip(items, made, strict=True)]
     batch = _Batch(ready, space, scope, parts.now(), overwrites)
     await parts.ledger.write(lambda tx: _put_all(parts, tx, batch))
@@ -109,23 +109,23 @@ async def _put_all(parts: Parts, tx: Tx, batch: _Batch) -> None:
     for other in {other for one in batch.items for other, _ in one.embedded}:
         await ensure_space(tx, tenant, other)
     for one in batch.items:
-        await _put(parts, tx, batch, one)
+        await _put_vector(parts, tx, batch, one)
 
 
-async def _put(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
-    record = await _current(parts, tx, one.id)
+async def _put_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
+    record = await _find_current(parts, tx, one.id)
     if record is None:
-        await _enter(parts, tx, batch, one)
+        await _insert_vector(parts, tx, batch, one)
         return
     own_or_conflict(record)
     if batch.overwrites:
-        record = await _overwrite(parts, tx, batch, one, record)
+        record = await _overwrite_vector(parts, tx, batch, one, record)
     links = await tx.links.of(parts.tenant_id, record.seq)
     if all(link.scope != batch.scope for link in links):
-        await _link(tx, record, links, batch)
+        await _add_link(tx, record, links, batch)
 
 
-async def _current(parts: Parts, tx: Tx, vector_id: str) -> Record | None:
+async def _find_current(parts: Parts, tx: Tx, vector_id: str) -> Record | None:
     """The vector that a caller means by an id, if there is one that they reach."""
     for stored in ids_of(parts.bounds, vector_id):
         if (record := await tx.memories.current(parts.tenant_id, stored)) is not None:
@@ -143,7 +143,7 @@ async def _new_id(parts: Parts, tx: Tx, vector_id: str) -> str:
     raise Conflict(f"the id {vector_id} is taken", hint="choose another id")
 
 
-async def _enter(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
+async def _insert_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
     """Store a new one; an id that was deleted before goes on counting its versions."""
     own = await _new_id(parts, tx, one.id)
     before = await tx.memories.last(parts.tenant_id, own)
@@ -167,13 +167,13 @@ async def _enter(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
         record.valid_from = max(batch.now, before.valid_to or before.valid_from)
     link = Link(batch.scope, batch.now)
     try:
-        await enter(tx, record, [link], _vectors(one, batch.space))
+        await insert_version(tx, record, [link], _collect_vectors(one, batch.space))
     except Conflict:
         raise Conflict(f"the id {one.id} is taken", hint="choose another id") from None
     await tx.events.append([event_of(EventType.ADD, record, batch.scope, batch.now, actor=HOLDER)])
 
 
-async def _overwrite(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Record) -> Record:
+async def _overwrite_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Record) -> Record:
     """The next version for everybody who holds it; nothing happens when it is the same as before."""
     links = await tx.links.of(parts.tenant_id, old.seq)
     if parts.bounds is not None and not all(is_inside(link.scope, parts.bounds) for link in links):
@@ -186,21 +186,21 @@ async def _overwrite(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Rec
     new.data = data
     if one.silent or is_silent(old):
         new.status = status_of(one)
-    await supersede(tx, old, new, links, _vectors(one, batch.space))
+    await supersede_version(tx, old, new, links, _collect_vectors(one, batch.space))
     told: dict[str, Any] = {"before": old, "links": links, "links_before": links, "actor": HOLDER}
     await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, batch.now, **told)])
     return new
 
 
-async def _link(tx: Tx, record: Record, links: Sequence[Link], batch: _Batch) -> None:
+async def _add_link(tx: Tx, record: Record, links: Sequence[Link], batch: _Batch) -> None:
     link = Link(batch.scope, batch.now, None, SHARED)
-    await join(tx, record, [link], batch.now)
+    await add_links(tx, record, [link], batch.now)
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "actor": HOLDER}
     event = event_of(EventType.LINK, record, batch.scope, batch.now, **told)
     await tx.events.append([replace(event, new_id=record.id)])
 
 
-def _vectors(one: Brought, space: Space) -> Vectors:
+def _collect_vectors(one: Brought, space: Space) -> Vectors:
     return [(space, one.vector), *one.embedded]
 
 
@@ -216,14 +216,14 @@ async def query_vectors(
     from chats has no other.
     """
     scope = scope_or_everybody(parts, {"user_id": user_id}, everybody=everybody)
-    most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), unit(vector, "vector")
+    most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), normalize_vector(vector, "vector")
     found = list[_Hit]()
-    for space in await _spaces(parts, len(direction)):
-        near = await _nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
-        held = await _held(parts, space, [row.record.seq for row, _ in near]) if values else {}
+    for space in await _list_spaces(parts, len(direction)):
+        near = await _find_nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
+        held = await _read_vectors(parts, space, [row.record.seq for row, _ in near]) if values else {}
         found += [_Hit(row.record, score, held.get(row.record.seq)) for row, score in near]
     best = sorted(found, key=lambda one: (-one.score, one.record.seq))[:most]
-    return {"matches": [_match(one, metadata=metadata) for one in best]}
+    return {"matches": [_format_match(one, metadata=metadata) for one in best]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,24 +233,24 @@ class _Hit:
     vector: bytes | None
 
 
-async def _spaces(parts: Parts, dim: int) -> list[Space]:
+async def _list_spaces(parts: Parts, dim: int) -> list[Space]:
     """Return the spaces in which vectors of a dimension are compared."""
-    own = await parts.ledger.peek(lambda tx: _active(parts, tx))
+    own = await parts.ledger.peek(lambda tx: _active_space(parts, tx))
     return [space_of(dim), *([own] if own is not None and own.dim == dim else [])]
 
 
-async def _active(parts: Parts, tx: Tx) -> Space | None:
+async def _active_space(parts: Parts, tx: Tx) -> Space | None:
     """Return the space of the embedder, once something stands in it."""
     known = await tx.indexes.all(parts.tenant_id)
     return next((Space(info.signature, info.dim) for info in known if info.state == "active"), None)
 
 
-async def _nearest(parts: Parts, query: VectorQuery, most: int) -> list[tuple[Found, float]]:
+async def _find_nearest(parts: Parts, query: VectorQuery, most: int) -> list[tuple[Found, float]]:
     """Hits that may be seen; more are asked for as long as too few of them may."""
     brought = query.signature.startswith(EXTERNAL)
     while True:
         hits = await parts.index.search(query)
-        seen = await _seen(parts, query.scope, [hit.seq for hit in hits])
+        seen = await _read_visible(parts, query.scope, [hit.seq for hit in hits])
         rows = {seq: row for seq, row in seen.items() if is_own(row.record) is brought}
         if len(rows) >= most or len(hits) < query.limit:
             best = [(rows[hit.seq], hit.cosine) for hit in hits if hit.seq in rows]
@@ -258,17 +258,17 @@ async def _nearest(parts: Parts, query: VectorQuery, most: int) -> list[tuple[Fo
         query = replace(query, limit=query.limit * 4)
 
 
-async def _seen(parts: Parts, scope: Scope, seqs: Sequence[int]) -> dict[int, Found]:
-    where = visible(scope, parts.now(), statuses=_STATUSES)
+async def _read_visible(parts: Parts, scope: Scope, seqs: Sequence[int]) -> dict[int, Found]:
+    where = where_visible(scope, parts.now(), statuses=_STATUSES)
     rows = await parts.ledger.read(lambda tx: tx.memories.among(seqs, where))
     return {row.record.seq: row for row in rows if is_shown(row.record)}
 
 
-async def _held(parts: Parts, space: Space, seqs: Sequence[int]) -> dict[int, bytes]:
+async def _read_vectors(parts: Parts, space: Space, seqs: Sequence[int]) -> dict[int, bytes]:
     return dict(await parts.ledger.read(lambda tx: tx.vectors.many(parts.tenant_id, space.signature, seqs)))
 
 
-def _match(hit: _Hit, *, metadata: bool) -> dict[str, Any]:
+def _format_match(hit: _Hit, *, metadata: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": vector_id_of(hit.record), "score": round(hit.score, 6)}
     if hit.vector is not None:
         shown["values"] = values_of(hit.record, hit.vector)
@@ -280,23 +280,25 @@ async def get_vectors(parts: Parts, ids: object) -> dict[str, Any]:
     wanted, now = checked_ids(ids), parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        active = await _active(parts, tx)
+        active = await _active_space(parts, tx)
         elsewhere = await _brought_by_name(parts, tx, wanted)
         ids = {own: [*ids_of(parts.bounds, own), *elsewhere.get(own, ())] for own in wanted}
-        found = [(own, await _shown(parts, tx, ids[own], active, now)) for own in wanted]
+        found = [(own, await _read_first_visible(parts, tx, ids[own], active, now)) for own in wanted]
         return [{"id": own, **one} for own, one in found if one is not None]
 
     return {"vectors": await parts.ledger.read(work)}
 
 
-async def _shown(parts: Parts, tx: Tx, ids: Sequence[str], active: Space | None, now: Instant) -> dict[str, Any] | None:
+async def _read_first_visible(
+    parts: Parts, tx: Tx, ids: Sequence[str], active: Space | None, now: Instant
+) -> dict[str, Any] | None:
     """The first of these that may be seen."""
     for own in ids:
         seen = await tx.memories.seen(parts.tenant_id, own)
         if seen is None or not is_shown(seen.record):
             continue
         record = seen.record
-        if not await tx.memories.among([record.seq], visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
+        if not await tx.memories.among([record.seq], where_visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
             continue
         space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
         vector = None if space is None else await tx.vectors.get(parts.tenant_id, record.seq, space.signature)
@@ -309,7 +311,9 @@ async def _brought_by_name(parts: Parts, tx: Tx, vector_ids: Sequence[str]) -> d
     bounds = parts.bounds
     if bounds is None or bounds.users is not Users.POOLS or bounds.user_id:
         return {}
-    where = And((reached(bounds), current(_STATUSES), Condition(f"{DATA}{VECTOR_ID}", Op.IN, tuple(vector_ids))))
+    where = And(
+        (where_in_bounds(bounds), where_current(_STATUSES), Condition(f"{DATA}{VECTOR_ID}", Op.IN, tuple(vector_ids)))
+    )
     found: dict[str, list[str]] = {}
     for one in await tx.memories.find(where, limit=_MOST_FOUND):
         found.setdefault(vector_id_of(one.record), []).append(one.record.id)
@@ -326,13 +330,13 @@ async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[
 
     async def work(tx: Tx) -> list[str]:
         elsewhere = await _brought_by_name(parts, tx, wanted)
-        return [own for own in wanted if await _taken(parts, tx, own, scope, now, why, elsewhere.get(own, ()))]
+        return [own for own in wanted if await _remove_vector(parts, tx, own, scope, now, why, elsewhere.get(own, ()))]
 
     gone = await parts.ledger.write(work)
     return {"count": len(gone), "ids": gone}
 
 
-async def _taken(
+async def _remove_vector(
     parts: Parts,
     tx: Tx,
     own: str,
@@ -363,7 +367,7 @@ async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str 
 
     async def work(tx: Tx) -> str | None:
         elsewhere = await _brought_by_name(parts, tx, [own])
-        return await _taken(parts, tx, own, scope, now, why, elsewhere.get(own, ()))
+        return await _remove_vector(parts, tx, own, scope, now, why, elsewhere.get(own, ()))
 
     event = await parts.ledger.write(work)
     if event is None:

@@ -12,13 +12,13 @@ from memstone.errors import MemstoneError
 _ANYTHING: Final = "What did I say about that?"
 
 
-async def warm(parts: Parts) -> None:
+async def preload_models(parts: Parts) -> None:
     """Load the models that run in this process, and the modules of recall; what cannot be loaded is not missed yet.
 
     A recall that has to be ready in a fraction of a second would else come too late for the first chat. What learning
     needs is left for when it is needed: nobody waits for that, and it would take up room where nothing is learned.
     """
-    judge = await parts.io.run(_modules)
+    judge = await parts.io.run(_load_modules)
     if not parts.embedding.in_process:
         return
     with suppress(MemstoneError):
@@ -27,11 +27,11 @@ async def warm(parts: Parts) -> None:
             await parts.reader.read([(_ANYTHING, _ANYTHING)], judge.TASK)
 
 
-def _modules() -> ModuleType:
+def _load_modules() -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
     from memstone.core.entities import find as entities  # noqa: F401 - as the next two, loaded for its own sake
     from memstone.core.gate import rules  # noqa: F401
     from memstone.engine.recall import context, judge  # noqa: F401
 
-    judge.weights()
+    judge.load_weights()
     return judge

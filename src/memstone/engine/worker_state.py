@@ -79,18 +79,18 @@ class Workshop:
         self._calls: list[None] = []
         self._tools: list[tuple[Bell, Bell, AbstractAsyncContextManager[Any]]] = []
 
-    def _made(self, io: Io) -> tuple[Bell, Bell, AbstractAsyncContextManager[Any]]:
+    def _ensure_tools(self, io: Io) -> tuple[Bell, Bell, AbstractAsyncContextManager[Any]]:
         if not self._tools:
             self._tools.append((io.bell(), io.bell(), io.lock()))
         return self._tools[0]  # the first, whoever else made some at the same moment
 
     def bell(self, io: Io) -> Bell:
         """Rung when there is something to do."""
-        return self._made(io)[0]
+        return self._ensure_tools(io)[0]
 
     def turn(self, io: Io) -> AbstractAsyncContextManager[Any]:
         """Held during one piece of work: strictly one at a time."""
-        return self._made(io)[2]
+        return self._ensure_tools(io)[2]
 
     def leave(self) -> None:
         """Tell the worker to come to its end."""
@@ -118,7 +118,7 @@ class Workshop:
         """Wait until nobody calls, so long at most."""
         until = monotonic() + seconds
         while self._calls and (left := until - monotonic()) > 0 and not self.stopping:
-            await self._made(io)[1].wait(left)
+            await self._ensure_tools(io)[1].wait(left)
 
     def as_dict(self) -> dict[str, Any]:
         """What was counted, and whether a worker is at work in this process."""

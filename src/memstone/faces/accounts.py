@@ -84,4 +84,4 @@ class Accounts(Face):
         """
         from memstone.engine.learning import instructions
 
-        return drive(self._engine.run(instructions.suggest, use_case))
+        return drive(self._engine.run(instructions.suggest_instructions, use_case))

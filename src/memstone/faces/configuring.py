@@ -30,7 +30,7 @@ class Configuring(Face):
         """
         from memstone.engine import settings
 
-        return drive(self._engine.run(settings.settings, {"user_id": user_id, "agent_id": agent_id}, names))
+        return drive(self._engine.run(settings.get_settings, {"user_id": user_id, "agent_id": agent_id}, names))
 
     def set_settings(
         self,
@@ -83,7 +83,7 @@ class Configuring(Face):
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(admission.pause, given, until))
+        return drive(self._engine.run(admission.pause_scope, given, until))
 
     def resume(
         self,
@@ -97,7 +97,7 @@ class Configuring(Face):
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.dry(dry_run).run(admission.resume, given))
+        return drive(self._engine.dry(dry_run).run(admission.resume_scope, given))
 
     def paused(
         self,
@@ -111,7 +111,7 @@ class Configuring(Face):
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(admission.paused, given, everybody=everybody))
+        return drive(self._engine.run(admission.list_pauses, given, everybody=everybody))
 
     def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The agents of this memory, each with its settings and how many memories it has.
@@ -120,13 +120,13 @@ class Configuring(Face):
         """
         from memstone.engine import agents
 
-        return drive(self._engine.run(agents.agents, limit, offset))
+        return drive(self._engine.run(agents.list_agents, limit, offset))
 
     def agent(self, agent_id: str | int) -> dict[str, Any] | None:
         """One agent, or None."""
         from memstone.engine import agents
 
-        return drive(self._engine.run(agents.agent, agent_id))
+        return drive(self._engine.run(agents.get_agent, agent_id))
 
     def save_agent(
         self,

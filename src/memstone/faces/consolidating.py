@@ -34,7 +34,7 @@ class Consolidating(Face):
         from memstone.engine.upkeep import consolidate
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(consolidate.consolidate, given, everybody=everybody, dry_run=dry_run))
+        return drive(self._engine.run(consolidate.consolidate_scope, given, everybody=everybody, dry_run=dry_run))
 
     def summarize(
         self,
@@ -57,4 +57,4 @@ class Consolidating(Face):
         from memstone.engine.upkeep import summarize
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(summarize.summarize, given, max_tokens, older_than_days, dry_run=dry_run))
+        return drive(self._engine.run(summarize.summarize_scope, given, max_tokens, older_than_days, dry_run=dry_run))

@@ -34,7 +34,7 @@ class Forming(Face):
         from memstone.engine.work import jobs
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(jobs.jobs, given, task, status, limit, everybody=everybody))
+        return drive(self._engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody))
 
     def end_session(
         self,
@@ -98,7 +98,7 @@ class Forming(Face):
         from memstone.engine.work import backfill
 
         given = {"user_id": user_id, "agent_id": agent_id}
-        return drive(self._engine.run(backfill.backfill, conversations, given, progress))
+        return drive(self._engine.run(backfill.backfill_conversations, conversations, given, progress))
 
     def health(self) -> dict[str, Any]:
         """Whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, and ``reasons`` say why.
@@ -108,7 +108,7 @@ class Forming(Face):
         """
         from memstone.engine import status as health
 
-        return drive(health.health(self._engine.parts))
+        return drive(health.check_health(self._engine.parts))
 
     def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> dict[str, Any]:
         """Be a worker: form memory of sessions as they become due, until somebody stops it or the time is over.
@@ -117,7 +117,7 @@ class Forming(Face):
         """
         from memstone.engine.work import worker
 
-        return drive(self._engine.run(worker.work, seconds, all_tenants=all_tenants))
+        return drive(self._engine.run(worker.run_worker, seconds, all_tenants=all_tenants))
 
     def flush(
         self,

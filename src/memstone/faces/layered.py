@@ -23,7 +23,7 @@ class Layered(Face):
         """
         from memstone.engine.layers import identity
 
-        return drive(self._engine.run(identity.identity, user_id))
+        return drive(self._engine.run(identity.get_identity, user_id))
 
     def profile(
         self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
@@ -38,7 +38,7 @@ class Layered(Face):
         from memstone.engine.recall import profile
 
         given = {"user_id": user_id, "agent_id": agent_id}
-        return drive(self._engine.run(profile.profile, given, tokens))
+        return drive(self._engine.run(profile.get_profile, given, tokens))
 
     def set_visibility(self, memory_id: str, visibility: str) -> dict[str, Any]:
         """Decide whether models are shown a memory.
@@ -99,7 +99,7 @@ class Layered(Face):
         from memstone.engine.layers import episodes
 
         request = episodes.EpisodesRequest(user_id, agent_id, run_id, limit, offset, since)
-        return drive(self._engine.run(episodes.episodes, request))
+        return drive(self._engine.run(episodes.list_episodes, request))
 
     def pinned(
         self,
@@ -116,7 +116,7 @@ class Layered(Face):
         """
         from memstone.engine.layers import identity as pinned
 
-        return drive(self._engine.run(pinned.pinned, pinned.PinnedRequest(user_id, agent_id, run_id, limit)))
+        return drive(self._engine.run(pinned.list_pinned_facts, pinned.PinnedRequest(user_id, agent_id, run_id, limit)))
 
     def standing_instructions(
         self,

@@ -29,7 +29,7 @@ class Managing(Face):
         from memstone.engine import management
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(management.dashboard, given, limit, everybody=everybody))
+        return drive(self._engine.run(management.build_dashboard, given, limit, everybody=everybody))
 
     def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
@@ -38,7 +38,7 @@ class Managing(Face):
         """
         from memstone.engine import management
 
-        return drive(self._engine.run(management.scopes, kind, limit, offset))
+        return drive(self._engine.run(management.list_scopes, kind, limit, offset))
 
     def transcript(
         self,
@@ -56,4 +56,4 @@ class Managing(Face):
         from memstone.engine import management
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(management.transcript, given, limit, offset))
+        return drive(self._engine.run(management.read_transcript, given, limit, offset))

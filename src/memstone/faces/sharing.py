@@ -30,7 +30,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(sharing.share, memory_id, given, reason))
+        return drive(self._engine.run(sharing.share_memory, memory_id, given, reason))
 
     def unshare(
         self,
@@ -46,7 +46,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.dry(dry_run).run(sharing.unshare, memory_id, given, reason))
+        return drive(self._engine.dry(dry_run).run(sharing.unshare_memory, memory_id, given, reason))
 
     def replace(
         self,
@@ -67,7 +67,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(sharing.replace, memory_id, text, given, metadata, reason))
+        return drive(self._engine.run(sharing.replace_memory_text, memory_id, text, given, metadata, reason))
 
     def memory_updates(
         self,
@@ -86,7 +86,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(sharing.updates, given, limit, offset))
+        return drive(self._engine.run(sharing.list_replacements, given, limit, offset))
 
     def reassign(
         self,
@@ -104,7 +104,7 @@ class Sharing(Face):
         """
         from memstone.engine.undoing import reassign
 
-        return drive(self._engine.run(reassign.reassign, from_scope, to_scope, progress))
+        return drive(self._engine.run(reassign.reassign_scope, from_scope, to_scope, progress))
 
     def feedback(
         self,
@@ -125,7 +125,7 @@ class Sharing(Face):
 
         about = {"receipt_id": receipt_id, "memory_id": memory_id}
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.run(feedback.feedback, about, given, note, useful=useful))
+        return drive(self._engine.run(feedback.record_feedback, about, given, note, useful=useful))
 
     def record_answer(self, receipt_id: str, answer: str) -> dict[str, Any]:
         """Tell what a model answered to a prompt with a context: which memories were used is worked out from it.
@@ -149,4 +149,4 @@ class Sharing(Face):
         """
         from memstone.engine import status
 
-        return drive(self._engine.run(status.metrics, user_id, since, everybody=everybody))
+        return drive(self._engine.run(status.compute_metrics, user_id, since, everybody=everybody))

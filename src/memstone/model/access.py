@@ -199,21 +199,21 @@ class Bounds:
         """
         user = self._user(scope, reading=reading)
         if self.user_id and user not in ("", self.user_id):
-            raise _beyond("user_id", scope.user_id)
+            raise _out_of_bounds_error("user_id", scope.user_id)
         if self.agent_id and scope.agent_id not in ("", self.agent_id):
-            raise _beyond("agent_id", scope.agent_id)
+            raise _out_of_bounds_error("agent_id", scope.agent_id)
         return replace(scope, user_id=self.user_id or user, agent_id=self.agent_id or scope.agent_id)
 
     def _user(self, scope: Scope, *, reading: bool) -> str:
         named = scope.user_id
         if isinstance(named, PoolId):
             if not self.holds_user(named):
-                raise _beyond("user_id", named)
+                raise _out_of_bounds_error("user_id", named)
             return named
         if self.users is Users.ALL or (self.user_id and not named):
             return named
         if named == EVERYBODY or named.startswith(POOLS):
-            raise reserved(named)
+            raise reserved_name_error(named)
         if not named:
             return self._nobody(scope, reading=reading)
         return pool_id(self.key_id, named) if self.users is Users.POOLS else named
@@ -230,7 +230,7 @@ class Bounds:
         """Return the bounds of a request that names a person; raise ``Forbidden`` if that person is not reached."""
         named = clean_id(name, "user_id")
         if named == EVERYBODY or named.startswith(POOLS):
-            raise reserved(named)
+            raise reserved_name_error(named)
         scope = self.narrow(Scope(self.tenant_id, named))
         return replace(self, user_id=scope.user_id, unnamed="")
 
@@ -260,7 +260,7 @@ class Bounds:
         return own or (self.users is Users.PEOPLE and not user_id.startswith(POOLS))
 
 
-def reserved(name: str) -> Forbidden:
+def reserved_name_error(name: str) -> Forbidden:
     """Return the error for a name that belongs to nobody in particular."""
     if name == EVERYBODY:
         return Forbidden(f"{EVERYBODY!r} means everybody", hint="use an admin key that is bound to nobody")
@@ -270,5 +270,5 @@ def reserved(name: str) -> Forbidden:
     )
 
 
-def _beyond(field: str, value: str) -> Forbidden:
+def _out_of_bounds_error(field: str, value: str) -> Forbidden:
     return Forbidden(f"this key does not reach {field} {value!r}", hint=_USE_ANOTHER)

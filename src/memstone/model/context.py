@@ -89,8 +89,8 @@ class Receipt:
         """As JSON can hold it."""
         return {
             **self._as_dict(),
-            "chosen": tuple(map(_plain, self.chosen)),
-            "dropped": tuple(map(_plain, self.dropped)),
+            "chosen": tuple(map(_as_flat_dict, self.chosen)),
+            "dropped": tuple(map(_as_flat_dict, self.dropped)),
         }
 
     def as_stored(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Receipt:
         inner = {
             "gate": GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
             "chosen": tuple(Chosen(**one) if isinstance(one, Mapping) else Chosen(*one) for one in body["chosen"]),
-            "dropped": tuple(one for run in body["dropped"] for one in _dropped(run)),
+            "dropped": tuple(one for run in body["dropped"] for one in _expand_dropped(run)),
             "degraded": tuple(body["degraded"]),
             "used": tuple(body["used"]) if body.get("used") is not None else None,
         }
@@ -158,8 +158,8 @@ class ContextPack:
         held = {name: getattr(self, name) for name in _PACK}
         return {
             **held,
-            "sections": tuple(map(_plain, self.sections)),
-            "citations": tuple(map(_plain, self.citations)),
+            "sections": tuple(map(_as_flat_dict, self.sections)),
+            "citations": tuple(map(_as_flat_dict, self.citations)),
             "gate": asdict(self.gate),
             "degraded": tuple(map(deepcopy, self.degraded)),
             "empty": self.empty,
@@ -171,7 +171,7 @@ _CHOSEN: Final = attrgetter(*(one.name for one in fields(Chosen)))
 _PACK: Final = tuple(one.name for one in fields(ContextPack))
 
 
-def _dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]:
+def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]:
     """One that was dropped, or a reason and the ids of all that were dropped for it."""
     if isinstance(run, Mapping):
         return (Dropped(**run),)
@@ -179,6 +179,6 @@ def _dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]:
     return (Dropped(one, reason) for one in ids)
 
 
-def _plain(one: Section | Citation | Chosen | Dropped) -> dict[str, Any]:
+def _as_flat_dict(one: Section | Citation | Chosen | Dropped) -> dict[str, Any]:
     """A flat part as a dictionary; ``asdict`` copies whatever it finds, which takes longer than all the rest."""
     return {name: getattr(one, name) for name in one.__slots__}

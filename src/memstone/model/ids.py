@@ -24,7 +24,7 @@ def new_id() -> str:
     Formatted by hand because ``uuid.uuid4()`` builds an object only to print it: this is on the
     path of every write and twice as fast.
     """
-    raw = bytearray(_beginning(next(_made) // _ALIKE) + os.urandom(14))
+    raw = bytearray(_id_prefix(next(_made) // _ALIKE) + os.urandom(14))
     raw[6] = (raw[6] & 0x0F) | 0x40
     raw[8] = (raw[8] & 0x3F) | 0x80
     text = raw.hex()
@@ -32,7 +32,7 @@ def new_id() -> str:
 
 
 @lru_cache(maxsize=1)
-def _beginning(_: int) -> bytes:
+def _id_prefix(_: int) -> bytes:
     return os.urandom(2)
 
 

@@ -20,13 +20,13 @@ When: TypeAlias = "datetime | date | str"
 _WIDTH: Final = len("2026-05-07T09:30:00.000000")
 
 
-def instant(moment: datetime) -> Instant:
+def to_instant(moment: datetime) -> Instant:
     """The canonical text of a datetime; a naive one is taken as UTC."""
     utc = moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
     return utc.isoformat(timespec="microseconds")[:_WIDTH] + "Z"
 
 
-def moment(text: Instant) -> datetime:
+def datetime_from_instant(text: Instant) -> datetime:
     """The datetime of a canonical text."""
     return datetime.fromisoformat(text)
 
@@ -34,12 +34,12 @@ def moment(text: Instant) -> datetime:
 def parse_when(value: When, name: str = "date") -> Instant:
     """The canonical text of whatever a caller passed, or ``InvalidInput``."""
     if isinstance(value, datetime):
-        return _checked(value, name)
+        return _to_valid_instant(value, name)
     if isinstance(value, date):
-        return instant(datetime.combine(value, time.min, UTC))
+        return to_instant(datetime.combine(value, time.min, UTC))
     if isinstance(value, str):
         try:
-            return _checked(datetime.fromisoformat(value.strip()), name)
+            return _to_valid_instant(datetime.fromisoformat(value.strip()), name)
         except ValueError:
             pass
     raise InvalidInput(
@@ -48,8 +48,8 @@ def parse_when(value: When, name: str = "date") -> Instant:
     )
 
 
-def _checked(value: datetime, name: str) -> Instant:
+def _to_valid_instant(value: datetime, name: str) -> Instant:
     try:
-        return instant(value)
+        return to_instant(value)
     except OverflowError as error:  # year 1 or 9999 moved across a zone
         raise InvalidInput(f"{name} is out of range: {value!r}") from error

@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final, Self, TypeAlias
 
-from memstone.model.instant import Instant, moment
+from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.scope import Scope
 
 # --- one remembered thing and who may see it --------------------------------------------------------------------------
@@ -266,4 +266,4 @@ def conversation_of(agent_id: str, run_id: str, layer: str, *, own_words: bool) 
 
 def goes_on(run_id: str, before: Instant, at: Instant) -> bool:
     """Whether what is said at a time still belongs to what was said before."""
-    return bool(run_id) or abs(moment(at) - moment(before)) <= PAUSE
+    return bool(run_id) or abs(datetime_from_instant(at) - datetime_from_instant(before)) <= PAUSE

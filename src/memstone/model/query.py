@@ -207,23 +207,23 @@ Test: TypeAlias = Callable[[Any, Any], bool]
 INT64: Final = range(-(2**63), 2**63)
 
 
-def matches(where: Where, fields: Lookup | Mapping[str, Any]) -> bool:
+def is_match(where: Where, fields: Lookup | Mapping[str, Any]) -> bool:
     """Whether something with these fields meets the conditions."""
     lookup = fields.get if isinstance(fields, Mapping) else fields
-    return _holds(where, lookup)
+    return _is_satisfied(where, lookup)
 
 
-def _holds(where: Where, lookup: Lookup) -> bool:
+def _is_satisfied(where: Where, lookup: Lookup) -> bool:
     if isinstance(where, And):
-        return all(_holds(part, lookup) for part in where.parts)
+        return all(_is_satisfied(part, lookup) for part in where.parts)
     if isinstance(where, Or):
-        return any(_holds(part, lookup) for part in where.parts)
+        return any(_is_satisfied(part, lookup) for part in where.parts)
     if isinstance(where, Condition):
-        return TESTS[where.op](_stored(where.field, lookup), where.value)
-    return not _holds(where.part, lookup)
+        return TESTS[where.op](_stored_value(where.field, lookup), where.value)
+    return not _is_satisfied(where.part, lookup)
 
 
-def _stored(field: str, lookup: Lookup) -> object:
+def _stored_value(field: str, lookup: Lookup) -> object:
     if field not in FIELDS and not field.startswith((METADATA, DATA)):
         raise InvalidFilter(f"{field!r} names no field")
     value = lookup(field)
@@ -234,7 +234,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _number(value: float) -> int | float:
+def _to_database_number(value: float) -> int | float:
     """A number as databases hold it: beyond 64 bits a whole number becomes a float."""
     if not isinstance(value, int) or value in INT64:
         return value
@@ -244,9 +244,9 @@ def _number(value: float) -> int | float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _equal(stored: object, value: object) -> bool:
+def _is_equal(stored: object, value: object) -> bool:
     if _is_number(stored) and _is_number(value):
-        return _number(stored) == _number(value)
+        return _to_database_number(stored) == _to_database_number(value)
     for kind in (bool, str, type(None)):
         if isinstance(stored, kind):
             return isinstance(value, kind) and stored == value
@@ -254,13 +254,13 @@ def _equal(stored: object, value: object) -> bool:
 
 
 def _one_of(stored: object, values: Iterable[object]) -> bool:
-    return any(_equal(stored, value) for value in values)
+    return any(_is_equal(stored, value) for value in values)
 
 
-def _ordered(compare: Test) -> Test:
+def _order_test(compare: Test) -> Test:
     def test(stored: object, value: object) -> bool:
         if _is_number(stored) and _is_number(value):
-            return compare(_number(stored), _number(value))
+            return compare(_to_database_number(stored), _to_database_number(value))
         return isinstance(stored, str) and isinstance(value, str) and compare(stored, value)
 
     return test
@@ -269,31 +269,31 @@ def _ordered(compare: Test) -> Test:
 def _contains(stored: object, value: object) -> bool:
     if isinstance(stored, str):
         return isinstance(value, str) and value in stored
-    return isinstance(stored, list) and any(_equal(member, value) for member in stored)
+    return isinstance(stored, list) and any(_is_equal(member, value) for member in stored)
 
 
 def _contains_folded(stored: object, value: object) -> bool:
-    folded = [_folded(member) for member in stored] if isinstance(stored, list) else _folded(stored)
-    return _contains(folded, _folded(value))
+    folded = [_fold_case(member) for member in stored] if isinstance(stored, list) else _fold_case(stored)
+    return _contains(folded, _fold_case(value))
 
 
-def _folded(value: object) -> object:
+def _fold_case(value: object) -> object:
     return value.casefold() if isinstance(value, str) else value
 
 
-def _negated(test: Test) -> Test:
+def _negate_test(test: Test) -> Test:
     return lambda stored, value: not test(stored, value)
 
 
 TESTS: Final[dict[Op, Test]] = {
-    Op.EQ: _equal,
-    Op.NE: _negated(_equal),
+    Op.EQ: _is_equal,
+    Op.NE: _negate_test(_is_equal),
     Op.IN: _one_of,
-    Op.NIN: _negated(_one_of),
-    Op.GT: _ordered(operator.gt),
-    Op.GTE: _ordered(operator.ge),
-    Op.LT: _ordered(operator.lt),
-    Op.LTE: _ordered(operator.le),
+    Op.NIN: _negate_test(_one_of),
+    Op.GT: _order_test(operator.gt),
+    Op.GTE: _order_test(operator.ge),
+    Op.LT: _order_test(operator.lt),
+    Op.LTE: _order_test(operator.le),
     Op.CONTAINS: _contains,
     Op.ICONTAINS: _contains_folded,
     Op.EXISTS: lambda stored, value: (stored is not None) == value,

@@ -35,9 +35,9 @@ class Scope:
     ) -> Scope:
         """A scope from what a caller passed; ids are trimmed and checked."""
         try:
-            return _checked(tenant_id, user_id, agent_id, run_id)
+            return _validate_scope(tenant_id, user_id, agent_id, run_id)
         except TypeError:  # a value that no table can hold is none of an id either, and the check says so
-            return _checked.__wrapped__(tenant_id, user_id, agent_id, run_id)
+            return _validate_scope.__wrapped__(tenant_id, user_id, agent_id, run_id)
 
     @property
     def is_open(self) -> bool:
@@ -52,7 +52,7 @@ class Scope:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _checked(tenant_id: str, user_id: object, agent_id: object, run_id: object) -> Scope:
+def _validate_scope(tenant_id: str, user_id: object, agent_id: object, run_id: object) -> Scope:
     """Most calls name the same few people; a scope cannot be changed, so they may share it."""
     if not isinstance(tenant_id, str) or not tenant_id.strip():
         raise ScopeError(

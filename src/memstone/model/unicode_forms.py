@@ -19,7 +19,7 @@ _RUN: Final = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){30}")
 """Thirty signs among which every mark is: no letter and no digit is one, but for two that become marks."""
 
 
-def normalize(form: Form, text: str) -> str:
+def normalize_unicode(form: Form, text: str) -> str:
     """Return a normal form of a text; a run of marks is normalized thirty at a time."""
     if text.isascii():
         return text

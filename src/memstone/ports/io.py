@@ -174,7 +174,7 @@ _deadline: Final[ContextVar[float | None]] = ContextVar("memstone_deadline", def
 
 
 @contextmanager
-def hurried(seconds: float = inf) -> Iterator[None]:
+def limit_model_calls(seconds: float = inf) -> Iterator[None]:
     """What is asked of models inside is worth one attempt, and no more time than this."""
     token = _deadline.set(min(_deadline.get() or inf, time.monotonic() + seconds))
     try:

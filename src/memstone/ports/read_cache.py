@@ -31,7 +31,7 @@ def one_look() -> Iterator[None]:
         _seen.reset(token)
 
 
-def seen() -> Stamps:
+def call_stamps() -> Stamps:
     """What was seen in this call so far; outside of one nothing is kept."""
     found = _seen.get()
     return {} if found is None else found

@@ -168,7 +168,7 @@ class Copying(Protocol):
         ...
 
 
-def copying(ledger: Ledger) -> Copying:
+def require_copying(ledger: Ledger) -> Copying:
     """The capability, or ``Unsupported``."""
     if isinstance(ledger, Copying):
         return ledger

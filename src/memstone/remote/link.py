@@ -14,7 +14,7 @@ from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, Co
 from memstone.model.context import Citation, ContextPack, Section
 from memstone.model.context_gate import GateDecision, Route
 from memstone.ports.io import HttpRequest, HttpResponse, Io
-from memstone.registry import adapter
+from memstone.registry import load_adapter
 from memstone.remote.failures import failure, is_passing
 from memstone.remote.verbs import VERBS
 from memstone.remote.wire import plain, sent
@@ -36,7 +36,7 @@ class Link:
     def __init__(self, io_name: str, base_url: str, key: str, *, timeout: float, max_retries: int) -> None:
         self._base, self.host = _checked_address(base_url)
         self._key, self._timeout, self._retries = _checked_key(key), timeout, max_retries
-        self._io: Io = adapter("io", io_name)()
+        self._io: Io = load_adapter("io", io_name)()
         self._closed = False
 
     def __repr__(self) -> str:

@@ -20,14 +20,14 @@ from starlette.responses import Response
 
 from memstone.async_memory import AsyncMemory
 from memstone.core.access.jwt import looks_like_one
-from memstone.core.settings.backends import operators
+from memstone.core.settings.backends import operator_names
 from memstone.engine.access import accounts, keys
 from memstone.engine.access.accounts import Recognised
 from memstone.errors import Forbidden, InvalidInput, ScopeError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.policy import Identity
 from memstone.server.connections import is_local
-from memstone.server.errors import discreet
+from memstone.server.errors import hide_store_details
 from memstone.server.schemas.base import Given
 from memstone.server.strict import StrictRoute
 
@@ -54,12 +54,12 @@ def read_headers(headers: Headers) -> dict[str, str]:
     """
     found = dict[str, str]()
     for name, value in headers.items():
-        text = value if value.isascii() else _decoded(value)
+        text = value if value.isascii() else _decode_utf8(value)
         found[name] = f"{found[name]}, {text}" if found.get(name, text) != text else text
     return found
 
 
-def _decoded(value: str) -> str:
+def _decode_utf8(value: str) -> str:
     try:
         return value.encode("latin-1").decode()
     except UnicodeError:
@@ -68,7 +68,7 @@ def _decoded(value: str) -> str:
 
 def user_in_headers(headers: Mapping[str, str], policy: Identity) -> str:
     """Return whom the headers of a request name, on any route; '' when nobody."""
-    return next(_named(headers, {}, _persons(policy)), "")
+    return next(_find_named_users(headers, {}, _person_sources(policy)), "")
 
 
 def user_in_chat(headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, *, trusted: bool) -> str:
@@ -78,17 +78,17 @@ def user_in_chat(headers: Mapping[str, str], body: Mapping[str, Any], policy: Id
     persons is configured: a header that is left out once must not let something else in its place. It comes before a
     header only where the sources name both in that order.
     """
-    persons = _persons(policy)
+    persons = _person_sources(policy)
     ordered = persons if any(one != "body" for one in persons) else []
     last = ["body"] if not (trusted and ordered) else []
-    return next(_named(headers, body, ordered), "") or next(_named({}, body, last), "")
+    return next(_find_named_users(headers, body, ordered), "") or next(_find_named_users({}, body, last), "")
 
 
-def _persons(policy: Identity) -> list[str]:
+def _person_sources(policy: Identity) -> list[str]:
     return [source for source in policy.sources if source != KEY]
 
 
-def _named(headers: Mapping[str, str], body: Mapping[str, Any], persons: list[str]) -> Iterator[str]:
+def _find_named_users(headers: Mapping[str, str], body: Mapping[str, Any], persons: list[str]) -> Iterator[str]:
     """Whom a request names: by our own header, by the configured sources in their order, by a header that is known."""
     own, known = (f"header:{name}" for name in (OWN_HEADER, FORMER_HEADER)), (f"header:{name}" for name in USER_HEADERS)
     for source in (*own, *persons, *known):
@@ -180,14 +180,14 @@ class Doorkeeper:
                 tenant = self._memory._engine.parts.tenant_id  # noqa: SLF001 - whose service it is
                 return self._caller(ApiKey(tenant, "loopback", "", "", verbs=ALL_VERBS))
             raise Unauthenticated("no key was sent")
-        return self._caller(await self._recognised(token))
+        return self._caller(await self._recognise_token(token))
 
     async def admit_anew(self, request: Request) -> Caller:
         """The same without what is remembered: for who was let in a while ago and is still there."""
         token = token_of(request)
         return self._caller(await self._looked_up(token)) if token else await self.admit(request)
 
-    async def _recognised(self, token: str) -> ApiKey | Recognised:
+    async def _recognise_token(self, token: str) -> ApiKey | Recognised:
         name, now = _access_named(token), time.monotonic()
         held = self._known.get(name)
         if held is not None and now < held[0] and self._holds(held[1]):
@@ -209,8 +209,8 @@ class Doorkeeper:
     async def _looked_up(self, token: str) -> ApiKey | Recognised:
         engine = self._memory._engine  # noqa: SLF001 - recognising somebody is not a verb of the face
         if looks_like_one(token):
-            return await engine.ask(accounts.authenticate, token)
-        return await engine.ask(keys.authenticate, token)
+            return await engine.ask(accounts.authenticate_token, token)
+        return await engine.ask(keys.authenticate_key, token)
 
     def _holds(self, known: ApiKey | Recognised) -> bool:
         """Whether a key or a token has not expired meanwhile."""
@@ -239,7 +239,7 @@ class Doorkeeper:
     def _caller(self, known: ApiKey | Recognised) -> Caller:
         key = known if isinstance(known, ApiKey) else known.key
         bounds = keys.bounds_of(key, self._identity)
-        return Caller(key, self._reached(bounds), bounds, None if isinstance(known, ApiKey) else known)
+        return Caller(key, self._memory_within_bounds(bounds), bounds, None if isinstance(known, ApiKey) else known)
 
     @property
     def _identity(self) -> Identity:
@@ -251,9 +251,9 @@ class Doorkeeper:
         if not named:
             return caller
         bounds = caller.bounds.for_user(named)
-        return replace(caller, memory=self._reached(bounds), bounds=bounds)
+        return replace(caller, memory=self._memory_within_bounds(bounds), bounds=bounds)
 
-    def _reached(self, bounds: Bounds) -> AsyncMemory:
+    def _memory_within_bounds(self, bounds: Bounds) -> AsyncMemory:
         """The memory within bounds: made once for all who reach the same."""
         parts = self._memory._engine.parts  # noqa: SLF001 - whether it is still the one
         held = self._acting.get(bounds)
@@ -277,7 +277,7 @@ def token_of(request: Request) -> str:
     return request.headers.get("x-api-key", "").strip()
 
 
-async def admitted(request: Request) -> Caller:
+async def admit_caller(request: Request) -> Caller:
     """The caller of a request, within their rate."""
     state: State = request.app.state.memstone
     return await state.admit(request)
@@ -289,15 +289,15 @@ async def admitted_by_name(request: Request) -> Caller:
     return await state.admit_by_name(request)
 
 
-def _with(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
-    async def checked(caller: Annotated[Caller, Depends(admitted_by_name)]) -> Caller:
+def _require_verb(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
+    async def check_verb(caller: Annotated[Caller, Depends(admitted_by_name)]) -> Caller:
         caller.needs(verb)
         return caller
 
-    return checked
+    return check_verb
 
 
-async def _chatting(caller: Annotated[Caller, Depends(admitted)]) -> Caller:
+async def _admit_chat_caller(caller: Annotated[Caller, Depends(admit_caller)]) -> Caller:
     """Who may chat: it spends what a model costs and is learned from, which takes more than reading.
 
     Whom a chat is about is decided by the gateway, which goes on without memory where others refuse.
@@ -313,7 +313,7 @@ class Keyed(StrictRoute):
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **rest: Any) -> None:
-        super().__init__(path, _discreetly(endpoint), **rest)
+        super().__init__(path, _wrap_endpoint(endpoint), **rest)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Admit the caller first, where the route is not for everybody."""
@@ -322,42 +322,42 @@ class Keyed(StrictRoute):
             return handle
 
         async def admit_first(request: Request) -> Response:
-            await admitted(request)
+            await admit_caller(request)
             return await handle(request)
 
         return admit_first
 
 
-def _discreetly(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_endpoint(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     if not inspect.iscoroutinefunction(endpoint) or hasattr(endpoint, "__wrapped__"):
         return endpoint  # one that hands its answer over piece by piece, or a route that is made anew from this one
 
     @wraps(endpoint)
-    async def answered(*args: Any, **kwargs: Any) -> Any:
-        answer, caller = discreet(await endpoint(*args, **kwargs)), kwargs.get("caller")
+    async def call_endpoint(*args: Any, **kwargs: Any) -> Any:
+        answer, caller = hide_store_details(await endpoint(*args, **kwargs)), kwargs.get("caller")
         return with_own_names(answer, caller.bounds) if isinstance(caller, Caller) else answer
 
     # With what its names mean: whoever reads a signature elsewhere may look for them here.
-    vars(answered)["__signature__"] = inspect.signature(endpoint, eval_str=True)
-    return answered
+    vars(call_endpoint)["__signature__"] = inspect.signature(endpoint, eval_str=True)
+    return call_endpoint
 
 
 def asks_who(dependant: Dependant) -> bool:
     """Whether a route is for those only who show who they are."""
-    return dependant.call in (admitted, admitted_by_name) or any(map(asks_who, dependant.dependencies))
+    return dependant.call in (admit_caller, admitted_by_name) or any(map(asks_who, dependant.dependencies))
 
 
-Reader = Annotated[Caller, Depends(_with(Verb.READ))]
-Writer = Annotated[Caller, Depends(_with(Verb.WRITE))]
-Admin = Annotated[Caller, Depends(_with(Verb.ADMIN))]
-KeyHolder = Annotated[Caller, Depends(admitted)]
-Chatter = Annotated[Caller, Depends(_chatting)]
+Reader = Annotated[Caller, Depends(_require_verb(Verb.READ))]
+Writer = Annotated[Caller, Depends(_require_verb(Verb.WRITE))]
+Admin = Annotated[Caller, Depends(_require_verb(Verb.ADMIN))]
+KeyHolder = Annotated[Caller, Depends(admit_caller)]
+Chatter = Annotated[Caller, Depends(_admit_chat_caller)]
 
 
 # --- how far a request reaches ----------------------------------------------------------------------------------------
 
 
-def reaching(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
+def resolve_scope(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
     """The scope of a request as keywords; who names nobody means everybody, which takes an administrator.
 
     Unless the key is not an administrator's, and a request that names nobody is about somebody.
@@ -375,7 +375,9 @@ def is_bound(caller: Caller) -> bool:
     return not bounds.is_open and bool(bounds.user_id or bounds.agent_id or bounds.unnamed)
 
 
-def confirmed(caller: Caller, narrowing: Mapping[str, Any], confirm: str | None, *, dry_run: bool = False) -> None:
+def require_confirmation(
+    caller: Caller, narrowing: Mapping[str, Any], confirm: str | None, *, dry_run: bool = False
+) -> None:
     """Go on only if something narrows a deletion, or whoever asks for it names what they are about to empty."""
     if dry_run or any(narrowing.values()):
         return
@@ -396,9 +398,9 @@ def _name_of_reach(caller: Caller) -> str:
     return bounds.agent_id or own
 
 
-def setting(caller: Caller, names: Iterable[str] | None) -> None:
+def require_setting_rights(caller: Caller, names: Iterable[str] | None) -> None:
     """Go on only if a caller may set these: quotas and masking are an administrator's, whomever they are set for."""
-    if operators(names or ()):
+    if operator_names(names or ()):
         caller.needs(Verb.ADMIN)
 
 

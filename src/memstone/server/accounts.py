@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from starlette.requests import Request
 
 from memstone.engine.access import accounts
-from memstone.engine.access.accounts import folded, is_login
+from memstone.engine.access.accounts import is_login, parse_login
 from memstone.engine.engine import Engine
 from memstone.errors import Forbidden, TooManyRequests, Unauthenticated
 from memstone.model.access import Lifetimes
@@ -62,15 +62,15 @@ class Guesses:
         """Count one that was wrong; one that is right makes up for all, and its address is known from then on."""
         if right:
             self._wrong.pop(login, None)
-            _keep(self._known, (login, address), None)
+            _store_newest(self._known, (login, address), None)
             return
-        _keep(self._wrong, login, self._wrong.get(login, 0) + 1)
-        _keep(self._tried, (login, address), self._now())
+        _store_newest(self._wrong, login, self._wrong.get(login, 0) + 1)
+        _store_newest(self._tried, (login, address), self._now())
         if self._wrong[login] == self._most:
             log.warning("account.guessed", tenant=login[0], wrong=self._most)
 
 
-def _keep(table: OrderedDict[Held, Value], name: Held, value: Value) -> None:
+def _store_newest(table: OrderedDict[Held, Value], name: Held, value: Value) -> None:
     """Keep a value as the newest; when there are too many the oldest goes."""
     table[name] = value
     table.move_to_end(name)
@@ -90,10 +90,10 @@ class Reception:
 
     async def login(self, request: Request, tenant_id: str | None, login: str, password: str) -> dict[str, Any]:
         """A session for whoever knows the password."""
-        who = (tenant_id or self._state.settings.tenant, folded(login) if is_login(login) else "")
+        who = (tenant_id or self._state.settings.tenant, parse_login(login) if is_login(login) else "")
         engine = self._engine_of(who[0])
-        answer = await self._compared(
-            request, who, lambda: engine.run(accounts.login, login, password, self._lifetimes)
+        answer = await self._run_password_check(
+            request, who, lambda: engine.run(accounts.login_account, login, password, self._lifetimes)
         )
         log.info("account.login", account=answer["account"]["id"])
         return answer
@@ -103,7 +103,7 @@ class Reception:
         self._failures.check(request)
         try:
             return await self._engine_of(None).run(
-                accounts.refresh, token, self._lifetimes, self._state.doorkeeper.forget
+                accounts.refresh_session, token, self._lifetimes, self._state.doorkeeper.forget
             )
         except Unauthenticated as error:
             log.warning("account.refused", reason=error.message)
@@ -114,7 +114,7 @@ class Reception:
         """End the session of a caller, or all of theirs."""
         person = person_of(caller)
         engine = self._engine_of(caller.key.tenant_id)
-        ended = await engine.run(accounts.logout, person.account, person.session_id, everywhere=everywhere)
+        ended = await engine.run(accounts.logout_account, person.account, person.session_id, everywhere=everywhere)
         self._state.doorkeeper.forget()
         return ended
 
@@ -122,7 +122,7 @@ class Reception:
         """Let a caller change their own password."""
         person = person_of(caller)
         engine, account = self._engine_of(caller.key.tenant_id), person.account
-        answer = await self._compared(
+        answer = await self._run_password_check(
             request,
             (account.tenant_id, account.login),
             lambda: engine.run(accounts.change_password, account, person.session_id, old, new),
@@ -130,7 +130,9 @@ class Reception:
         self._state.doorkeeper.forget()
         return answer
 
-    async def _compared(self, request: Request, who: tuple[str, str], work: Callable[[], Any]) -> dict[str, Any]:
+    async def _run_password_check(
+        self, request: Request, who: tuple[str, str], work: Callable[[], Any]
+    ) -> dict[str, Any]:
         """Do what compares a password: few at a time, since each is much work, and no more than may be guessed."""
         address = address_of(request)
         self._failures.check(request)

@@ -13,16 +13,16 @@ from starlette.middleware.cors import CORSMiddleware
 import memstone
 from memstone.async_memory import AsyncMemory
 from memstone.config import Settings
-from memstone.engine.warming import warm
+from memstone.engine.warming import preload_models
 from memstone.server import description, errors
 from memstone.server.access import Doorkeeper
 from memstone.server.connections import ProxyAddresses
 from memstone.server.gateway import routes as gateway
 from memstone.server.gateway.upstream import Upstreams
-from memstone.server.limits import Failures, Governor, Rate, governed
+from memstone.server.limits import Failures, Governor, Rate, create_governor
 from memstone.server.mcp.http import McpMount
 from memstone.server.metrics import OBSERVED, Journal
-from memstone.server.middleware import Envelope, Net, Wall, sharing
+from memstone.server.middleware import Envelope, Net, Wall, cors_options
 from memstone.server.observe import Watcher, speak_softly
 from memstone.server.rest import (
     accounts,
@@ -77,7 +77,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     speak_softly()
     ours = AsyncMemory(settings) if memory is None else memory
     doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
-    governor = observed(ours, settings)
+    governor = attach_governor(ours, settings)
     rate, failures = Rate(settings.server.rate), Failures(settings.server.failed_logins)
     guard = Guard(settings.server.private_urls)
     state = State(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
@@ -87,7 +87,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
         await ours._engine.open()  # noqa: SLF001 - a service looks after its memory; ``check`` would read all of it
         await state.ask_store()
         state.ready = True
-        warming = state.tasks.start(ours._engine.run(warm))  # noqa: SLF001 - a service looks after its memory
+        warming = state.tasks.start(ours._engine.run(preload_models))  # noqa: SLF001 - a service looks after its memory
         yield
         warming.cancel()
         state.ready = False
@@ -111,13 +111,13 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     app.state.journal = Journal(settings.server.request_log, settings.server.request_log_hours)
     mcp = McpMount(state)
     app.router.routes.extend(mcp.routes)
-    errors.install(app)
+    errors.install_error_handlers(app)
     include_all(app)
-    description.install(app)
+    description.install_openapi_route(app)
     server = settings.server
     app.add_middleware(Net)
     if server.origins:
-        app.add_middleware(CORSMiddleware, **sharing(server.origins))
+        app.add_middleware(CORSMiddleware, **cors_options(server.origins))
     app.add_middleware(Wall, server=server, model_bytes=settings.gateway.body_bytes)
     app.add_middleware(Watcher, journal=app.state.journal)
     app.add_middleware(ProxyAddresses, proxies=server.proxies, header=server.proxy_header)
@@ -125,11 +125,11 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     return app
 
 
-def observed(memory: AsyncMemory, settings: Settings) -> Governor:
+def attach_governor(memory: AsyncMemory, settings: Settings) -> Governor:
     """Let a memory tell its figures, and hold its language model to the budget of a day."""
     engine = memory._engine  # noqa: SLF001 - a service looks after the memory it runs
     engine.parts.watch.add(OBSERVED)
-    governor, changed = governed(engine.parts, settings.server.llm_tokens_per_day)
+    governor, changed = create_governor(engine.parts, settings.server.llm_tokens_per_day)
     engine.parts = replace(engine.parts, **changed)
     if engine.parts.workshop.home is not None:  # a memory that was open already works in the background as well
         engine.parts.workshop.home = engine.parts

@@ -27,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memstone.sections_service import ConnectionSettings
 from memstone.server import metrics
-from memstone.server.errors import problem
+from memstone.server.errors import problem_response
 from memstone.server.middleware import SAFETY_HEADERS
 from memstone.server.observe import log
 
@@ -99,7 +99,7 @@ class Connections:
             metrics.CONNECTIONS_CLOSED.labels("too_many_requests").inc()
             log.warning("connection.refused", reason="too_many_requests", limit=self.settings.limit)
             headers = {**SAFETY_HEADERS, "retry-after": "1", "connection": "close"}
-            refusal = problem(
+            refusal = problem_response(
                 Request(scope),
                 503,
                 "The service is answering as many requests as it can.",
@@ -228,7 +228,7 @@ class BoundedProtocol(H11Protocol):
 
     def _write_problem(self, status: int, code: str, message: str) -> None:
         """Answer a caller of whom no request is known."""
-        answer = problem(Request({"type": "http"}), status, message, code=code)
+        answer = problem_response(Request({"type": "http"}), status, message, code=code)
         headers = [*answer.raw_headers, *((name.encode(), value.encode()) for name, value in SAFETY_HEADERS.items())]
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode(), b"connection: close"]
         lines += [name + b": " + value for name, value in headers]
@@ -323,7 +323,7 @@ class ProxyAddresses:
     def _client_of(self, headers: Headers, proxy: tuple[str, int]) -> tuple[str, int]:
         """The last address that no trusted proxy has; what cannot be read is nobody's, and leaves the proxy's own."""
         client = proxy
-        for text in list(_hops(headers.getlist(self._header), self._header))[-_MOST_HOPS:][::-1]:
+        for text in list(_forwarded_addresses(headers.getlist(self._header), self._header))[-_MOST_HOPS:][::-1]:
             address = parse_address(text)
             if address is None:
                 return client
@@ -336,7 +336,7 @@ class ProxyAddresses:
         return address is not None and any(address in network for network in self._networks)
 
 
-def _hops(values: Sequence[str], header: str) -> Iterator[str]:
+def _forwarded_addresses(values: Sequence[str], header: str) -> Iterator[str]:
     """The addresses in a header, in the order in which proxies have added them."""
     for part in ",".join(values).split(","):
         if header != "forwarded":

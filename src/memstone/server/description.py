@@ -44,11 +44,11 @@ class Description:
         if self._made is None:
             app = self._app
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            _completed(made)
-            _keyed(made, [route for route in app.routes if isinstance(route, APIRoute)])
+            _add_problem_responses(made)
+            _add_security(made, [route for route in app.routes if isinstance(route, APIRoute)])
             if app.state.memstone.settings.version == _OLD:
-                _bared(made)
-            _tidied(made)
+                _use_bare_lists(made)
+            _drop_unused_schemas(made)
             self._made = made
         return self._made
 
@@ -59,7 +59,7 @@ class Description:
         return Response(self._bytes, media_type=_JSON)
 
 
-def install(app: FastAPI) -> None:
+def install_openapi_route(app: FastAPI) -> None:
     """Let an application describe itself."""
     description = Description(app)
     app.openapi = description.document  # type: ignore[method-assign]  # the way that FastAPI has for it
@@ -67,7 +67,7 @@ def install(app: FastAPI) -> None:
     app.router.routes.append(page)
 
 
-def _completed(made: dict[str, Any]) -> None:
+def _add_problem_responses(made: dict[str, Any]) -> None:
     """With every problem that a route may answer: described once, and referred to."""
     parts = made["components"]
     for name in _UNUSED:
@@ -76,10 +76,10 @@ def _completed(made: dict[str, Any]) -> None:
     parts["responses"] = {f"Problem{status}": {"description": text, "content": _SAID} for status, text in WRONG.items()}
     for operations in made["paths"].values():
         for operation in operations.values():
-            operation["responses"] = _answers(operation["responses"])
+            operation["responses"] = _expand_default_response(operation["responses"])
 
 
-def _keyed(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
+def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
     """With how a key is shown: to every route but those that are for everybody."""
     made["components"]["securitySchemes"] = _KEYS
     made["security"] = [{name: []} for name in _KEYS]
@@ -89,7 +89,7 @@ def _keyed(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
                 made["paths"][route.path_format][method.lower()]["security"] = []
 
 
-def _bared(made: dict[str, Any]) -> None:
+def _use_bare_lists(made: dict[str, Any]) -> None:
     """With the bare lists that such a service answers."""
     for verb in _BARED:
         answer = made["paths"][f"/v1/verbs/{verb}"]["post"]["responses"]["200"]["content"][_JSON]
@@ -97,27 +97,27 @@ def _bared(made: dict[str, Any]) -> None:
         answer["schema"] = whole["properties"]["results"]
 
 
-def _tidied(made: dict[str, Any]) -> None:
+def _drop_unused_schemas(made: dict[str, Any]) -> None:
     """Without the forms that only others were made of."""
     schemas = made["components"]["schemas"]
-    while unused := set(schemas) - set(_referred(made)):
+    while unused := set(schemas) - set(_schema_references(made)):
         for name in unused:
             del schemas[name]
 
 
-def _referred(value: Any) -> Iterator[str]:
+def _schema_references(value: Any) -> Iterator[str]:
     """The names of the forms that something refers to."""
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
             yield value["$ref"].removeprefix(_REF)
         for one in value.values():
-            yield from _referred(one)
+            yield from _schema_references(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _referred(one)
+            yield from _schema_references(one)
 
 
-def _answers(given: dict[str, Any]) -> dict[str, Any]:
+def _expand_default_response(given: dict[str, Any]) -> dict[str, Any]:
     own = {status: answer for status, answer in given.items() if status not in (_ANY, _NEVER)}
     if _ANY not in given:
         return own

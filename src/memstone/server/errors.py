@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from memstone import errors
-from memstone.server.observe import log, unsecret
+from memstone.server.observe import log, mask_secrets
 from memstone.server.strict import MESSAGES, hint_about
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -63,7 +63,7 @@ def status_of(error: Exception) -> HTTPStatus:
     return next((status for kind, status in STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
-def problem(
+def problem_response(
     request: Request,
     status: int,
     message: str,
@@ -75,7 +75,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """The answer to a request that failed; ``error`` repeats it for callers who look there."""
-    message = unsecret(message)
+    message = mask_secrets(message)
     body = {
         "type": f"urn:memstone:{code}",
         "title": HTTPStatus(status).phrase,
@@ -95,87 +95,87 @@ def _type_of(status: int) -> str:
     return _TYPES.get(status, "api_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error")
 
 
-def shown(error: errors.MemstoneError) -> dict[str, Any]:
+def error_for_caller(error: errors.MemstoneError) -> dict[str, Any]:
     """An error as callers see it: where the store is does not concern everybody who has a key."""
     told = error.as_dict()
     return {**told, "message": _STORE} if isinstance(error, errors.StorageError) else told
 
 
-def _codes(kind: type[errors.MemstoneError]) -> Iterator[str]:
+def _error_codes(kind: type[errors.MemstoneError]) -> Iterator[str]:
     yield kind.code
     for narrower in kind.__subclasses__():
-        yield from _codes(narrower)
+        yield from _error_codes(narrower)
 
 
-_OF_STORES: Final = frozenset((*_codes(errors.StorageError), *_codes(errors.VectorStoreError)))
+_OF_STORES: Final = frozenset((*_error_codes(errors.StorageError), *_error_codes(errors.VectorStoreError)))
 
 
-def discreet(answer: Any) -> Any:
+def hide_store_details(answer: Any) -> Any:
     """An answer whose notes of failures name code and kind, and leave what a store said about itself to the log."""
     if isinstance(answer, (list, tuple)):
-        return [discreet(one) for one in answer]
+        return [hide_store_details(one) for one in answer]
     if not isinstance(answer, Mapping):
         return answer
-    notes = {name: discreet(answer[name]) for name in _TELLING & answer.keys()}
+    notes = {name: hide_store_details(answer[name]) for name in _TELLING & answer.keys()}
     if "message" in answer and isinstance(answer.get("code"), str) and answer["code"] in _OF_STORES:
         log.warning("answer.degraded", code=answer["code"], reason=str(answer["message"]))
         notes["message"] = _STORE
     return {**answer, **notes} if notes else answer
 
 
-def note(error: errors.MemstoneError) -> None:
+def log_server_fault(error: errors.MemstoneError) -> None:
     """Log what is not the caller's fault."""
     if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR:
         reason = error.message if isinstance(error, errors.StorageError) else None  # others may quote
         log.warning("request.failed", code=error.code, kind=type(error).__name__, reason=reason)
 
 
-def _told(request: Request, error: errors.MemstoneError) -> JSONResponse:
+def _error_response(request: Request, error: errors.MemstoneError) -> JSONResponse:
     """The answer for one of our own errors."""
     headers: dict[str, str] = {}
     if isinstance(error, errors.TooManyRequests):
         headers["Retry-After"] = str(max(1, round(error.retry_after)))
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(request, status_of(error), headers=headers, **shown(error))
+    return problem_response(request, status_of(error), headers=headers, **error_for_caller(error))
 
 
-def install(app: FastAPI) -> None:
+def install_error_handlers(app: FastAPI) -> None:
     """Let an application answer every error in this way."""
-    app.add_exception_handler(errors.MemstoneError, failed)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(errors.MemstoneError, handle_memstone_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(HTTPException, _handle_http_error)
     for kind in _UNHOLDABLE:
-        app.add_exception_handler(kind, _unholdable)
-    app.add_exception_handler(Exception, unforeseen)
+        app.add_exception_handler(kind, _handle_unstorable_value)
+    app.add_exception_handler(Exception, handle_unexpected_error)
 
 
-async def failed(request: Request, error: Exception) -> JSONResponse:
+async def handle_memstone_error(request: Request, error: Exception) -> JSONResponse:
     """The answer for one of our own errors, after it was logged."""
     if not isinstance(error, errors.MemstoneError):
-        return await unforeseen(request, error)
-    note(error)
-    return _told(request, error)
+        return await handle_unexpected_error(request, error)
+    log_server_fault(error)
+    return _error_response(request, error)
 
 
-async def _invalid(request: Request, error: Exception) -> JSONResponse:
+async def _handle_invalid_request(request: Request, error: Exception) -> JSONResponse:
     found = error.errors() if isinstance(error, RequestValidationError) else []
     if any(one["type"] == "json_invalid" for one in found):
-        return _unreadable(request)
+        return _invalid_json_response(request)
     # Where and what, never the value: it may be a secret.
-    details = [_detail(one) for one in found]
+    details = [_error_detail(one) for one in found]
     said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
-    hint = unsecret(hint_about(request, found))
+    hint = mask_secrets(hint_about(request, found))
     if not hint and not _is_json(request) and any(tuple(one["loc"]) == ("body",) for one in found):
         hint = _TYPE_HINT
     message = said or "invalid request"
-    return problem(request, HTTPStatus.BAD_REQUEST, message, code="invalid_input", hint=hint, details=details)
+    return problem_response(request, HTTPStatus.BAD_REQUEST, message, code="invalid_input", hint=hint, details=details)
 
 
-def _detail(error: Mapping[str, Any]) -> dict[str, str]:
+def _error_detail(error: Mapping[str, Any]) -> dict[str, str]:
     place = ".".join(str(step)[:_NAME_CHARS] for step in error["loc"])
     said = MESSAGES.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return {"field": unsecret(place), "message": unsecret(said)}
+    return {"field": mask_secrets(place), "message": mask_secrets(said)}
 
 
 def _is_json(request: Request) -> bool:
@@ -183,39 +183,39 @@ def _is_json(request: Request) -> bool:
     return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 
 
-async def _unholdable(request: Request, error: Exception) -> JSONResponse:
+async def _handle_unstorable_value(request: Request, error: Exception) -> JSONResponse:
     log.info("request.unholdable", kind=type(error).__name__)
     hint = "nest less deeply; a number has 64 bits at most, and a text whole characters only"
-    return problem(request, HTTPStatus.BAD_REQUEST, "a value cannot be held", code="invalid_input", hint=hint)
+    return problem_response(request, HTTPStatus.BAD_REQUEST, "a value cannot be held", code="invalid_input", hint=hint)
 
 
-async def _http(request: Request, error: Exception) -> JSONResponse:
+async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
     status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
     if status == HTTPStatus.BAD_REQUEST:  # nothing but a body that is no text, or not to be unravelled, ends here so
-        return _unreadable(request)
+        return _invalid_json_response(request)
     code = HTTPStatus(status).phrase.lower().replace(" ", "_").replace("-", "_")
     headers = dict(getattr(error, "headers", None) or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
-        headers["Allow"] = ", ".join(_methods(request))
-    return problem(request, status, HTTPStatus(status).phrase, code=code, headers=headers)
+        headers["Allow"] = ", ".join(_allowed_methods(request))
+    return problem_response(request, status, HTTPStatus(status).phrase, code=code, headers=headers)
 
 
-def _unreadable(request: Request) -> JSONResponse:
+def _invalid_json_response(request: Request) -> JSONResponse:
     hint = "JSON in UTF-8, not compressed, not nested too deeply"
-    return problem(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json", hint=hint)
+    return problem_response(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json", hint=hint)
 
 
-def _methods(request: Request) -> list[str]:
+def _allowed_methods(request: Request) -> list[str]:
     """Every method for which there is a route at this path; the framework knows those of the first one only."""
     here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in here for method in getattr(route, "methods", None) or ()})
 
 
-async def unforeseen(request: Request, error: Exception) -> JSONResponse:
+async def handle_unexpected_error(request: Request, error: Exception) -> JSONResponse:
     """The answer for what is ours to mend."""
     request_id = getattr(request.state, "request_id", "")
     log.error("request.crashed", kind=type(error).__name__, exc_info=error, request_id=request_id)
-    return problem(
+    return problem_response(
         request,
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "something went wrong in here",

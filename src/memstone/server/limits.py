@@ -154,7 +154,7 @@ class Governor:
         """Add what a question has cost."""
         if self._per_day and tokens:
             now = self._now()
-            work = partial(_counted, tenant_id=tenant_id, now=now, tokens=tokens)
+            work = partial(_add_token_count, tenant_id=tenant_id, now=now, tokens=tokens)
             before = self._known.get(tenant_id, ("", 0, 0.0))
             held = before[1] + tokens if before[0] == now[:_DAY] else 0
             self._keep(tenant_id, now, max(held, await self._ledger.of(tenant_id).write(work)))
@@ -166,7 +166,7 @@ class Governor:
         return total
 
 
-async def _counted(tx: Tx, *, tenant_id: str, now: Instant, tokens: int) -> int:
+async def _add_token_count(tx: Tx, *, tenant_id: str, now: Instant, tokens: int) -> int:
     await tx.metrics.count(tenant_id, "", now, {SPENT: tokens})
     return (await tx.metrics.counted(tenant_id, "", now)).get(SPENT, 0)
 
@@ -213,7 +213,7 @@ def cost_of(prompt: Prompt, reply: Reply) -> tuple[int, int]:
     return asked, reply.output_tokens or estimate_tokens(reply.text)
 
 
-def governed(parts: Parts, per_day: int) -> tuple[Governor, dict[str, Any]]:
+def create_governor(parts: Parts, per_day: int) -> tuple[Governor, dict[str, Any]]:
     """The account of a service, and what changes in its parts: the model behind it, if there is one."""
     governor = Governor(parts.ledger, parts.now, per_day)
     llm = parts.llm.inner if isinstance(parts.llm, GovernedLlm) else parts.llm

@@ -68,7 +68,7 @@ _COUNTS: Final = {
 }
 
 
-def exposed(figures: Mapping[str, Any], *, process: bool) -> bytes:
+def format_metrics(figures: Mapping[str, Any], *, process: bool) -> bytes:
     """The figures of a tenant, and those of this process where ``process``, as Prometheus reads them.
 
     What a share cannot be taken of yet is left out rather than called 0.

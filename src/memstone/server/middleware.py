@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memstone.sections_service import ConnectionSettings, ServerSettings
-from memstone.server.errors import problem, unforeseen
+from memstone.server.errors import handle_unexpected_error, problem_response
 
 _MODELS: Final = re.compile(
     r"(/v1)?/chat/completions|/v1/(messages(/count_tokens)?|responses|embeddings)|/agents/.+/run"
@@ -60,7 +60,7 @@ class Envelope:
         request_id = given if _FORM.fullmatch(given) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
 
-        async def answered(message: Message) -> None:
+        async def send_with_headersd_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
@@ -69,7 +69,7 @@ class Envelope:
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request_id=request_id):
-            await self._app(scope, receive, answered)
+            await self._app(scope, receive, send_with_headersd_send)
 
 
 class Net:
@@ -82,19 +82,19 @@ class Net:
         """Pass a request on; what breaks in an answer that has begun can only break it off."""
         begun = False
 
-        async def answered(message: Message) -> None:
+        async def send_with_headersd_send(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
         try:
-            await self._app(scope, receive, answered)
+            await self._app(scope, receive, send_with_headersd_send)
         except _Refused:
             raise
         except Exception as error:
             if begun or scope["type"] != "http":
                 raise
-            await (await unforeseen(Request(scope), error))(scope, receive, send)
+            await (await handle_unexpected_error(Request(scope), error))(scope, receive, send)
 
 
 class Wall:
@@ -119,17 +119,17 @@ class Wall:
             await self._app(scope, receive, send)
             return
         size = self._size(scope)
-        refused = self._refused(Headers(scope=scope), size)
+        refused = self._find_refusal(Headers(scope=scope), size)
         if refused is None:
-            refused = await self._passed(scope, _Counted(receive, size, self._pace), send)
+            refused = await self._forward_request(scope, _Counted(receive, size, self._pace), send)
         if refused is not None:
-            await self._told(scope, refused)(scope, receive, send)
+            await self._refusal_response(scope, refused)(scope, receive, send)
 
-    async def _passed(self, scope: Scope, counted: _Counted, send: Send) -> _Refused | None:
+    async def _forward_request(self, scope: Scope, counted: _Counted, send: Send) -> _Refused | None:
         """What was found to be wrong with a body as it came in, while there is still time to answer so."""
         begun = False
 
-        async def answered(message: Message) -> None:
+        async def send_unless_refused(message: Message) -> None:
             nonlocal begun
             if counted.wrong is not None and not begun:  # whatever the route makes of it, this is what was wrong
                 raise counted.wrong
@@ -137,18 +137,18 @@ class Wall:
             await send(message)
 
         try:
-            await self._app(scope, counted, answered)
+            await self._app(scope, counted, send_unless_refused)
         except _Refused as refused:
             return None if begun else refused
         return None
 
-    def _told(self, scope: Scope, refused: _Refused) -> Response:
+    def _refusal_response(self, scope: Scope, refused: _Refused) -> Response:
         """The answer; a page that may ask may also read it."""
         origin = Headers(scope=scope).get("origin", "").rstrip("/").lower()
         headers = {"access-control-allow-origin": origin, "vary": "Origin"} if origin in self._origins else {}
         if refused.code == _SLOW:
             headers["connection"] = "close"  # what still comes would be read as the next request
-        return problem(
+        return problem_response(
             Request(scope), refused.status, refused.message, code=refused.code, hint=refused.hint, headers=headers
         )
 
@@ -158,12 +158,12 @@ class Wall:
             return self._keyless
         return self._models if _MODELS.fullmatch(path) else self._ours
 
-    def _refused(self, headers: Headers, size: _Size) -> _Refused | None:
-        host = _name(headers.get("host", ""))
+    def _find_refusal(self, headers: Headers, size: _Size) -> _Refused | None:
+        host = _host_name(headers.get("host", ""))
         if host is None or (not self._any_host and host not in self._hosts):
             return _Refused(400, "this service does not answer to that name", "unknown_host", "add it to server.hosts")
         origin = headers.get("origin", "").rstrip("/").lower()
-        if origin and origin not in self._origins and not _same(origin, headers.get("host", "")):
+        if origin and origin not in self._origins and not _is_same_origin(origin, headers.get("host", "")):
             return _Refused(403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins")
         length = headers.get("content-length", "")
         if length and not _is_within(length, size.most):
@@ -183,7 +183,7 @@ class _Size:
         return _Refused(413, "the request is too large", "too_large", hint)
 
 
-def sharing(origins: Sequence[str]) -> dict[str, Any]:
+def cors_options(origins: Sequence[str]) -> dict[str, Any]:
     """What browsers are told about pages of these origins: they may ask with a key, and never with a cookie.
 
     Any header may come along, for clients in a page send some of their own.
@@ -250,7 +250,7 @@ class _Counted:
             self._seconds -= time.monotonic() - began
 
 
-def _name(host: str) -> str | None:
+def _host_name(host: str) -> str | None:
     """The name in a Host header, without its port; None when it can be none."""
     try:
         return (urlsplit(f"//{host}").hostname or "") if host else ""
@@ -258,7 +258,7 @@ def _name(host: str) -> str | None:
         return None
 
 
-def _same(origin: str, host: str) -> bool:
+def _is_same_origin(origin: str, host: str) -> bool:
     try:
         return urlsplit(origin).netloc == host.lower()
     except ValueError:

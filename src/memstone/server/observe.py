@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstone.core.privacy.redact import redact, redact_preview
+from memstone.core.privacy.redact import redact_preview, redact_text
 from memstone.errors import MemstoneError
 from memstone.server import metrics
 from memstone.server.metrics import Journal, Line
@@ -59,7 +59,7 @@ class _Stderr:
 _STDERR: Final[Any] = _Stderr()
 
 
-def configure(style: str, level: int = logging.INFO) -> Repeats:
+def configure_logging(style: str, level: int = logging.INFO) -> Repeats:
     """Write log lines for people (``console``) or for machines (``json``), one a line, to standard error.
 
     What it gives sums up lines that come too often; ask it now and then for its sums, for a log that falls silent.
@@ -72,7 +72,7 @@ def configure(style: str, level: int = logging.INFO) -> Repeats:
             repeats,
             structlog.contextvars.merge_contextvars,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _traced,
+            _add_trace,
             _without_secrets,
             last,
         ],
@@ -81,7 +81,7 @@ def configure(style: str, level: int = logging.INFO) -> Repeats:
         cache_logger_on_first_use=False,
     )
     for name in _FORWARDED:
-        _forward(logging.getLogger(name), level)
+        _forward_logger(logging.getLogger(name), level)
     return repeats
 
 
@@ -170,9 +170,9 @@ def speak_softly() -> None:
         structlog.configure(
             processors=[
                 structlog.processors.add_log_level,
-                _heard,
+                _drop_if_disabled,
                 structlog.contextvars.merge_contextvars,
-                _traced,
+                _add_trace,
                 _without_secrets,
                 _handed_over,
             ],
@@ -180,7 +180,7 @@ def speak_softly() -> None:
         )
 
 
-def _heard(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _drop_if_disabled(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Make nothing of a line that nobody listens to."""
     if not _LOGGER.isEnabledFor(_level_of(line)):
         raise structlog.DropEvent
@@ -199,7 +199,7 @@ def _handed_over(_: Any, __: str, line: MutableMapping[str, Any]) -> NoReturn:
     raise structlog.DropEvent
 
 
-def _forward(logger: logging.Logger, level: int) -> None:
+def _forward_logger(logger: logging.Logger, level: int) -> None:
     """Let a logger speak through this log only: what bypassed it would not be looked through for secrets."""
     logger.setLevel(level if logger.name == "memstone" else max(level, logging.WARNING))
     logger.handlers = [one for one in logger.handlers if not isinstance(one, _Forward)] + [_Forward()]
@@ -217,12 +217,12 @@ class _Forward(logging.Handler):
         log.log(record.levelno, record.getMessage(), **fields)
 
 
-def _traced(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _add_trace(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Where something went wrong and of what kind it is; its message may hold what somebody said, and is left out."""
     error = _error_of(line.pop("exc_info", None))
     if error is not None:
         line["error"] = error.code if isinstance(error, MemstoneError) else type(error).__name__
-        line["trace"] = _frames(error.__traceback__)
+        line["trace"] = _format_frames(error.__traceback__)
     return line
 
 
@@ -234,7 +234,7 @@ def _error_of(given: Any) -> BaseException | None:
     return given if isinstance(given, BaseException) else None
 
 
-def _frames(trace: TracebackType | None) -> list[str]:
+def _format_frames(trace: TracebackType | None) -> list[str]:
     return [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_tb(trace)]
 
 
@@ -242,24 +242,24 @@ def _without_secrets(_: Any, __: str, line: MutableMapping[str, Any]) -> Mutable
     """The last thing that happens to every line."""
     for name, value in line.items():
         if name not in _FORMAL:
-            line[name] = clean(value)
+            line[name] = redact_value(value)
     return line
 
 
-def clean(value: Any) -> Any:
+def redact_value(value: Any) -> Any:
     """A value without secrets, addresses and numbers of people, however deep they stand in it."""
     if isinstance(value, str):
         return value if _NAME.fullmatch(value) else redact_preview(_OUR_KEYS.sub(_MASKED, value))
     if isinstance(value, Mapping):
-        return {clean(str(name)): clean(one) for name, one in value.items()}
+        return {redact_value(str(name)): redact_value(one) for name, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [clean(one) for one in value]
-    return value if value is None or isinstance(value, (bool, int, float)) else clean(str(value))
+        return [redact_value(one) for one in value]
+    return value if value is None or isinstance(value, (bool, int, float)) else redact_value(str(value))
 
 
-def unsecret(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """A text for the caller it is about: their keys and numbers of cards are not repeated, all else stays."""
-    return redact(_OUR_KEYS.sub(_MASKED, text)).text
+    return redact_text(_OUR_KEYS.sub(_MASKED, text)).text
 
 
 class Watcher:
@@ -275,7 +275,7 @@ class Watcher:
             return
         began, status = time.perf_counter(), _FAILED
 
-        async def answered(message: Message) -> None:
+        async def send_and_note_status(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -283,7 +283,7 @@ class Watcher:
 
         with metrics.RUNNING.track_inprogress():
             try:
-                await self._app(scope, receive, answered)
+                await self._app(scope, receive, send_and_note_status)
             finally:
                 self._tell(scope, status, time.perf_counter() - began)
 

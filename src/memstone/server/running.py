@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from memstone.errors import Conflict, MemstoneError, NotFoundError
 from memstone.model.ids import new_id
-from memstone.server.errors import note, shown
+from memstone.server.errors import error_for_caller, log_server_fault
 from memstone.server.gateway.chat import Tasks
 from memstone.server.observe import log
 
@@ -31,7 +31,7 @@ class _Stopped(Exception):
     """Somebody cancelled it."""
 
 
-def _now() -> str:
+def _utc_now() -> str:
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -45,7 +45,7 @@ class Job:
     state: str = RUNNING
     done: int = 0
     total: int | None = None
-    started_at: str = field(default_factory=_now)
+    started_at: str = field(default_factory=_utc_now)
     finished_at: str | None = None
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
@@ -110,14 +110,14 @@ class Works:
         except (asyncio.CancelledError, _Stopped):
             job.state = "cancelled"
         except MemstoneError as error:
-            note(error)
-            job.state, job.error = "failed", shown(error)
+            log_server_fault(error)
+            job.state, job.error = "failed", error_for_caller(error)
         except Exception as error:  # noqa: BLE001 - whoever started it learns of it by its state
             log.error("job.crashed", task=job.task, kind=type(error).__name__, exc_info=error)
             job.state = "failed"
             job.error = {"code": "internal", "message": "something went wrong in here", "hint": "", "retryable": False}
         finally:
-            job.finished_at = _now()
+            job.finished_at = _utc_now()
             self._running.pop(job.id, None)
             self._stopped.discard(job.id)
 

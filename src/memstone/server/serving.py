@@ -111,7 +111,7 @@ def server_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     )
 
 
-def serve(
+def serve_app(
     app: FastAPI,
     settings: ServerSettings,
     listening: Callable[[int], None] | None = None,

@@ -42,7 +42,7 @@ class State:
         known: Caller | None = getattr(request.state, "caller", None)
         if known is not None:
             return known
-        caller = await self._recognised(request)
+        caller = await self._recognise_caller(request)
         self.rate.take(caller.key.id)
         request.state.caller = caller
         return caller
@@ -51,7 +51,7 @@ class State:
         """The same where the headers of a request may say for whom it asks."""
         return self.doorkeeper.narrowed(await self.admit(request), request.headers)
 
-    async def _recognised(self, request: Request) -> Caller:
+    async def _recognise_caller(self, request: Request) -> Caller:
         token = token_of(request)
         if token and not self.doorkeeper.knows(token):  # who has been here is let in wherever others guess
             self.failures.check(request)

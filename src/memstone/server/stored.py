@@ -19,8 +19,8 @@ from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
 from memstone.drive import drive
 from memstone.engine.backends import KeyBox, ProviderKeys
 from memstone.errors import ConfigError, InvalidInput, MemstoneError
-from memstone.model.instant import instant
-from memstone.registry import BUILT_IN, adapter, names
+from memstone.model.instant import to_instant
+from memstone.registry import BUILT_IN, builtin_names, load_adapter
 from memstone.sections import EmbedderSettings, Provider, VectorStoreSettings
 from memstone.server.observe import log
 from memstone.server.urls import Guard
@@ -48,30 +48,30 @@ def with_stored(settings: Settings, guard: Guard | None = None) -> Settings:
         and not settings.store.url.startswith("postgres")
     ):
         return settings  # a store in memory is empty when a service starts
-    values, secrets = _read(settings)
+    values, secrets = _read_backends(settings)
     for name, problem in secrets.unreadable.items():
         log.warning("backends.key_unreadable", setting=name, reason=problem)
     if not values:
         return settings
-    applied = over(settings, values, secrets, guard or Guard(settings.server.private_urls))
+    applied = apply_choices(settings, values, secrets, guard or Guard(settings.server.private_urls))
     for name, problem in applied.problems.items():
         log.warning("backends.not_applied", setting=name, reason=problem)
     return applied.settings
 
 
-def _read(settings: Settings) -> tuple[dict[str, Any], ProviderKeys]:
-    io = adapter("io", "blocking")()
+def _read_backends(settings: Settings) -> tuple[dict[str, Any], ProviderKeys]:
+    io = load_adapter("io", "blocking")()
     ledger = ledger_of(settings, io)
     try:
         drive(ledger.open())
-        box = KeyBox(ledger, settings.tenant, store_key_of(settings, io), adapter("sealing", "aes-gcm")())
-        return drive(box.read(instant(adapter("clock", "system")().now())))
+        box = KeyBox(ledger, settings.tenant, store_key_of(settings, io), load_adapter("sealing", "aes-gcm")())
+        return drive(box.read(to_instant(load_adapter("clock", "system")().now())))
     finally:
         drive(ledger.close())
         drive(io.close())
 
 
-def over(settings: Settings, values: Mapping[str, Any], secrets: Mapping[str, str], guard: Guard) -> Applied:
+def apply_choices(settings: Settings, values: Mapping[str, Any], secrets: Mapping[str, str], guard: Guard) -> Applied:
     """Settings with stored choices in the place of what is configured. May resolve names, which blocks."""
     applied = Applied(settings)
     choices = _Choices(settings, values, secrets, guard)
@@ -135,10 +135,10 @@ class _Choices:
         provider, _, model = str(self.values.get("embeddingProviderModel") or "").partition("/")
         if not provider:
             raise ConfigError("embeddingProviderModel says which model it is, and is not set")
-        if provider in LOCAL_EMBEDDERS or provider not in names("embedder"):
+        if provider in LOCAL_EMBEDDERS or provider not in builtin_names("embedder"):
             raise ConfigError(f"there is no remote embedder {provider!r} here")
-        config = {**self._configured(provider), **self._connection(provider), "model": model}
-        return EmbedderSettings(provider=provider, config=_checked("embedder", provider, config))
+        config = {**self._file_options(provider), **self._connection(provider), "model": model}
+        return EmbedderSettings(provider=provider, config=_validate_options("embedder", provider, config))
 
     def reranker(self) -> dict[str, Any]:
         if "rerankEnabled" not in self.values:
@@ -151,7 +151,7 @@ class _Choices:
             raise ConfigError("no reranker is configured", hint="reranker in the configuration file says where one is")
         made = {**config, **({"model": model} if model else {})}
         name = self.settings.reranker.provider if self.settings.reranker else "http"
-        return {"reranker": Provider(provider=name, config=_checked("reranker", name, made))}
+        return {"reranker": Provider(provider=name, config=_validate_options("reranker", name, made))}
 
     def vector_store(self) -> dict[str, Any]:
         chosen = self.values.get("vectorStore", "auto")
@@ -165,7 +165,7 @@ class _Choices:
         if not self.values.get("qdrantHost"):
             raise ConfigError("qdrantHost is not set")
         config = {"url": self._safe(qdrant_url(self.values)), "api_key": self.secrets.get(QDRANT_KEY)}
-        plain = _checked("vectors", "qdrant", {name: value for name, value in config.items() if value})
+        plain = _validate_options("vectors", "qdrant", {name: value for name, value in config.items() if value})
         name = self.values.get("qdrantCollection", "omniroute_memory")
         return {"vector_store": VectorStoreSettings(provider="qdrant", config=plain, collection_name=name)}
 
@@ -177,7 +177,7 @@ class _Choices:
         _known_backends(self.values.get("fallbackBackends", ()))
         return {}
 
-    def _configured(self, provider: str) -> dict[str, Any]:
+    def _file_options(self, provider: str) -> dict[str, Any]:
         """How the configuration file reaches a provider, for whatever purpose."""
         for one in (self.settings.embedder, self.settings.embedder.remote, self.settings.llm):
             if one is not None and one.provider == provider:
@@ -199,21 +199,21 @@ class _Choices:
 
 
 def _lacks_key(chosen: EmbedderSettings) -> bool:
-    options = adapter("embedder", chosen.provider).Config.model_validate(chosen.config)
+    options = load_adapter("embedder", chosen.provider).Config.model_validate(chosen.config)
     return bool(getattr(options, "lacks_key", False))
 
 
 def _known_backends(wanted: Any) -> None:
-    known = ("ledger", *names("backend"))
+    known = ("ledger", *builtin_names("backend"))
     unknown = [one for one in wanted if one not in known]
     if unknown:
         raise ConfigError(f"there is no backend {unknown[0]!r} here: " + ", ".join(known))
 
 
-def _checked(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+def _validate_options(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """Options that the adapter accepts; what it complains about names no value."""
     given = {option: value for option, value in config.items() if value is not None}
-    model: type[BaseModel] = adapter(kind, name).Config
+    model: type[BaseModel] = load_adapter(kind, name).Config
     try:
         model.model_validate(given)
     except ValidationError as error:
@@ -234,18 +234,18 @@ _USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _IN_QUERY: Final = re.compile(r"(?i)([?&](?=[^=&?\s]*(?:key|secret|password|token))[^=&?\s]*+=)[^&\s]*")
 
 
-def shown(settings: Settings) -> dict[str, Any]:
+def mask_settings(settings: Settings) -> dict[str, Any]:
     """Settings as plain values, with a mask in the place of every secret."""
-    walked = _walked(settings.model_dump(mode="json"), hidden=False)
+    walked = _mask_value(settings.model_dump(mode="json"), hidden=False)
     assert isinstance(walked, dict)  # noqa: S101 - settings are a mapping
     return walked
 
 
-def _walked(value: Any, *, hidden: bool) -> Any:
+def _mask_value(value: Any, *, hidden: bool) -> Any:
     if isinstance(value, dict):
-        return {name: _walked(one, hidden=hidden or _is_secret(name)) for name, one in value.items()}
+        return {name: _mask_value(one, hidden=hidden or _is_secret(name)) for name, one in value.items()}
     if isinstance(value, list):
-        return [_walked(one, hidden=hidden) for one in value]
+        return [_mask_value(one, hidden=hidden) for one in value]
     if not isinstance(value, str) or not value:
         return value
     return MASK if hidden else _IN_QUERY.sub(rf"\1{MASK}", _USERINFO.sub(MASK, value))

@@ -31,14 +31,14 @@ _NAME_CHARS: Final = 100
 
 def read_once(text: bytes | str) -> Any:
     """Return what JSON says; raise ``RequestValidationError`` if an object in it has the same name twice."""
-    return json.loads(text, object_pairs_hook=_once)
+    return json.loads(text, object_pairs_hook=_dict_without_repeats)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _dict_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         times = Counter(name for name, _ in pairs)
-        raise RequestValidationError([_error(_REPEATED, "body", name) for name in times if times[name] > 1])
+        raise RequestValidationError([_name_error(_REPEATED, "body", name) for name in times if times[name] > 1])
     return found
 
 
@@ -72,18 +72,18 @@ class StrictRoute(APIRoute):
 
 def query_names(dependant: Dependant) -> tuple[frozenset[str], frozenset[str]]:
     """Return the query parameters of a route: those that may stand there once, and those that may be repeated."""
-    several = {one.alias for one in _parameters(dependant) if _is_list(one.field_info.annotation)}
-    return frozenset(one.alias for one in _parameters(dependant)) - several, frozenset(several)
+    several = {one.alias for one in _query_parameters(dependant) if _is_list(one.field_info.annotation)}
+    return frozenset(one.alias for one in _query_parameters(dependant)) - several, frozenset(several)
 
 
-def _parameters(dependant: Dependant) -> Iterator[Any]:
+def _query_parameters(dependant: Dependant) -> Iterator[Any]:
     yield from dependant.query_params
     for part in dependant.dependencies:
-        yield from _parameters(part)
+        yield from _query_parameters(part)
 
 
 def _is_list(kind: Any) -> bool:
-    return any(get_origin(one) is list for one in _alternatives(kind))
+    return any(get_origin(one) is list for one in _union_members(kind))
 
 
 def reject_unknown_parameters(
@@ -93,8 +93,8 @@ def reject_unknown_parameters(
     if not request.scope["query_string"]:
         return
     given = Counter(name for name, _ in request.query_params.multi_items())
-    wrong = [_error(UNKNOWN, "query", name) for name in given if name not in single | several]
-    wrong += [_error(_REPEATED, "query", name) for name, times in given.items() if name in single and times > 1]
+    wrong = [_name_error(UNKNOWN, "query", name) for name in given if name not in single | several]
+    wrong += [_name_error(_REPEATED, "query", name) for name, times in given.items() if name in single and times > 1]
     if wrong:
         raise RequestValidationError(wrong)
 
@@ -119,10 +119,10 @@ async def _reject_unread_body(request: Request) -> None:
         said = body
     if said not in _NOTHING:
         names = list(said) if isinstance(said, dict) else []
-        raise RequestValidationError([_error(_UNREAD, "body", *names[:1])])
+        raise RequestValidationError([_name_error(_UNREAD, "body", *names[:1])])
 
 
-def _error(kind: str, *place: str) -> dict[str, Any]:
+def _name_error(kind: str, *place: str) -> dict[str, Any]:
     return {"type": kind, "loc": place, "msg": MESSAGES[kind]}
 
 
@@ -146,21 +146,21 @@ def hint_about(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
             return _field_hint(route, place, [str(other[-1]) for other in missing if other[:-1] == place[:-1]])
         if one["type"] == _UNREAD:
             return f"leave the body out; {_query_list(route)}"
-    return f"give {_listed('.'.join(map(str, place[1:])) for place in missing)}" if missing else ""
+    return f"give {_join_names('.'.join(map(str, place[1:])) for place in missing)}" if missing else ""
 
 
 def _field_hint(route: Any, place: Sequence[Any], missing: Sequence[str]) -> str:
     """Return what to write instead of a field of a body; ``missing`` are those that are asked for beside it."""
     name = str(place[-1])
-    known = _nearest(name, _body_names(route, place[1:-1]))
+    known = _nearest_name_hint(name, _body_names(route, place[1:-1]))
     if known:
         return known
-    if len(place) == len(("body", name)) and name in _query(route):
+    if len(place) == len(("body", name)) and name in _route_query_names(route):
         return f"send {name} in the query"
-    return f"what is asked for here is {_listed(missing)}" if missing else "leave it out"
+    return f"what is asked for here is {_join_names(missing)}" if missing else "leave it out"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     *some, last = names
     return f"{', '.join(some)} and {last}" if some else last
 
@@ -168,19 +168,19 @@ def _listed(names: Iterable[str]) -> str:
 def _parameter_hint(route: Any, name: str) -> str:
     if name in _body_names(route, ()):
         return f"send {name} in the body"
-    return _nearest(name, _query(route)) or _query_list(route)
+    return _nearest_name_hint(name, _route_query_names(route)) or _query_list(route)
 
 
 def _query_list(route: Any) -> str:
-    known = sorted(_query(route))[:_LISTED]
+    known = sorted(_route_query_names(route))[:_LISTED]
     return f"the query parameters are {', '.join(known)}" if known else "this route has no query parameters"
 
 
-def _query(route: Any) -> frozenset[str]:
+def _route_query_names(route: Any) -> frozenset[str]:
     return frozenset().union(*query_names(route.dependant)) if isinstance(route, APIRoute) else frozenset()
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _nearest_name_hint(name: str, known: Iterable[str]) -> str:
     """Return a hint with the known name most like the given one, however it is spelt; '' when none is."""
     spelt = {one.replace("_", "").replace("-", "").lower(): one for one in known}
     written = name[:_NAME_CHARS].replace("_", "").replace("-", "").lower()  # comparing takes long with long names
@@ -192,33 +192,33 @@ def _body_names(route: Any, place: Sequence[Any]) -> set[str]:
     """Return the names that the body of a route may hold at a place."""
     if not isinstance(route, APIRoute) or route.body_field is None:
         return set()
-    kinds = _alternatives(route.body_field.field_info.annotation)
+    kinds = _union_members(route.body_field.field_info.annotation)
     for step in place:
-        kinds = [inner for kind in kinds for inner in _inside(kind, step)]
-    return {name for kind in kinds if _is_form(kind) for name in _fields(kind)}
+        kinds = [inner for kind in kinds for inner in _kinds_at_step(kind, step)]
+    return {name for kind in kinds if _is_form(kind) for name in _form_fields(kind)}
 
 
-def _inside(kind: Any, step: Any) -> list[Any]:
+def _kinds_at_step(kind: Any, step: Any) -> list[Any]:
     """Return what may stand at one step further into a body; a step that names an alternative leads nowhere."""
     if get_origin(kind) is list and isinstance(step, int):
-        return _alternatives(get_args(kind)[0])
+        return _union_members(get_args(kind)[0])
     if not _is_form(kind):
         return []
-    return _alternatives(_fields(kind)[step]) if step in _fields(kind) else [kind]
+    return _union_members(_form_fields(kind)[step]) if step in _form_fields(kind) else [kind]
 
 
 def _is_form(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _fields(form: type[BaseModel]) -> dict[str, Any]:
+def _form_fields(form: type[BaseModel]) -> dict[str, Any]:
     return {field.alias or name: field.annotation for name, field in form.model_fields.items()}
 
 
-def _alternatives(kind: Any) -> list[Any]:
+def _union_members(kind: Any) -> list[Any]:
     """Return the kinds of which a value may be one."""
     if get_origin(kind) is Annotated:
-        return _alternatives(get_args(kind)[0])
+        return _union_members(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return [one for part in get_args(kind) for one in _alternatives(part)]
+        return [one for part in get_args(kind) for one in _union_members(part)]
     return [kind]

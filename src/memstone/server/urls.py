@@ -66,20 +66,20 @@ class SafeUrl:
     @property
     def text(self) -> str:
         """As it was given, in normal form."""
-        return f"{self.scheme}://{_authority(self.host, self.port, self.scheme)}{self.path}"
+        return f"{self.scheme}://{_format_authority(self.host, self.port, self.scheme)}{self.path}"
 
     @property
     def pinned(self) -> str:
         """The same with the address in the place of the name."""
-        return f"{self.scheme}://{_authority(self.address, self.port, self.scheme)}{self.path}"
+        return f"{self.scheme}://{_format_authority(self.address, self.port, self.scheme)}{self.path}"
 
     @property
     def host_header(self) -> str:
         """What the server is told it is asked as."""
-        return _authority(self.host, self.port, self.scheme)
+        return _format_authority(self.host, self.port, self.scheme)
 
 
-def resolved(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """Everything a name stands for, as the system says."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
@@ -88,15 +88,15 @@ def resolved(host: str, port: int) -> list[str]:
 class Guard:
     """Says which addresses a stored setting may name; ``private`` are hosts inside the network that it may."""
 
-    def __init__(self, private: Sequence[str] = (), resolver: Resolver = resolved) -> None:
-        self._private = frozenset(map(_listed, private))
+    def __init__(self, private: Sequence[str] = (), resolver: Resolver = resolve_host) -> None:
+        self._private = frozenset(map(_parse_private_host, private))
         self._resolver = resolver
 
     def checked(self, url: str) -> SafeUrl:
         """An address after all checks, or ``InvalidInput``. Resolving blocks: see ``check``."""
-        scheme, host, port, path = _read(url)
-        literal = _literal(host)
-        found = [literal] if literal is not None else self._resolved(host, port)
+        scheme, host, port, path = _parse_url(url)
+        literal = _parse_ip(host)
+        found = [literal] if literal is not None else self._resolve_addresses(host, port)
         for address in found:
             self._refuse(host, port, address)
         return SafeUrl(scheme, host, port, path, str(found[0]))
@@ -105,7 +105,7 @@ class Guard:
         """The same without holding up anybody else."""
         return await asyncio.to_thread(self.checked, url)
 
-    def _resolved(self, host: str, port: int) -> list[Address]:
+    def _resolve_addresses(self, host: str, port: int) -> list[Address]:
         try:
             found = [ipaddress.ip_address(one) for one in self._resolver(host, port)]
         except (OSError, ValueError, UnicodeError):
@@ -131,10 +131,10 @@ def is_public(address: Address) -> bool:
     """Whether an address is one that anybody may reach; what hides another one inside is judged by that one too."""
     if not address.is_global or address.is_multicast or any(address in one for one in _CLOSED):
         return False
-    return all(is_public(one) for one in _inside(address))
+    return all(is_public(one) for one in _embedded_addresses(address))
 
 
-def _inside(address: Address) -> list[Address]:
+def _embedded_addresses(address: Address) -> list[Address]:
     """The addresses of the older kind that stand inside one of the newer kind."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
@@ -148,91 +148,91 @@ def _inside(address: Address) -> list[Address]:
 
 
 def _is_metadata(address: Address) -> bool:
-    return address in _METADATA or any(one in _METADATA for one in _inside(address))
+    return address in _METADATA or any(one in _METADATA for one in _embedded_addresses(address))
 
 
 def _is_nowhere(address: Address) -> bool:
     return address.is_unspecified or address.is_multicast
 
 
-def _read(url: str) -> tuple[str, str, int, str]:
+def _parse_url(url: str) -> tuple[str, str, int, str]:
     """Scheme, host, port and path of an address that leaves no room for two opinions."""
     if not isinstance(url, str) or len(url) > _URL_CHARS:
-        raise _wrong("it is text of a reasonable length")
+        raise _url_error("it is text of a reasonable length")
     # Readers differ in what they make of these, and the one that connects may be another than the one that checks.
     if any(char in "\\ \t\r\n" or not char.isprintable() for char in url):
-        raise _wrong("it holds a blank, a backslash or a control character")
+        raise _url_error("it holds a blank, a backslash or a control character")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _wrong("it cannot be read") from None
+        raise _url_error("it cannot be read") from None
     if parts.scheme not in PORTS:
-        raise _wrong("it begins with http:// or https://")
+        raise _url_error("it begins with http:// or https://")
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url:
-        raise _wrong("a user, a query and a fragment do not belong there")
+        raise _url_error("a user, a query and a fragment do not belong there")
     if port == 0 or ("[" in parts.netloc and ":" not in (parts.hostname or "")):
-        raise _wrong("the host or the port cannot be one")
-    return parts.scheme, _host(parts.hostname or ""), port or PORTS[parts.scheme], parts.path.rstrip("/")
+        raise _url_error("the host or the port cannot be one")
+    return parts.scheme, _normalize_host(parts.hostname or ""), port or PORTS[parts.scheme], parts.path.rstrip("/")
 
 
-def _wrong(why: str) -> InvalidInput:
+def _url_error(why: str) -> InvalidInput:
     return InvalidInput("this address cannot be used: " + why, hint="http(s)://host:port/path")
 
 
-def _host(given: str) -> str:
+def _normalize_host(given: str) -> str:
     """The name of a host in its one form; numbers written in another way than usual are refused."""
     if ":" in given:
-        return _six(given)
+        return _normalize_ipv6(given)
     try:
         name = given.encode("idna").decode("ascii").lower().removesuffix(".") if given else ""
     except UnicodeError:
         name = ""
     labels = name.split(".")
     if not name or len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):  # noqa: PLR2004 - of DNS
-        raise _wrong("the host is missing or cannot be a host")
-    if _NUMERIC.fullmatch(labels[-1]) and _literal(name) is None:  # 2130706433, 0177.0.0.1, 0x7f.1, 127.1
-        raise _wrong("an address in numbers is written as in 192.0.2.1")
+        raise _url_error("the host is missing or cannot be a host")
+    if _NUMERIC.fullmatch(labels[-1]) and _parse_ip(name) is None:  # 2130706433, 0177.0.0.1, 0x7f.1, 127.1
+        raise _url_error("an address in numbers is written as in 192.0.2.1")
     return name
 
 
-def _six(given: str) -> str:
+def _normalize_ipv6(given: str) -> str:
     try:
         return str(ipaddress.IPv6Address(given))  # a zone, as in fe80::1%eth0, is kept and refused below
     except ValueError:
-        raise _wrong("the host cannot be a host") from None
+        raise _url_error("the host cannot be a host") from None
 
 
-def _literal(host: str) -> Address | None:
+def _parse_ip(host: str) -> Address | None:
     try:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
 
 
-def _listed(entry: str) -> tuple[str, int | None]:
+def _parse_private_host(entry: str) -> tuple[str, int | None]:
     """A line of ``server.private_urls``: a host, with a port or without, or an address."""
     text = entry.strip().lower()
     if text.count(":") > 1 and "[" not in text and "//" not in text:
         text = f"[{text}]"
     parts = urlsplit(text if "//" in text else f"//{text}")
     host = (parts.hostname or "").removesuffix(".")
-    literal = _literal(host)
+    literal = _parse_ip(host)
     return (host if literal is None else str(literal)), parts.port
 
 
-def _authority(host: str, port: int, scheme: str) -> str:
+def _format_authority(host: str, port: int, scheme: str) -> str:
     name = f"[{host}]" if ":" in host else host
     return name if port == PORTS[scheme] else f"{name}:{port}"
 
 
 @cache
-def trusted() -> SSLContext:
+def trusted_ssl_context() -> SSLContext:
     """Return whom the service trusts, read once: while the certificates are read, 20 ms, it answers nobody."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
-async def fetched(
+async def fetch_url(
     url: SafeUrl,
     method: str = "GET",
     path: str = "",
@@ -246,13 +246,13 @@ async def fetched(
     sent = {"user-agent": "memstone", **(headers or {}), "host": url.host_header}
     try:
         async with httpx2.AsyncClient(
-            follow_redirects=False, trust_env=False, verify=trusted(), timeout=timeout, transport=transport
+            follow_redirects=False, trust_env=False, verify=trusted_ssl_context(), timeout=timeout, transport=transport
         ) as client:
             request = client.build_request(
                 method, url.pinned + path, headers=sent, json=json, extensions={"sni_hostname": url.host}
             )
             response = await client.send(request, stream=True)
-            await _taken(response)
+            await _read_limited_body(response)
     except httpx2.TimeoutException as error:
         raise BackendTimeout(f"{url.host} did not answer in time", kind="http", name=url.host) from error
     except httpx2.HTTPError as error:
@@ -262,7 +262,7 @@ async def fetched(
     return response
 
 
-async def _taken(response: httpx2.Response) -> None:
+async def _read_limited_body(response: httpx2.Response) -> None:
     """Read an answer up to a size."""
     size, parts = 0, []
     async for part in response.aiter_bytes():

@@ -12,7 +12,7 @@ class FakeClock:
     """Says the time it was set to; a time without a zone means UTC."""
 
     def __init__(self, start: datetime = START) -> None:
-        self._now = _utc(start)
+        self._now = _to_utc(start)
 
     def now(self) -> datetime:
         """The time it was set to, aware, in UTC."""
@@ -20,7 +20,7 @@ class FakeClock:
 
     def set(self, moment: datetime) -> None:
         """Jump, forwards or back."""
-        self._now = _utc(moment)
+        self._now = _to_utc(moment)
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> datetime:
         """Move on by some time and say what time it is then."""
@@ -28,5 +28,5 @@ class FakeClock:
         return self._now
 
 
-def _utc(moment: datetime) -> datetime:
+def _to_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

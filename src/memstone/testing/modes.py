@@ -33,14 +33,14 @@ def run(mode: str, make: Callable[[Io], Coroutine[Any, Any, T]], *, naps: list[f
     """
     match mode:
         case "blocking":
-            return drive(_scenario(make, BlockingIo() if naps is None else _RestlessBlockingIo(naps)))
+            return drive(_run_scenario(make, BlockingIo() if naps is None else _RestlessBlockingIo(naps)))
         case "asyncio":
-            return asyncio.run(_scenario(make, AsyncIo() if naps is None else _RestlessAsyncIo(naps)))
+            return asyncio.run(_run_scenario(make, AsyncIo() if naps is None else _RestlessAsyncIo(naps)))
         case _:
             raise ValueError(f"unknown mode {mode!r}, expected one of {MODES}")
 
 
-async def _scenario(make: Callable[[Io], Coroutine[Any, Any, T]], io: Io) -> T:
+async def _run_scenario(make: Callable[[Io], Coroutine[Any, Any, T]], io: Io) -> T:
     try:
         return await make(io)
     finally:

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
 from memstone.errors import DimensionMismatch, MemstoneError, Unsupported, VectorStoreError
-from memstone.model.query import And, Condition, Not, Op, Or, Where, matches
+from memstone.model.query import And, Condition, Not, Op, Or, Where, is_match
 from memstone.ports.index import CollectionInfo, Point, VectorStore
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
@@ -85,19 +85,19 @@ FILTERS: Final[tuple[Where, ...]] = (
 """Every operator, on every kind of value, alone and together; the reference evaluator says what they choose."""
 
 
-def same(found: object, expected: object, about: object = None) -> None:
+def assert_equal(found: object, expected: object, about: object = None) -> None:
     """Fail unless the two are equal."""
     if found != expected:
         raise AssertionError(f"{found!r} instead of {expected!r}" + (f" for {about!r}" if about is not None else ""))
 
 
-def close(found: Sequence[float], expected: Sequence[float]) -> None:
+def assert_close(found: Sequence[float], expected: Sequence[float]) -> None:
     """Fail unless the numbers are nearly equal."""
     if len(found) != len(expected) or any(abs(a - b) > CLOSE for a, b in zip(found, expected, strict=True)):
         raise AssertionError(f"{list(found)!r} instead of nearly {list(expected)!r}")
 
 
-async def refused(error: type[MemstoneError], call: Awaitable[object]) -> MemstoneError:
+async def expect_error(error: type[MemstoneError], call: Awaitable[object]) -> MemstoneError:
     """The error of a call; fail when it is another one, or none."""
     try:
         result = await call
@@ -106,13 +106,13 @@ async def refused(error: type[MemstoneError], call: Awaitable[object]) -> Memsto
     raise AssertionError(f"{result!r} instead of {error.__name__}")
 
 
-async def filled(store: VectorStore, points: Sequence[Point]) -> None:
+async def fill_collection(store: VectorStore, points: Sequence[Point]) -> None:
     """A collection of two (or as many as the first point says) dimensions that holds these points."""
     await store.create(NAME, len(points[0].vector))
     await store.upsert(NAME, points)
 
 
-async def known(store: VectorStore, point_id: str) -> Point:
+async def get_point(store: VectorStore, point_id: str) -> Point:
     """A point that must be there."""
     point = await store.get(NAME, point_id)
     if point is None:
@@ -120,34 +120,34 @@ async def known(store: VectorStore, point_id: str) -> Point:
     return point
 
 
-async def ids(store: VectorStore, where: Where | None) -> list[str]:
+async def scan_ids(store: VectorStore, where: Where | None) -> list[str]:
     """The points a scan chooses."""
     return [point.id for point in await store.scan(NAME, where)]
 
 
-async def listed(store: VectorStore) -> list[CollectionInfo]:
+async def list_collections(store: VectorStore) -> list[CollectionInfo]:
     """The collections by name."""
     return sorted(await store.collections(), key=lambda info: info.name)
 
 
-def operators(where: Where) -> set[Op]:
+def filter_operators(where: Where) -> set[Op]:
     """The operators a filter uses."""
     if isinstance(where, Condition):
         return {where.op}
     if isinstance(where, Not):
-        return operators(where.part)
-    return {op for part in where.parts for op in operators(part)}
+        return filter_operators(where.part)
+    return {op for part in where.parts for op in filter_operators(part)}
 
 
-def unit(vector: Sequence[float]) -> list[float]:
+def unit_vector(vector: Sequence[float]) -> list[float]:
     """The same direction with length one."""
     length = math.hypot(*vector)
     return [number / length for number in vector]
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
     """By its definition."""
-    return sum(a * b for a, b in zip(unit(one), unit(other), strict=True))
+    return sum(a * b for a, b in zip(unit_vector(one), unit_vector(other), strict=True))
 
 
 # --- what every vector store must do, as tests that anybody's store can be put to -------------------------------------
@@ -187,11 +187,11 @@ class VectorStoreSuite:
             await store.create("one", 3)
             await store.create("two", 2)
             await store.upsert("one", [Point("a", [1, 0, 0])])
-            await refused(DimensionMismatch, store.create("one", 4))
-            same(await listed(store), [CollectionInfo("one", 1, 3), CollectionInfo("two", 0, 2)])
+            await expect_error(DimensionMismatch, store.create("one", 4))
+            assert_equal(await list_collections(store), [CollectionInfo("one", 1, 3), CollectionInfo("two", 0, 2)])
             await store.drop("one")
             await store.drop("one")
-            same(await listed(store), [CollectionInfo("two", 0, 2)])
+            assert_equal(await list_collections(store), [CollectionInfo("two", 0, 2)])
 
         self.play(mode, scenario)
 
@@ -199,10 +199,10 @@ class VectorStoreSuite:
         """Nothing of the old one comes back."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("a", [1, 0])])
+            await fill_collection(store, [Point("a", [1, 0])])
             await store.drop(NAME)
             await store.create(NAME, 3)
-            same((await store.get(NAME, "a"), await store.scan(NAME)), (None, []))
+            assert_equal((await store.get(NAME, "a"), await store.scan(NAME)), (None, []))
 
         self.play(mode, scenario)
 
@@ -218,8 +218,8 @@ class VectorStoreSuite:
                 store.patch("none", "a", {}),
                 store.delete("none", ["a"]),
             ):
-                error = await refused(VectorStoreError, call)
-                same(bool(error.hint), expected=True)
+                error = await expect_error(VectorStoreError, call)
+                assert_equal(bool(error.hint), expected=True)
 
         self.play(mode, scenario)
 
@@ -228,10 +228,10 @@ class VectorStoreSuite:
 
         async def scenario(store: VectorStore) -> None:
             payload = {"user_id": "å/:ß", "seq": 2**53, "metadata.n": -0.5, "metadata.tags": ["a", 1, None]}
-            await filled(store, [Point("é:/ 1", [3, 4], payload)])
-            point = await known(store, "é:/ 1")
-            close(point.vector, [0.6, 0.8])
-            same((point.id, point.payload), ("é:/ 1", payload))
+            await fill_collection(store, [Point("é:/ 1", [3, 4], payload)])
+            point = await get_point(store, "é:/ 1")
+            assert_close(point.vector, [0.6, 0.8])
+            assert_equal((point.id, point.payload), ("é:/ 1", payload))
 
         self.play(mode, scenario)
 
@@ -239,12 +239,12 @@ class VectorStoreSuite:
         """Also within one call, where the last one counts."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
+            await fill_collection(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
             await store.upsert(NAME, [Point("a", [1, 0]), Point("a", [0, 1], {"seq": 2})])
-            point = await known(store, "a")
-            close(point.vector, [0, 1])
-            same(point.payload, {"seq": 2})
-            same(await listed(store), [CollectionInfo(NAME, 1, 2)])
+            point = await get_point(store, "a")
+            assert_close(point.vector, [0, 1])
+            assert_equal(point.payload, {"seq": 2})
+            assert_equal(await list_collections(store), [CollectionInfo(NAME, 1, 2)])
 
         self.play(mode, scenario)
 
@@ -252,14 +252,14 @@ class VectorStoreSuite:
         """It says whether there was anything to replace; filters see the new payload."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
-            same(await store.patch(NAME, "a", {"seq": 9}), expected=True)
-            same(await store.patch(NAME, "b", {"seq": 9}), expected=False)
-            point = await known(store, "a")
-            close(point.vector, [1, 0])
-            same(point.payload, {"seq": 9})
-            same(await ids(store, Condition("seq", Op.EQ, 1)), [])
-            same(await ids(store, Condition("seq", Op.EQ, 9)), ["a"])
+            await fill_collection(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
+            assert_equal(await store.patch(NAME, "a", {"seq": 9}), expected=True)
+            assert_equal(await store.patch(NAME, "b", {"seq": 9}), expected=False)
+            point = await get_point(store, "a")
+            assert_close(point.vector, [1, 0])
+            assert_equal(point.payload, {"seq": 9})
+            assert_equal(await scan_ids(store, Condition("seq", Op.EQ, 1)), [])
+            assert_equal(await scan_ids(store, Condition("seq", Op.EQ, 9)), ["a"])
 
         self.play(mode, scenario)
 
@@ -268,13 +268,13 @@ class VectorStoreSuite:
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(str(n), [1, n], {"seq": n}) for n in range(6)]
-            await filled(store, points)
+            await fill_collection(store, points)
             await store.delete(NAME, ["0", "3", "nobody"])
             await store.delete(NAME, [])
-            same([point.payload["seq"] for point in await store.scan(NAME)], [1, 2, 4, 5])
-            same(sorted(hit.id for hit in await store.search(NAME, [1, 1], 10)), ["1", "2", "4", "5"])
-            same(await store.get(NAME, "3"), None)
-            close((await known(store, "5")).vector, unit([1, 5]))
+            assert_equal([point.payload["seq"] for point in await store.scan(NAME)], [1, 2, 4, 5])
+            assert_equal(sorted(hit.id for hit in await store.search(NAME, [1, 1], 10)), ["1", "2", "4", "5"])
+            assert_equal(await store.get(NAME, "3"), None)
+            assert_close((await get_point(store, "5")).vector, unit_vector([1, 5]))
 
         self.play(mode, scenario)
 
@@ -282,11 +282,11 @@ class VectorStoreSuite:
         """Collections know nothing of each other."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("a", [1, 0], {"seq": 1})])
+            await fill_collection(store, [Point("a", [1, 0], {"seq": 1})])
             await store.create("other", 2)
             await store.upsert("other", [Point("a", [0, 1], {"seq": 2})])
             await store.delete("other", ["a"])
-            same((await known(store, "a")).payload, {"seq": 1})
+            assert_equal((await get_point(store, "a")).payload, {"seq": 1})
 
         self.play(mode, scenario)
 
@@ -296,12 +296,12 @@ class VectorStoreSuite:
         async def scenario(store: VectorStore) -> None:
             wanted = {"same": 1.0, "half": 0.5, "right": 0.0, "opposite": 0.0}
             away = [Point("right", [0, 7]), Point("opposite", [-5, 0])]
-            await filled(store, [*away, Point("half", [2, 2 * math.sqrt(3)]), Point("same", [0.001, 0])])
+            await fill_collection(store, [*away, Point("half", [2, 2 * math.sqrt(3)]), Point("same", [0.001, 0])])
             hits = await store.search(NAME, [10, 0], 10)
-            same([hit.id for hit in hits[:2]], ["same", "half"])
-            same({hit.id for hit in hits}, set(wanted))
-            close([hit.score for hit in hits], [wanted[hit.id] for hit in hits])
-            same(all(0 <= hit.score <= 1 for hit in hits), expected=True)
+            assert_equal([hit.id for hit in hits[:2]], ["same", "half"])
+            assert_equal({hit.id for hit in hits}, set(wanted))
+            assert_close([hit.score for hit in hits], [wanted[hit.id] for hit in hits])
+            assert_equal(all(0 <= hit.score <= 1 for hit in hits), expected=True)
 
         self.play(mode, scenario)
 
@@ -309,9 +309,9 @@ class VectorStoreSuite:
         """Stored or asked for, it is like nothing."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("zero", [0, 0]), Point("one", [1, 0])])
-            same({hit.id: hit.score for hit in await store.search(NAME, [1, 0], 5)}.get("zero", 0.0), 0.0)
-            same({hit.score for hit in await store.search(NAME, [0, 0], 5)} - {0.0}, set())
+            await fill_collection(store, [Point("zero", [0, 0]), Point("one", [1, 0])])
+            assert_equal({hit.id: hit.score for hit in await store.search(NAME, [1, 0], 5)}.get("zero", 0.0), 0.0)
+            assert_equal({hit.score for hit in await store.search(NAME, [0, 0], 5)} - {0.0}, set())
 
         self.play(mode, scenario)
 
@@ -319,15 +319,15 @@ class VectorStoreSuite:
         """Too short, too long, not finite; the good points beside it are not written either."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("a", [1, 0], {"seq": 1})])
+            await fill_collection(store, [Point("a", [1, 0], {"seq": 1})])
             for wrong in ([1], [1, 2, 3], [], [math.nan, 1], [math.inf, 1]):
-                await refused(
+                await expect_error(
                     DimensionMismatch,
                     store.upsert(NAME, [Point("b", [1, 0]), Point("a", wrong, {"seq": 2}), Point("c", [0, 1])]),
                 )
-                await refused(DimensionMismatch, store.search(NAME, wrong, 5))
-            same([(point.id, point.payload) for point in await store.scan(NAME)], [("a", {"seq": 1})])
-            close((await known(store, "a")).vector, [1, 0])
+                await expect_error(DimensionMismatch, store.search(NAME, wrong, 5))
+            assert_equal([(point.id, point.payload) for point in await store.scan(NAME)], [("a", {"seq": 1})])
+            assert_close((await get_point(store, "a")).vector, [1, 0])
 
         self.play(mode, scenario)
 
@@ -337,12 +337,12 @@ class VectorStoreSuite:
         async def scenario(store: VectorStore) -> None:
             chance = random.Random(7)  # noqa: S311 - test data
             vectors = {f"{n:03}": [chance.gauss(0, 1) for _ in range(8)] for n in range(300)}
-            await filled(store, [Point(name, vector) for name, vector in vectors.items()])
+            await fill_collection(store, [Point(name, vector) for name, vector in vectors.items()])
             asked = [chance.gauss(0, 1) for _ in range(8)]
-            cosines = {name: cosine(vector, asked) for name, vector in vectors.items()}
+            cosines = {name: cosine_similarity(vector, asked) for name, vector in vectors.items()}
             hits = await store.search(NAME, asked, 25)
-            same([hit.id for hit in hits], sorted(cosines, key=lambda name: -cosines[name])[:25])
-            close([hit.score for hit in hits], [cosines[hit.id] for hit in hits])
+            assert_equal([hit.id for hit in hits], sorted(cosines, key=lambda name: -cosines[name])[:25])
+            assert_close([hit.score for hit in hits], [cosines[hit.id] for hit in hits])
 
         self.play(mode, scenario)
 
@@ -352,9 +352,9 @@ class VectorStoreSuite:
         async def scenario(store: VectorStore) -> None:
             foreign = [Point(f"f{n}", [1, n / 1e6], {"user_id": "bob"}) for n in range(2000)]
             own = [Point(f"o{n}", [n, 10], {"user_id": "alice"}) for n in range(3)]
-            await filled(store, foreign[:1000] + own + foreign[1000:])
+            await fill_collection(store, foreign[:1000] + own + foreign[1000:])
             hits = await store.search(NAME, [1, 0], 3, Condition("user_id", Op.EQ, "alice"))
-            same([(hit.id, hit.payload) for hit in hits], [(f"o{n}", {"user_id": "alice"}) for n in (2, 1, 0)])
+            assert_equal([(hit.id, hit.payload) for hit in hits], [(f"o{n}", {"user_id": "alice"}) for n in (2, 1, 0)])
 
         self.play(mode, scenario)
 
@@ -363,15 +363,15 @@ class VectorStoreSuite:
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(str(n), [1, n], payload) for n, payload in enumerate(PAYLOADS)]
-            await filled(store, points)
+            await fill_collection(store, points)
             for where in FILTERS:
-                if operators(where) & self.unsupported:
-                    await refused(Unsupported, store.search(NAME, [1, 0], 100, where))
-                    await refused(Unsupported, store.scan(NAME, where))
+                if filter_operators(where) & self.unsupported:
+                    await expect_error(Unsupported, store.search(NAME, [1, 0], 100, where))
+                    await expect_error(Unsupported, store.scan(NAME, where))
                     continue
-                chosen = [point.id for point in points if matches(where, point.payload)]
-                same(await ids(store, where), chosen, where)
-                same(sorted(hit.id for hit in await store.search(NAME, [1, 0], 100, where)), chosen, where)
+                chosen = [point.id for point in points if is_match(where, point.payload)]
+                assert_equal(await scan_ids(store, where), chosen, where)
+                assert_equal(sorted(hit.id for hit in await store.search(NAME, [1, 0], 100, where)), chosen, where)
 
         self.play(mode, scenario)
 
@@ -380,11 +380,11 @@ class VectorStoreSuite:
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(f"{n:02}", [1, n], {"seq": n}) for n in range(30)]
-            await filled(store, points[::-1])
+            await fill_collection(store, points[::-1])
             large = Condition("seq", Op.GTE, 10)
-            same([point.id for point in await store.scan(NAME, large, 3)], ["10", "11", "12"])
-            same([hit.id for hit in await store.search(NAME, [1, 0], 3, large)], ["10", "11", "12"])
-            same(len(await store.search(NAME, [1, 0], 100)), 30)
+            assert_equal([point.id for point in await store.scan(NAME, large, 3)], ["10", "11", "12"])
+            assert_equal([hit.id for hit in await store.search(NAME, [1, 0], 3, large)], ["10", "11", "12"])
+            assert_equal(len(await store.search(NAME, [1, 0], 100)), 30)
 
         self.play(mode, scenario)
 
@@ -393,11 +393,11 @@ class VectorStoreSuite:
 
         async def scenario(store: VectorStore) -> None:
             payload: dict[str, Any] = {"seq": 1, "metadata.tags": ["a"]}
-            await filled(store, [Point("a", [1, 0], payload)])
+            await fill_collection(store, [Point("a", [1, 0], payload)])
             payload["metadata.tags"].append("b")
-            (await known(store, "a")).payload["metadata.tags"].append("c")
+            (await get_point(store, "a")).payload["metadata.tags"].append("c")
             (await store.search(NAME, [1, 0], 1))[0].payload.clear()
-            same((await known(store, "a")).payload, {"seq": 1, "metadata.tags": ["a"]})
+            assert_equal((await get_point(store, "a")).payload, {"seq": 1, "metadata.tags": ["a"]})
 
         self.play(mode, scenario)
 
@@ -405,10 +405,10 @@ class VectorStoreSuite:
         """And the store can be used again."""
 
         async def scenario(store: VectorStore) -> None:
-            await filled(store, [Point("a", [1, 0])])
+            await fill_collection(store, [Point("a", [1, 0])])
             await store.reset()
-            same(await store.collections(), [])
-            await filled(store, [Point("b", [1, 0])])
-            same(await ids(store, None), ["b"])
+            assert_equal(await store.collections(), [])
+            await fill_collection(store, [Point("b", [1, 0])])
+            assert_equal(await scan_ids(store, None), ["b"])
 
         self.play(mode, scenario)

@@ -151,10 +151,10 @@ class _Exchange(BaseHTTPRequestHandler):
         if not self.raw_requestline or not self.parse_request():
             self.close_connection = True
             return
-        self._send(self.server.answer(self._received()))
+        self._send(self.server.answer(self._read_request()))
         self.wfile.flush()
 
-    def _received(self) -> WireRequest:
+    def _read_request(self) -> WireRequest:
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         return WireRequest(self.command, self.path, headers, body)
@@ -219,10 +219,10 @@ def fake_openai(request: WireRequest) -> WireReply:
 def _openai_row(place: int, text: str, asked: dict[str, Any]) -> dict[str, Any]:
     vector = raw_vector(text, asked.get("dimensions", OPENAI_DIMENSION))
     as_text = asked.get("encoding_format") == "base64"
-    return {"object": "embedding", "index": place, "embedding": _base64(vector) if as_text else vector}
+    return {"object": "embedding", "index": place, "embedding": _encode_vector(vector) if as_text else vector}
 
 
-def _base64(vector: list[float]) -> str:
+def _encode_vector(vector: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
@@ -243,7 +243,7 @@ _MAX_NAME_CHARS: Final = 64
 _NUMBERS: Final = itertools.count(1)
 
 
-def completion(
+def completion_reply(
     content: str | None,
     *,
     model: str = "gpt-4o-mini",
@@ -255,7 +255,7 @@ def completion(
     """One answer; ``tool_calls`` are names with their arguments as JSON text, ``usage`` tokens read and written."""
     message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
     if tool_calls:
-        message["tool_calls"] = [_call(name, arguments) for name, arguments in tool_calls]
+        message["tool_calls"] = [_build_tool_call(name, arguments) for name, arguments in tool_calls]
     counted = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}
     return WireReply(
@@ -270,7 +270,7 @@ def completion(
     )
 
 
-def _call(name: str, arguments: str) -> dict[str, Any]:
+def _build_tool_call(name: str, arguments: str) -> dict[str, Any]:
     return {"id": f"call_{next(_NUMBERS)}", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -306,7 +306,7 @@ class FakeChat:
 
     def _next(self, asked: dict[str, Any]) -> WireReply:
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        return completion(answer, model=asked["model"]) if isinstance(answer, str) else answer
+        return completion_reply(answer, model=asked["model"]) if isinstance(answer, str) else answer
 
     def _wrong(self, asked: dict[str, Any]) -> WireReply | None:
         return (
@@ -390,7 +390,7 @@ _JINA_FIELDS: Final = {"model", "query", "documents", "top_n", "return_documents
 _TEI_FIELDS: Final = {"query", "texts", "truncate", "truncation_direction", "raw_scores", "return_text"}
 
 
-def relevance(query: str, document: str) -> float:
+def relevance_score(query: str, document: str) -> float:
     """The share of the query's words that stand in the document."""
     words = query.lower().split()
     held = set(document.lower().split())
@@ -399,21 +399,21 @@ def relevance(query: str, document: str) -> float:
 
 def fake_cohere(request: WireRequest) -> WireReply:
     """``POST /v2/rerank`` of Cohere, as vLLM serves it too."""
-    refused = _refused(request, "/v2/rerank", _COHERE_FIELDS)
+    refused = _find_refusal(request, "/v2/rerank", _COHERE_FIELDS)
     if refused is not None:
         return WireReply(refused[0], json={"id": "07734bd2", "message": refused[1]})
-    rows = [{"index": place, "relevance_score": score} for place, score in _best(request.json)]
+    rows = [{"index": place, "relevance_score": score} for place, score in _top_documents(request.json)]
     meta = {"api_version": {"version": "2", "is_experimental": False}, "billed_units": {"search_units": 1}}
     return WireReply(json={"id": "07734bd2", "results": rows, "meta": meta})
 
 
 def fake_jina(request: WireRequest) -> WireReply:
     """``POST /v1/rerank`` of Jina: the documents come back unless one says that they need not."""
-    refused = _refused(request, "/v1/rerank", _JINA_FIELDS)
+    refused = _find_refusal(request, "/v1/rerank", _JINA_FIELDS)
     if refused is not None:
         return WireReply(refused[0], json={"detail": refused[1]})
     asked = request.json
-    rows: list[dict[str, Any]] = [{"index": place, "relevance_score": score} for place, score in _best(asked)]
+    rows: list[dict[str, Any]] = [{"index": place, "relevance_score": score} for place, score in _top_documents(asked)]
     if asked.get("return_documents", True):
         rows = [{**row, "document": {"text": asked["documents"][row["index"]]}} for row in rows]
     return WireReply(json={"model": asked["model"], "object": "list", "usage": {"total_tokens": 7}, "results": rows})
@@ -430,11 +430,11 @@ def fake_tei(request: WireRequest) -> WireReply:
     if len(texts) > TEI_BATCH:
         problem = f"batch size {len(texts)} > maximum allowed batch size {TEI_BATCH}"
         return WireReply(413, json={"error": problem, "error_type": "validation"})
-    ranks = _ranked(asked["query"], texts)
+    ranks = _rank_documents(asked["query"], texts)
     return WireReply(json=[{"index": place, "score": score} for place, score in ranks])
 
 
-def _refused(request: WireRequest, path: str, fields: set[str]) -> tuple[int, str] | None:
+def _find_refusal(request: WireRequest, path: str, fields: set[str]) -> tuple[int, str] | None:
     """The status and the words of a refusal; None for a request as it should be."""
     if request.headers.get("authorization") != f"Bearer {WIRE_RERANK_KEY}":
         return 401, "invalid api token"
@@ -455,10 +455,10 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(text, str) and text.strip() for text in value)
 
 
-def _best(asked: dict[str, Any]) -> list[tuple[int, float]]:
-    return _ranked(asked["query"], asked["documents"])[: asked.get("top_n")]
+def _top_documents(asked: dict[str, Any]) -> list[tuple[int, float]]:
+    return _rank_documents(asked["query"], asked["documents"])[: asked.get("top_n")]
 
 
-def _ranked(query: str, texts: list[str]) -> list[tuple[int, float]]:
-    scores = [relevance(query, text) for text in texts]
+def _rank_documents(query: str, texts: list[str]) -> list[tuple[int, float]]:
+    scores = [relevance_score(query, text) for text in texts]
     return sorted(enumerate(scores), key=lambda rank: (-rank[1], rank[0]))

@@ -53,14 +53,14 @@ class CallableEmbedder:
     async def dimension(self) -> int:
         """The length of every vector; asks the function once. Whoever knows it knows the right name as well."""
         while self._dimension is None:
-            await (self._settle_on_loop() if self._is_async else self._asked(self._settle))
+            await (self._settle_on_loop() if self._is_async else self._run_blocking(self._settle))
         return self._dimension
 
     async def _settle_on_loop(self) -> None:
         """The same as ``_settle`` for a function that is awaited."""
         async with self._settling_on_loop:
             if self._dimension is None:
-                found = int((await self._awaited(["dimension"])).shape[1])
+                found = int((await self._embed_async(["dimension"])).shape[1])
                 known = [one for one in self._known if one.dim == found]
                 rows = [await self._sample(one) for one in known]
                 self.model = self._name(known, [self._is_same(*pair) for pair in zip(known, rows, strict=True)])
@@ -69,7 +69,7 @@ class CallableEmbedder:
     async def _sample(self, one: Sample) -> Any:
         """What the function gives for a text whose vector is stored; None where it gives none."""
         try:
-            return (await self._awaited([one.text]))[0] if one.vector else None
+            return (await self._embed_async([one.text]))[0] if one.vector else None
         except EmbeddingError:
             return None
 
@@ -79,7 +79,7 @@ class CallableEmbedder:
             if self._dimension is None:
                 found = int(self._rows(["dimension"]).shape[1])
                 known = [one for one in self._known if one.dim == found]
-                self.model = self._name(known, map(self._made, known))
+                self.model = self._name(known, map(self._has_same_vector, known))
                 self._dimension = found
 
     def _name(self, known: Sequence[Sample], made: Iterable[bool]) -> str:
@@ -95,7 +95,7 @@ class CallableEmbedder:
             return base
         return next(name for name in (f"{base}{NUMBER}{number}" for number in count(2)) if name not in taken)
 
-    def _made(self, one: Sample) -> bool:
+    def _has_same_vector(self, one: Sample) -> bool:
         """Whether the function gives this vector."""
         try:
             row = self._rows([one.text])[0] if one.vector else None
@@ -120,22 +120,22 @@ class CallableEmbedder:
         if self._known:
             await self.dimension()  # nothing is embedded under a name that is not settled
         wanted = list(texts)
-        rows = await (self._awaited(wanted) if self._is_async else self._asked(lambda: self._rows(wanted)))
+        rows = await (self._embed_async(wanted) if self._is_async else self._run_blocking(lambda: self._rows(wanted)))
         self._dimension = int(rows.shape[1])
         return rows
 
     def _rows(self, texts: list[str]) -> Rows:
-        return self._checked(self._function(texts), len(texts))
+        return self._validate_rows(self._function(texts), len(texts))
 
-    def _checked(self, answer: object, count: int) -> Rows:
+    def _validate_rows(self, answer: object, count: int) -> Rows:
         who = f"the embedder {self.model}"
         return unit_rows(answer, count, self._dimension, source=who, wrong_length=DimensionMismatch)
 
-    async def _awaited(self, texts: list[str]) -> Rows:
+    async def _embed_async(self, texts: list[str]) -> Rows:
         with self._failures():
-            return self._checked(await self._function(texts), len(texts))
+            return self._validate_rows(await self._function(texts), len(texts))
 
-    async def _asked(self, work: Callable[[], T]) -> T:
+    async def _run_blocking(self, work: Callable[[], T]) -> T:
         with self._failures():
             return await self._io.run(work)
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memstone.adapters.embed.minilm import Network, of_rows
-from memstone.adapters.embed.onnx_model import run, session
+from memstone.adapters.embed.onnx_model import create_session, run_session
 from memstone.adapters.embed.pairs import Changed, deltas_in
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class CuratorModel:
         import numpy as np
 
         self._head, self._encode = deltas, tokenizer.encode
-        self._session = session(of_rows(Changed(network, deltas)), as_it_is=True)
+        self._session = create_session(of_rows(Changed(network, deltas)), as_it_is=True)
         # Copies: what they are views of is the whole file.
         words, scales = network.words()
         self._words, self._scales = np.array(words), np.array(scales)
@@ -93,7 +93,7 @@ class CuratorModel:
         """A row of numbers for each word of a message, as far as it is read."""
         laid = lay_out(before, words, self._encode)
         states = self._states(laid.ids, laid.parts)[laid.places]
-        return _headed(states, self._head, "word")
+        return _apply_head(states, self._head, "word")
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
         """Two log odds for each of the others: that the text changes it, and that it says the same."""
@@ -101,15 +101,15 @@ class CuratorModel:
 
         ids, ends = list_ids(self._encode(text), [self._encode(one) for one in others])
         states = self._states(ids, [0] * ends[0] + [1] * (ends[-1] - ends[0]))
-        own = np.repeat(_mean(states[: ends[0]])[None], len(ends) - 1, axis=0)
-        near = np.stack([_mean(states[start:end]) for start, end in pairwise(ends)])
+        own = np.repeat(_scaled_mean(states[: ends[0]])[None], len(ends) - 1, axis=0)
+        near = np.stack([_scaled_mean(states[start:end]) for start, end in pairwise(ends)])
         both = np.concatenate([own, near, own * near * AGREE, np.abs(own - near)], axis=1)
-        return _headed(both, self._head, "list")
+        return _apply_head(both, self._head, "list")
 
     def judge(self, text: str) -> Floats:
         """A number for each thing that a reader of this memory alone may find of it."""
         ids = self._encode(text)[:LONGEST_JUDGED]
-        row: Floats = _headed(_mean(self._states(ids, [0] * len(ids)))[None], self._head, "judge")[0]
+        row: Floats = _apply_head(_scaled_mean(self._states(ids, [0] * len(ids)))[None], self._head, "judge")[0]
         return row
 
     def _states(self, ids: Sequence[int], parts: Sequence[int]) -> Floats:
@@ -118,11 +118,11 @@ class CuratorModel:
         at = list(ids)
         rows = self._words[at] * self._scales[at] + self._places[: len(at)] + self._types[list(parts)]
         feed = {"rows": rows[None].astype(np.float32), "attention_mask": np.ones((1, len(at)), np.int64)}
-        states: Floats = run(self._session, "last_hidden_state", feed)[0]
+        states: Floats = run_session(self._session, "last_hidden_state", feed)[0]
         return states
 
 
-def _headed(rows: Floats, head: Deltas, name: str) -> Floats:
+def _apply_head(rows: Floats, head: Deltas, name: str) -> Floats:
     import numpy as np
 
     # Not by "@": for so little it wakes threads that then wait for more, and cost more than the product.
@@ -134,7 +134,7 @@ def _headed(rows: Floats, head: Deltas, name: str) -> Floats:
     return given
 
 
-def _mean(states: Floats) -> Floats:
+def _scaled_mean(states: Floats) -> Floats:
     import numpy as np
 
     mean: Floats = states.mean(axis=0)
@@ -170,11 +170,11 @@ def _shared_model() -> CuratorModel:
     if not _models:
         with _lock:
             if not _models:
-                _models.append(_load())
+                _models.append(_load_curator())
     return _models[0]
 
 
-def _load() -> CuratorModel:
+def _load_curator() -> CuratorModel:
     from memstone.adapters.embed.local import built_in_files
 
     vocabulary, model = built_in_files()

@@ -64,7 +64,7 @@ class HashEmbedder:
         rows = np.zeros((len(texts), self._dim), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in _WORD.findall(text.casefold()):
-                for place, weight in _features(word, self._dim):
+                for place, weight in _word_features(word, self._dim):
                     row[place] += weight
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         units: npt.NDArray[np.float32] = np.divide(rows, lengths, out=rows, where=lengths > 0)
@@ -72,19 +72,19 @@ class HashEmbedder:
 
 
 @lru_cache(4096)
-def _features(word: str, dim: int) -> tuple[tuple[int, float], ...]:
+def _word_features(word: str, dim: int) -> tuple[tuple[int, float], ...]:
     """Where a word and its trigrams go, and with which weight."""
-    places = [_place(word, dim, weight=1.0)]
-    places += [_place(trigram, dim, weight=_TRIGRAM_WEIGHT) for trigram in _trigrams(word)]
+    places = [_hash_feature(word, dim, weight=1.0)]
+    places += [_hash_feature(trigram, dim, weight=_TRIGRAM_WEIGHT) for trigram in _letter_trigrams(word)]
     return tuple(places)
 
 
-def _trigrams(word: str) -> Iterator[str]:
+def _letter_trigrams(word: str) -> Iterator[str]:
     framed = f" {word} "
     return (framed[start : start + 3] for start in range(len(framed) - 2))
 
 
-def _place(feature: str, dim: int, *, weight: float) -> tuple[int, float]:
+def _hash_feature(feature: str, dim: int, *, weight: float) -> tuple[int, float]:
     number = int.from_bytes(blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
     # Signs let collisions cancel instead of adding up, so unrelated texts stay near zero.
     return (number >> 1) % dim, weight if number & 1 else -weight

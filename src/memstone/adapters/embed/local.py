@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memstone.adapters.embed.minilm import Network, rewritten
+from memstone.adapters.embed.minilm import Network, rewrite_model
 from memstone.adapters.embed.onnx_model import DATA, OWN_MODEL_HINT, OnnxSentenceModel, WordPiece
 from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
 from memstone.errors import ConfigError, MissingExtra
 from memstone.model.memory import Vector
-from memstone.products import multiply
+from memstone.products import multiply_matrices
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,11 +41,11 @@ BASIS: Final = Path(__file__).with_name("data") / "word_basis.npy"
 _ONE: Final = 127.0
 
 
-def packed(hidden: npt.NDArray[np.float32]) -> bytes:
+def pack_hidden_states(hidden: npt.NDArray[np.float32]) -> bytes:
     """The hidden states of a text's words, as they are stored."""
     import numpy as np
 
-    small = multiply(hidden, _basis())
+    small = multiply_matrices(hidden, _load_basis())
     lengths = np.linalg.norm(small, axis=1, keepdims=True)
     unit = np.divide(small, lengths, out=np.zeros_like(small), where=lengths > 0)
     stored: bytes = np.rint(unit * _ONE).astype(np.int8).tobytes()
@@ -53,7 +53,7 @@ def packed(hidden: npt.NDArray[np.float32]) -> bytes:
 
 
 @cache
-def _basis() -> npt.NDArray[np.float32]:
+def _load_basis() -> npt.NDArray[np.float32]:
     import numpy as np
 
     basis: npt.NDArray[np.float32] = np.load(BASIS).astype(np.float32)
@@ -158,7 +158,7 @@ def _was_fitted(file: Callable[[str], Path], task: str) -> bool:
 
 def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_size: int) -> list[Vector]:
     readings = model.read(pairs, batch_size=batch_size)
-    return [Vector(reading.vector().astype("<f4").tobytes(), packed(reading.words)) for reading in readings]
+    return [Vector(reading.vector().astype("<f4").tobytes(), pack_hidden_states(reading.words)) for reading in readings]
 
 
 class _Shared(NamedTuple):
@@ -193,7 +193,7 @@ def _shared_model(config: LocalConfig) -> OnnxSentenceModel:
     if key not in models:
         with lock:
             if key not in models:
-                models[key] = _load(config)
+                models[key] = _load_model(config)
     return models[key]
 
 
@@ -210,30 +210,30 @@ def _shared_reader(config: LocalConfig, task: str) -> PairModel:
 
 def built_in_files() -> tuple[WordPiece, bytes]:
     """The tokenizer and the network of the built-in model, checked."""
-    vocabulary = _decoded(_checked(DATA / "vocab.txt", VOCAB_SHA256).content)
-    return WordPiece.from_text(vocabulary), _checked(_installed_model(), MODEL_SHA256).content
+    vocabulary = _decode_vocab(_read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content)
+    return WordPiece.from_text(vocabulary), _read_verified_file(_installed_model(), MODEL_SHA256).content
 
 
 def _load_reader(config: LocalConfig, task: str) -> PairModel:
     tokenizer, model = built_in_files()
     return PairModel(
-        Network(model), deltas_in(_checked(file_of(task), None).content), tokenizer, threads=config.threads
+        Network(model), deltas_in(_read_verified_file(file_of(task), None).content), tokenizer, threads=config.threads
     )
 
 
-def _load(config: LocalConfig) -> OnnxSentenceModel:
+def _load_model(config: LocalConfig) -> OnnxSentenceModel:
     own = config.model_dir
     if own is None:
-        vocab = _checked(DATA / "vocab.txt", VOCAB_SHA256)
-        model = _checked(_installed_model(), MODEL_SHA256)
+        vocab = _read_verified_file(DATA / "vocab.txt", VOCAB_SHA256)
+        model = _read_verified_file(_installed_model(), MODEL_SHA256)
     else:
-        vocab = _checked(own / "vocab.txt", config.vocab_sha256)
-        model = _checked(own / "model.onnx", config.model_sha256)
-    tokenizer = WordPiece.from_text(_decoded(vocab.content))
+        vocab = _read_verified_file(own / "vocab.txt", config.vocab_sha256)
+        model = _read_verified_file(own / "model.onnx", config.model_sha256)
+    tokenizer = WordPiece.from_text(_decode_vocab(vocab.content))
     if model.sum == MODEL_SHA256:
         # A runtime that cannot work with the rewritten network gets the one of the file.
         with suppress(ConfigError):
-            return OnnxSentenceModel(rewritten(model.content), tokenizer, threads=config.threads, as_it_is=True)
+            return OnnxSentenceModel(rewrite_model(model.content), tokenizer, threads=config.threads, as_it_is=True)
     return OnnxSentenceModel(model.content, tokenizer, threads=config.threads)
 
 
@@ -261,7 +261,7 @@ class _File(NamedTuple):
     sum: str
 
 
-def _checked(path: Path, expected: str | None) -> _File:
+def _read_verified_file(path: Path, expected: str | None) -> _File:
     """The content of a file, if it is the file we expect."""
     try:
         content = path.read_bytes()
@@ -276,7 +276,7 @@ def _checked(path: Path, expected: str | None) -> _File:
     return _File(content, actual)
 
 
-def _decoded(vocab: bytes) -> str:
+def _decode_vocab(vocab: bytes) -> str:
     try:
         return vocab.decode("utf-8")
     except UnicodeDecodeError as error:

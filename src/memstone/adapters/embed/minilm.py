@@ -37,28 +37,28 @@ Pieces = list[Piece]  # joined once, at the very end: weights are large
 Shapes = dict[str, list[str | int]]
 
 
-def weights(content: bytes) -> dict[str, Array]:
+def read_weights(content: bytes) -> dict[str, Array]:
     """The constants of a model by name; they look into the given bytes and copy nothing."""
-    graphs = _parts(memoryview(content), 7)
-    return dict(_tensor(tensor) for graph in graphs for tensor in _parts(graph, 5))
+    graphs = _iter_bytes_fields(memoryview(content), 7)
+    return dict(_parse_tensor(tensor) for graph in graphs for tensor in _iter_bytes_fields(graph, 5))
 
 
-def _tensor(message: memoryview) -> tuple[str, Array]:
+def _parse_tensor(message: memoryview) -> tuple[str, Array]:
     import numpy as np
 
-    sizes = [size for number, size in _fields(message) if number == 1 and isinstance(size, int)]
-    (kind,) = (value for number, value in _fields(message) if number == 2 and isinstance(value, int))  # noqa: PLR2004
-    (name,) = _parts(message, 8)
-    (numbers,) = _parts(message, 9)
+    sizes = [size for number, size in _iter_fields(message) if number == 1 and isinstance(size, int)]
+    (kind,) = (value for number, value in _iter_fields(message) if number == 2 and isinstance(value, int))  # noqa: PLR2004
+    (name,) = _iter_bytes_fields(message, 8)
+    (numbers,) = _iter_bytes_fields(message, 9)
     return name.tobytes().decode(), np.frombuffer(numbers, dtype=_TYPES[kind]).reshape(sizes)
 
 
-def _parts(message: memoryview, wanted: int) -> Iterator[memoryview]:
+def _iter_bytes_fields(message: memoryview, wanted: int) -> Iterator[memoryview]:
     """What is counted in the fields of that number."""
-    return (value for number, value in _fields(message) if number == wanted and not isinstance(value, int))
+    return (value for number, value in _iter_fields(message) if number == wanted and not isinstance(value, int))
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
+def _iter_fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
     """Number and content of each field."""
     place = 0
     while place < len(message):
@@ -96,24 +96,28 @@ class Graph:
 
         if name not in self._constants:
             array = np.ascontiguousarray(value)
-            shape = [piece for size in value.shape for piece in _number(1, size)]
-            kind = _number(2, _NUMBERS[array.dtype.str.lstrip("|")])
+            shape = [piece for size in value.shape for piece in _encode_number(1, size)]
+            kind = _encode_number(2, _NUMBERS[array.dtype.str.lstrip("|")])
             numbers = array.reshape(-1).view("u1").data
-            self._constants[name] = [*shape, *kind, *_counted(8, name), *_counted(9, numbers)]
+            self._constants[name] = [*shape, *kind, *_encode_bytes(8, name), *_encode_bytes(9, numbers)]
         return name
 
     def node(self, operator: str, inputs: Sequence[str], *outputs: str, **attributes: float | list[int]) -> str:
         """One step; its first output. An operator of onnxruntime's own is written with its domain before a colon."""
         domain, _, operation = operator.rpartition(":")
         message = [
-            *(piece for name in inputs for piece in _counted(1, name)),
-            *(piece for name in outputs for piece in _counted(2, name)),
-            *_counted(3, outputs[0]),
-            *_counted(4, operation),
-            *(piece for name, value in attributes.items() for piece in _message(5, _attribute(name, value))),
-            *_counted(7, domain),
+            *(piece for name in inputs for piece in _encode_bytes(1, name)),
+            *(piece for name in outputs for piece in _encode_bytes(2, name)),
+            *_encode_bytes(3, outputs[0]),
+            *_encode_bytes(4, operation),
+            *(
+                piece
+                for name, value in attributes.items()
+                for piece in _encode_message(5, _encode_attribute(name, value))
+            ),
+            *_encode_bytes(7, domain),
         ]
-        self._nodes += _message(1, message)
+        self._nodes += _encode_message(1, message)
         return outputs[0]
 
     def model(self, inputs: Shapes, outputs: Shapes, *, numbers: Shapes | None = None) -> bytes:
@@ -121,44 +125,61 @@ class Graph:
         given = [("<i8", *one) for one in inputs.items()] + [("<f4", *one) for one in (numbers or {}).items()]
         graph = [
             *self._nodes,
-            *_counted(2, "graph"),
-            *(piece for tensor in self._constants.values() for piece in _message(5, tensor)),
-            *(piece for code, name, shape in given for piece in _message(11, _value(name, code, shape))),
-            *(piece for name, shape in outputs.items() for piece in _message(12, _value(name, "<f4", shape))),
+            *_encode_bytes(2, "graph"),
+            *(piece for tensor in self._constants.values() for piece in _encode_message(5, tensor)),
+            *(
+                piece
+                for code, name, shape in given
+                for piece in _encode_message(11, _encode_value_info(name, code, shape))
+            ),
+            *(
+                piece
+                for name, shape in outputs.items()
+                for piece in _encode_message(12, _encode_value_info(name, "<f4", shape))
+            ),
         ]
-        opsets = ([*_counted(1, domain), *_number(2, version)] for domain, version in OPSETS.items())
-        imported = [piece for opset in opsets for piece in _message(8, opset)]
-        return b"".join([*_number(1, _IR_VERSION), *_message(7, graph), *imported])
+        opsets = ([*_encode_bytes(1, domain), *_encode_number(2, version)] for domain, version in OPSETS.items())
+        imported = [piece for opset in opsets for piece in _encode_message(8, opset)]
+        return b"".join([*_encode_number(1, _IR_VERSION), *_encode_message(7, graph), *imported])
 
 
-def _attribute(name: str, value: float | list[int]) -> Pieces:
+def _encode_attribute(name: str, value: float | list[int]) -> Pieces:
     if isinstance(value, list):
-        return [*_counted(1, name), *(piece for one in value for piece in _number(8, one)), *_number(20, 7)]
+        return [
+            *_encode_bytes(1, name),
+            *(piece for one in value for piece in _encode_number(8, one)),
+            *_encode_number(20, 7),
+        ]
     if isinstance(value, int):
-        return [*_counted(1, name), *_number(3, value), *_number(20, 2)]
-    return [*_counted(1, name), _varint(2 << 3 | _FOUR_BYTES), struct.pack("<f", value), *_number(20, 1)]
+        return [*_encode_bytes(1, name), *_encode_number(3, value), *_encode_number(20, 2)]
+    return [
+        *_encode_bytes(1, name),
+        _encode_varint(2 << 3 | _FOUR_BYTES),
+        struct.pack("<f", value),
+        *_encode_number(20, 1),
+    ]
 
 
-def _value(name: str, code: str, shape: list[str | int]) -> Pieces:
-    sizes = [_counted(2, size) if isinstance(size, str) else _number(1, size) for size in shape]
-    dimensions = [piece for size in sizes for piece in _message(1, size)]
-    tensor = [*_number(1, _NUMBERS[code]), *_message(2, dimensions)]
-    return [*_counted(1, name), *_message(2, _message(1, tensor))]
+def _encode_value_info(name: str, code: str, shape: list[str | int]) -> Pieces:
+    sizes = [_encode_bytes(2, size) if isinstance(size, str) else _encode_number(1, size) for size in shape]
+    dimensions = [piece for size in sizes for piece in _encode_message(1, size)]
+    tensor = [*_encode_number(1, _NUMBERS[code]), *_encode_message(2, dimensions)]
+    return [*_encode_bytes(1, name), *_encode_message(2, _encode_message(1, tensor))]
 
 
-def _message(field: int, content: Pieces) -> Pieces:
-    return [_varint(field << 3 | _COUNTED) + _varint(sum(map(len, content))), *content]
+def _encode_message(field: int, content: Pieces) -> Pieces:
+    return [_encode_varint(field << 3 | _COUNTED) + _encode_varint(sum(map(len, content))), *content]
 
 
-def _counted(field: int, content: str | Piece) -> Pieces:
-    return _message(field, [content.encode() if isinstance(content, str) else content])
+def _encode_bytes(field: int, content: str | Piece) -> Pieces:
+    return _encode_message(field, [content.encode() if isinstance(content, str) else content])
 
 
-def _number(field: int, value: int) -> Pieces:
-    return [_varint(field << 3) + _varint(value)]
+def _encode_number(field: int, value: int) -> Pieces:
+    return [_encode_varint(field << 3) + _encode_varint(value)]
 
 
-def _varint(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     value &= 2**64 - 1  # negative numbers are written as their complement of 64 bits
     rest = bytearray()
     while value >= 128:  # noqa: PLR2004 - as above
@@ -240,7 +261,7 @@ class Network:
     layers = _LAYERS
 
     def __init__(self, content: bytes) -> None:
-        self._known = weights(content)
+        self._known = read_weights(content)
         # The products have no speaking names, but stand in the order of the network.
         self._products = [name[:-2] for name in self._known if name.startswith("val_") and name.endswith("_q")]
 
@@ -279,7 +300,7 @@ class Network:
         return Norm(self._known[name + ".weight"], self._known[name + ".bias"])
 
 
-def rewritten(content: bytes) -> bytes:
+def rewrite_model(content: bytes) -> bytes:
     """The built-in model's file, given byte for byte, as one that computes the same in 8 bits."""
     return _Writer(Network(content)).of_ids()
 
@@ -301,7 +322,7 @@ class _Writer:
 
     def of_ids(self) -> bytes:
         self._graph.node("Shape", ["input_ids"], "shape")
-        self._layers(self._embedded())
+        self._layers(self._write_embedding())
         return self._graph.model(
             {"input_ids": ["texts", "tokens"], "attention_mask": ["texts", "tokens"]},
             {"last_hidden_state": ["texts", "tokens", self._width]},
@@ -319,12 +340,12 @@ class _Writer:
         self._graph.node("Cast", ["attention_mask"], "mask", to=6)
         self._graph.constant("zero", np.array(_ZERO, dtype=np.uint8))
         norm = self._network.first_norm()
-        rows = self._normed("embedded", embedded, norm)
+        rows = self._write_layer_norm("embedded", embedded, norm)
         for number in range(self._network.layers):
             rows, norm = self._layer(number, rows, norm)
-        self._shaped("last_hidden_state", rows, self._width)
+        self._write_reshape("last_hidden_state", rows, self._width)
 
-    def _embedded(self) -> str:
+    def _write_embedding(self) -> str:
         """The rows of all tokens, one below the other. Only the words that occur are expanded."""
         import numpy as np
 
@@ -347,13 +368,13 @@ class _Writer:
         query, key, value, merge, widen, narrow = (self._network.linear(number, place) for place in range(len(PARTS)))
         middle, last = self._network.norms(number)
         heads = self._heads(at, rows, norm.reach(), query.beside(key).beside(value))
-        attended = self._added(at + "merged", heads, max(map(abs, norm.range_through(value))), merge, rows)
-        between = self._normed(at + "between", attended, middle)
+        attended = self._write_residual(at + "merged", heads, max(map(abs, norm.range_through(value))), merge, rows)
+        between = self._write_layer_norm(at + "between", attended, middle)
         wide = self._product(at + "wide", between, middle.reach(), widen)
         active = self._graph.node(f"{MICROSOFT}:Gelu", [wide], at + "active")
         _, highest = middle.range_through(widen)
-        narrowed = self._added(at + "narrow", active, max(highest, _GELU_BELOW), narrow, between)
-        return self._normed(at + "rows", narrowed, last), last
+        narrowed = self._write_residual(at + "narrow", active, max(highest, _GELU_BELOW), narrow, between)
+        return self._write_layer_norm(at + "rows", narrowed, last), last
 
     def _heads(self, at: str, rows: str, reach: float, layer: Linear) -> str:
         """Every token with what it takes from the others of its text."""
@@ -361,7 +382,7 @@ class _Writer:
 
         graph = self._graph
         width = layer.weights.shape[0]
-        by_text = self._shaped(at + "by_text", self._product(at + "asked", rows, reach, layer), 3 * width)
+        by_text = self._write_reshape(at + "by_text", self._product(at + "asked", rows, reach, layer), 3 * width)
         thirds = graph.constant("thirds", np.array([width] * 3, dtype=np.int64))
         split = [at + part for part in ("query", "key", "value")]
         graph.node("Split", [by_text, thirds], *split, axis=2)
@@ -369,7 +390,7 @@ class _Writer:
         graph.node(f"{MICROSOFT}:MultiHeadAttention", [*split, "", "mask"], at + "seen", **options)
         return self._flat(at + "heads", at + "seen")
 
-    def _added(self, at: str, rows: str, reach: float, layer: Linear, before: str) -> str:
+    def _write_residual(self, at: str, rows: str, reach: float, layer: Linear, before: str) -> str:
         """What leaves the layer, and what was there before it."""
         return self._graph.node("Add", [self._product(at + ".out", rows, reach, layer), before], at)
 
@@ -413,7 +434,7 @@ class _Writer:
         coarse = graph.node(multiply, [at + ".coarse", matrix, step, scale, "zero", "", bias], at + ".first")
         return coarse, graph.node(multiply, [at + ".fine", matrix, small, scale, "zero"], at + ".second")
 
-    def _normed(self, at: str, rows: str, norm: Norm) -> str:
+    def _write_layer_norm(self, at: str, rows: str, norm: Norm) -> str:
         gain, bias = self._graph.constant(at + ".gain", norm.gain), self._graph.constant(at + ".bias", norm.bias)
         return self._graph.node("LayerNormalization", [rows, gain, bias], at, axis=-1, epsilon=_EPSILON)
 
@@ -423,7 +444,7 @@ class _Writer:
         shape = self._graph.constant("flat", np.array([-1, self._width], dtype=np.int64))
         return self._graph.node("Reshape", [by_text, shape], at)
 
-    def _shaped(self, at: str, rows: str, width: int) -> str:
+    def _write_reshape(self, at: str, rows: str, width: int) -> str:
         import numpy as np
 
         self._graph.constant(f"width{width}", np.array([width], dtype=np.int64))

@@ -49,5 +49,5 @@ class OllamaEmbedder(RemoteEmbedder):
         except (KeyError, TypeError, ValueError) as error:
             raise EmbeddingError(f"{self._source} did not answer with an embedding") from error
 
-    def _refused(self, message: str) -> EmbeddingError:
+    def _rejection_error(self, message: str) -> EmbeddingError:
         return EmbeddingError(message, hint=f"if the model is missing there: ollama pull {self.model}")

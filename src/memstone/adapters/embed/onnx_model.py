@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memstone.errors import ConfigError, EmbeddingError, MissingExtra
-from memstone.model.unicode_forms import normalize
+from memstone.model.unicode_forms import normalize_unicode
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class WordPiece:
         self._rest = {token[2:]: number for token, number in self._first.items() if token.startswith("##")}
         self._longest_token = max(map(len, vocabulary), default=0)
         self._begin, self._end, self._unknown = (self._special(name) for name in ("[CLS]", "[SEP]", "[UNK]"))
-        self._patterns = _patterns()
+        self._patterns = _compile_patterns()
         self._cached = lru_cache(_CACHED_WORDS)(lambda word: tuple(self._ids_of(word)))
 
     @classmethod
@@ -78,7 +78,7 @@ class WordPiece:
         """Lower case, without accents and control characters."""
         if not word.isascii():
             # The reference lowers letter by letter and so knows no final sigma, unlike str.lower().
-            word = normalize("NFD", word).replace(_CAPITAL_SIGMA, _SMALL_SIGMA)
+            word = normalize_unicode("NFD", word).replace(_CAPITAL_SIGMA, _SMALL_SIGMA)
         return self._patterns.drop.sub("", word.lower())
 
     def _pieces(self, part: str) -> list[int]:
@@ -114,7 +114,7 @@ class _Patterns(NamedTuple):
 
 
 @cache
-def _patterns() -> _Patterns:
+def _compile_patterns() -> _Patterns:
     classes = _character_classes()
     space, single = classes["space"], classes["punctuation"] + classes["ideograph"]
     return _Patterns(
@@ -167,7 +167,7 @@ class Crew:
 
         def take() -> None:
             try:
-                while (taken := _last(todo)) is not None:
+                while (taken := _pop_last(todo)) is not None:
                     place, piece = taken
                     done[place] = work(piece)
             except BaseException:
@@ -198,7 +198,7 @@ class Crew:
             return self._threads
 
 
-def _last(todo: deque[T]) -> T | None:
+def _pop_last(todo: deque[T]) -> T | None:
     """Asking first whether one is left would be too early: others take from there too."""
     try:
         return todo.pop()
@@ -231,8 +231,8 @@ class Reading(NamedTuple):
     def vector(self) -> Floats:
         """The text as one unit vector; what was said before shows only in how its own words are understood."""
         alone = len(self.states) == self.own + 2 or not self.own
-        rows = self.states if alone else _unit(self.words)
-        vector: Floats = _unit(rows.sum(axis=0, keepdims=True) / rows.dtype.type(len(rows)))[0]
+        rows = self.states if alone else _normalize_rows(self.words)
+        vector: Floats = _normalize_rows(rows.sum(axis=0, keepdims=True) / rows.dtype.type(len(rows)))[0]
         return vector
 
 
@@ -243,7 +243,7 @@ class OnnxSentenceModel:
     """
 
     def __init__(self, content: bytes, tokenizer: WordPiece, *, threads: int, as_it_is: bool = False) -> None:
-        self._session = session(content, as_it_is=as_it_is)
+        self._session = create_session(content, as_it_is=as_it_is)
         self._tokenizer = tokenizer
         self._crew = Crew(min(threads, usable_cpus()))
         self._inputs = [node.name for node in self._session.get_inputs()]
@@ -285,7 +285,7 @@ class OnnxSentenceModel:
         batches = [
             [encoded[place] for place in batch] for batch in runs_of(order, [ids for ids, _ in encoded], batch_size)
         ]
-        readings = [reading for batch in self._crew.map(self._read, batches) for reading in batch]
+        readings = [reading for batch in self._crew.map(self._read_batch, batches) for reading in batch]
         return [reading for _, reading in sorted(zip(order, readings, strict=True), key=itemgetter(0))]
 
     def words(self, text: str) -> list[str]:
@@ -299,20 +299,20 @@ class OnnxSentenceModel:
         lead = self._tokenizer.encode(before)[1:-1] if before and room > 0 else []
         return [own[0], *lead[len(lead) - min(room, len(lead)) :], *own[1:]], len(own) - 2
 
-    def _read(self, batch: list[tuple[list[int], int]]) -> list[Reading]:
-        output = self._output_of(_padded([ids for ids, _ in batch]))
+    def _read_batch(self, batch: list[tuple[list[int], int]]) -> list[Reading]:
+        output = self._output_of(_pad_batch([ids for ids, _ in batch]))
         return [Reading(states[: len(ids)], own) for states, (ids, own) in zip(output, batch, strict=True)]
 
     def _run(self, batch: list[list[int]]) -> Floats:
-        feed = _padded(batch)
+        feed = _pad_batch(batch)
         output = self._output_of(feed)
-        return _unit(_mean(output, feed["attention_mask"]) if output.ndim == _PER_TOKEN else output)
+        return _normalize_rows(_average_tokens(output, feed["attention_mask"]) if output.ndim == _PER_TOKEN else output)
 
     def _output_of(self, feed: dict[str, Numbers]) -> Floats:
-        return run(self._session, self._output.name, {name: feed[name] for name in self._inputs})
+        return run_session(self._session, self._output.name, {name: feed[name] for name in self._inputs})
 
 
-def run(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
+def run_session(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
     """What a model gives by that name."""
     try:
         (found,) = ready.run([output], feed)
@@ -322,9 +322,9 @@ def run(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
     return given
 
 
-def session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types
+def create_session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types
     """A model made ready to run, on one thread."""
-    ort = _onnxruntime()
+    ort = _import_onnxruntime()
     options = ort.SessionOptions()
     # Several runs at once make more of several processors than several threads in one run.
     options.intra_op_num_threads = 1
@@ -338,7 +338,7 @@ def session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes 
         raise ConfigError(f"the embedding model cannot be loaded: {error}", hint=OWN_MODEL_HINT) from error
 
 
-def _onnxruntime() -> Any:
+def _import_onnxruntime() -> Any:
     """The module, told to keep to itself.
 
     From 1.29 on its import starts a thread that reports to its maker and keeps a database in the home directory,
@@ -369,7 +369,7 @@ def runs_of(order: list[int], encoded: list[list[int]], batch_size: int) -> Iter
     yield batch
 
 
-def _padded(batch: list[list[int]]) -> dict[str, Numbers]:
+def _pad_batch(batch: list[list[int]]) -> dict[str, Numbers]:
     import numpy as np
 
     ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
@@ -380,14 +380,14 @@ def _padded(batch: list[list[int]]) -> dict[str, Numbers]:
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
 
 
-def _mean(hidden: Floats, mask: Numbers) -> Floats:
+def _average_tokens(hidden: Floats, mask: Numbers) -> Floats:
     """Over the tokens of each text; padding does not count."""
     weights = mask.astype(hidden.dtype)[:, :, None]
     means: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
     return means
 
 
-def _unit(vectors: Floats) -> Floats:
+def _normalize_rows(vectors: Floats) -> Floats:
     import numpy as np
 
     lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))

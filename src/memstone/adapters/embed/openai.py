@@ -74,7 +74,7 @@ class OpenAiEmbedder(RemoteEmbedder):
             )
         body = await self._post(self._request(texts))
         # Parsed as a unit of work: a full batch is megabytes of JSON, too long for an event loop.
-        vectors = await self._io.run(lambda: _vectors(body, len(texts)))
+        vectors = await self._io.run(lambda: _parse_embeddings(body, len(texts)))
         if vectors is not None:
             return vectors
         if len(texts) > 1:
@@ -93,7 +93,7 @@ class OpenAiEmbedder(RemoteEmbedder):
         return {"authorization": f"Bearer {self._config.key}"} if self._config.key else {}
 
 
-def _vectors(body: bytes, count: int) -> list[Any] | None:
+def _parse_embeddings(body: bytes, count: int) -> list[Any] | None:
     """The embeddings in the order of the texts; None when there is not exactly one for each."""
     try:
         rows = json.loads(body)["data"]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from memstone.adapters.embed.minilm import Linear, Network, of_rows
-from memstone.adapters.embed.onnx_model import Crew, run, runs_of, session, usable_cpus
-from memstone.products import multiply
+from memstone.adapters.embed.onnx_model import Crew, create_session, run_session, runs_of, usable_cpus
+from memstone.products import multiply_matrices
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ class PairModel:
         import numpy as np
 
         self._head, self._tokenizer = deltas, tokenizer
-        self._session = session(of_rows(Changed(network, deltas), once=True), as_it_is=True)
+        self._session = create_session(of_rows(Changed(network, deltas), once=True), as_it_is=True)
         # Copies: what they are views of is the whole file.
         words, scales = network.words()
         self._words, self._scales = np.array(words), np.array(scales)
@@ -78,13 +78,13 @@ class PairModel:
         return given
 
     def _run(self, encoded: Sequence[tuple[list[int], int]]) -> Floats:
-        ids, part = padded(encoded)
+        ids, part = pad_pairs(encoded)
         rows = self._words[ids] * self._scales[ids] + self._places[: ids.shape[1]] + self._types[part * (part > 0)]
         feed = {"rows": rows, "attention_mask": (part >= 0).astype(ids.dtype)}
-        return _headed(run(self._session, "last_hidden_state", feed), part, self._head)
+        return _apply_head(run_session(self._session, "last_hidden_state", feed), part, self._head)
 
 
-def padded(encoded: Sequence[tuple[list[int], int]]) -> tuple[Numbers, Numbers]:
+def pad_pairs(encoded: Sequence[tuple[list[int], int]]) -> tuple[Numbers, Numbers]:
     """The ids of several pairs, and the text each token belongs to: 0 and 1, and -1 where there is none."""
     import numpy as np
 
@@ -97,24 +97,26 @@ def padded(encoded: Sequence[tuple[list[int], int]]) -> tuple[Numbers, Numbers]:
     return ids, part
 
 
-def _headed(states: Floats, part: Numbers, head: Deltas) -> Floats:
+def _apply_head(states: Floats, part: Numbers, head: Deltas) -> Floats:
     """The head: what the first token says, both texts in the mean, where they agree and where they differ."""
     import numpy as np
 
-    one, other = (_mean(states, part == which) for which in (0, 1))
+    one, other = (_masked_mean(states, part == which) for which in (0, 1))
     both = np.concatenate([states[:, 0], one, other, one * other * AGREE, np.abs(one - other) * DIFFER], axis=1)
-    inner: Floats = _gelu(multiply(both, head["inner.weight"].T) + head["inner.bias"])
-    found: Floats = inner @ head["outer.weight"].T + head["outer.bias"] + multiply(both, head["direct.weight"].T)
+    inner: Floats = _apply_gelu(multiply_matrices(both, head["inner.weight"].T) + head["inner.bias"])
+    found: Floats = (
+        inner @ head["outer.weight"].T + head["outer.bias"] + multiply_matrices(both, head["direct.weight"].T)
+    )
     return found.astype(np.float32)
 
 
-def _mean(states: Floats, which: npt.NDArray[np.bool_]) -> Floats:
+def _masked_mean(states: Floats, which: npt.NDArray[np.bool_]) -> Floats:
     weight = which[..., None].astype(states.dtype)
     mean: Floats = (states * weight).sum(axis=1) / weight.sum(axis=1)
     return mean
 
 
-def _gelu(values: Floats) -> Floats:
+def _apply_gelu(values: Floats) -> Floats:
     import numpy as np
 
     # By its approximation with tanh, which is what it was fitted with: numpy has no error function.

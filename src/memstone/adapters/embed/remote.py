@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.adapters.io.http import host_of, is_success, refusal
+from memstone.adapters.io.http import error_from_response, host_of, is_success
 from memstone.adapters.retry import with_retry
 from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError
 from memstone.ports.io import HttpRequest, Io, is_hurried, seconds_left
@@ -82,7 +82,7 @@ def unit_rows(
     """
     import numpy as np
 
-    if (ready := _ready(answer, count, dimension)) is not None:
+    if (ready := _accept_unit_rows(answer, count, dimension)) is not None:
         return ready
     rows = _as_matrix(answer, count, source)
     if dimension is not None and rows.shape[1] != dimension:
@@ -100,7 +100,7 @@ def unit_rows(
     return unit
 
 
-def _ready(answer: Any, count: int, dimension: int | None) -> Rows | None:
+def _accept_unit_rows(answer: Any, count: int, dimension: int | None) -> Rows | None:
     """An answer that is as it should be already; whatever else it may be is looked at closely."""
     import numpy as np
 
@@ -207,7 +207,7 @@ class RemoteEmbedder:
         async def attempt() -> bytes:
             response = await self._io.http(request)
             if not is_success(response.status):
-                raise refusal(request, response, self._refused)
+                raise error_from_response(request, response, self._rejection_error)
             return response.body
 
         once = self._outage.admit(self._source) or is_hurried()
@@ -220,5 +220,5 @@ class RemoteEmbedder:
         self._outage.answered()
         return body
 
-    def _refused(self, message: str) -> EmbeddingError:
+    def _rejection_error(self, message: str) -> EmbeddingError:
         return EmbeddingError(message)

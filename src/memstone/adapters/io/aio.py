@@ -18,12 +18,12 @@ from memstone.adapters.io.fair_lock import Turn
 from memstone.adapters.io.http import (
     Body,
     Lines,
+    backend_rejected_factory,
     client_options,
+    error_from_response,
     is_success,
-    refusal,
-    rejected,
     stream_options,
-    translated,
+    translate_http_errors,
 )
 from memstone.drive import drive
 from memstone.errors import UsageError
@@ -57,7 +57,7 @@ class Section:
         return work()
 
 
-def settle(end: asyncio.Future[None]) -> None:
+def resolve_future(end: asyncio.Future[None]) -> None:
     """Wake whoever waits for a future, unless it was woken before."""
     if not end.done():
         end.set_result(None)
@@ -90,7 +90,7 @@ class LoopBell:
         self._rung = True
         for waiting in list(self._waiting):
             with suppress(RuntimeError):  # its loop is closed: nobody waits
-                waiting.get_loop().call_soon_threadsafe(settle, waiting)
+                waiting.get_loop().call_soon_threadsafe(resolve_future, waiting)
 
     async def wait(self, seconds: float) -> bool:
         woken = asyncio.get_running_loop().create_future()
@@ -227,18 +227,20 @@ class AsyncIo:
 
     async def http(self, request: HttpRequest) -> HttpResponse:
         """Send a request and read the whole answer."""
-        with translated(request):
+        with translate_http_errors(request):
             client = await self._client()
             async with client.stream(**stream_options(request)) as response:
-                return await _read(request, response)
+                return await _read_response(request, response)
 
     async def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
         """Yield the lines of the answer as they come; an answer that is no success raises instead."""
-        with translated(request):
+        with translate_http_errors(request):
             client = await self._client()
             async with client.stream(**stream_options(request)) as response:
                 if not is_success(response.status_code):
-                    raise refusal(request, await _read(request, response), rejected(request))
+                    raise error_from_response(
+                        request, await _read_response(request, response), backend_rejected_factory(request)
+                    )
                 lines = Lines(request)
                 async for part in response.aiter_bytes():
                     for line in lines.feed(part):
@@ -285,10 +287,10 @@ class AsyncIo:
             coroutine.close()
             raise UsageError(f"background work {name} needs a running event loop") from error
         work = self._tasks[task] = _Background(task, stop, patience)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._finish_task)
         return work
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _finish_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -300,7 +302,7 @@ class AsyncIo:
             if work.stop is not None:
                 work.stop()
                 await _all_within(work.patience, [task])
-                await _cancelled([] if task.done() else [task])
+                await _cancel_tasks([] if task.done() else [task])
 
     def _of_this_loop(self) -> dict[asyncio.Task[None], _Background]:
         loop, current = asyncio.get_running_loop(), asyncio.current_task()
@@ -312,7 +314,7 @@ class AsyncIo:
         loop = asyncio.get_running_loop()
         tasks = list(self._of_this_loop())
         await _all_within(CLOSE_SECONDS, [*tasks, *(_end_of(unit) for unit in list(self._units))])
-        await _cancelled([task for task in tasks if not task.done()])
+        await _cancel_tasks([task for task in tasks if not task.done()])
         for pools in (self._pools, self._computers):
             pool = pools.pop(os.getpid(), None)
             if pool is not None:
@@ -346,7 +348,7 @@ def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
 
     def wake(_: Future[Any]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(settle, end)
+            loop.call_soon_threadsafe(resolve_future, end)
 
     unit.add_done_callback(wake)
     return end
@@ -364,14 +366,14 @@ async def _all_within(seconds: float, waited: Iterable[asyncio.Future[None]]) ->
         await asyncio.wait(futures, timeout=seconds)
 
 
-async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
+async def _cancel_tasks(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
         _log.warning("background work %s did not end in time", task.get_name())
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _read(request: HttpRequest, response: httpx2.Response) -> HttpResponse:
+async def _read_response(request: HttpRequest, response: httpx2.Response) -> HttpResponse:
     body = Body(request)
     async for part in response.aiter_bytes():
         body.add(part)

@@ -19,12 +19,12 @@ from memstone.adapters.io.fair_lock import Turn
 from memstone.adapters.io.http import (
     Body,
     Lines,
+    backend_rejected_factory,
     client_options,
+    error_from_response,
     is_success,
-    refusal,
-    rejected,
     stream_options,
-    translated,
+    translate_http_errors,
 )
 from memstone.drive import drive
 from memstone.ports.io import HttpRequest, HttpResponse
@@ -96,7 +96,7 @@ class BlockingIo:
 
     def _side_by_side(self, coroutines: tuple[Coroutine[Any, Any, T], ...]) -> list[tuple[Any, Exception | None]]:
         pool = self._pool()
-        futures = [pool.submit(copy_context().run, _outcome, coroutine) for coroutine in coroutines]
+        futures = [pool.submit(copy_context().run, _capture_outcome, coroutine) for coroutine in coroutines]
         return [future.result() for future in futures]
 
     def _pool(self) -> ThreadPoolExecutor:
@@ -115,14 +115,14 @@ class BlockingIo:
 
     async def http(self, request: HttpRequest) -> HttpResponse:
         """Send a request and read the whole answer."""
-        with translated(request), self._client().stream(**stream_options(request)) as response:
-            return _read(request, response)
+        with translate_http_errors(request), self._client().stream(**stream_options(request)) as response:
+            return _read_response(request, response)
 
     async def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
         """Yield the lines of the answer as they come; an answer that is no success raises instead."""
-        with translated(request), self._client().stream(**stream_options(request)) as response:
+        with translate_http_errors(request), self._client().stream(**stream_options(request)) as response:
             if not is_success(response.status_code):
-                raise refusal(request, _read(request, response), rejected(request))
+                raise error_from_response(request, _read_response(request, response), backend_rejected_factory(request))
             lines = Lines(request)
             for part in response.iter_bytes():
                 for line in lines.feed(part):
@@ -232,14 +232,14 @@ def _finish_all() -> None:
         drive(io.finish())
 
 
-def _read(request: HttpRequest, response: httpx2.Response) -> HttpResponse:
+def _read_response(request: HttpRequest, response: httpx2.Response) -> HttpResponse:
     body = Body(request)
     for part in response.iter_bytes():
         body.add(part)
     return body.response(response.status_code, response.headers)
 
 
-def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, Exception | None]:
+def _capture_outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, Exception | None]:
     try:
         return drive(coroutine), None
     except Exception as error:  # noqa: BLE001 - raised by gather, once all have ended
@@ -248,7 +248,7 @@ def _outcome(coroutine: Coroutine[Any, Any, T]) -> tuple[T | None, Exception | N
 
 def _one_by_one(coroutines: tuple[Coroutine[Any, Any, T], ...]) -> list[tuple[Any, Exception | None]]:
     try:
-        return [_outcome(coroutine) for coroutine in coroutines]
+        return [_capture_outcome(coroutine) for coroutine in coroutines]
     finally:  # after Ctrl-C those that never began are let go without a warning; closing an ended one does nothing
         for coroutine in coroutines:
             coroutine.close()

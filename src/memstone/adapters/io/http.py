@@ -53,12 +53,12 @@ def client_options() -> dict[str, Any]:
 
     # A memory is asked every few seconds; the library's five would pay for a new handshake each time.
     limits = httpx2.Limits(max_connections=100, keepalive_expiry=30.0)
-    trusted = _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    trusted = _shared_ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return {"follow_redirects": False, "limits": limits, "verify": trusted}
 
 
 @cache
-def _trusted(_file: str | None, _folder: str | None) -> SSLContext:
+def _shared_ssl_context(_file: str | None, _folder: str | None) -> SSLContext:
     """Return whom a client trusts, read once a process: the certificates of the usual authorities take 20 ms."""
     import httpx2
 
@@ -75,7 +75,7 @@ def stream_options(request: HttpRequest) -> dict[str, Any]:
     content = None
     if request.json is not None:
         headers.setdefault("content-type", "application/json")
-        content = _encoded(request.json)
+        content = _encode_json(request.json)
     return {
         "method": request.method,
         "url": request.url,
@@ -91,7 +91,7 @@ def _check_header(name: str, value: str) -> None:
         raise ConfigError(f"the header {name} holds a character that cannot be sent", hint=_MALFORMED_HINT)
 
 
-def _encoded(payload: Any) -> bytes:
+def _encode_json(payload: Any) -> bytes:
     try:
         return json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:  # half of a surrogate pair: has no UTF-8, but has a JSON escape
@@ -101,7 +101,7 @@ def _encoded(payload: Any) -> bytes:
 
 
 @contextmanager
-def translated(request: HttpRequest) -> Iterator[None]:
+def translate_http_errors(request: HttpRequest) -> Iterator[None]:
     """Failures of the HTTP client as Memstone's errors."""
     import httpx2
 
@@ -167,14 +167,14 @@ class Lines:
         self._rest += rest  # in place: a line that comes in many parts is copied once
         if len(self._rest) > MAX_LINE_BYTES:
             raise BackendRejected(f"a line of the answer of {self._host} has no end", kind="http", name=self._host)
-        return [_line(raw) for raw in whole]
+        return [_decode_line(raw) for raw in whole]
 
     def end(self) -> list[str]:
         """The last line, when it had no line feed."""
-        return [_line(bytes(self._rest))] if self._rest else []
+        return [_decode_line(bytes(self._rest))] if self._rest else []
 
 
-def _line(raw: bytes) -> str:
+def _decode_line(raw: bytes) -> str:
     return raw.removesuffix(b"\r").decode("utf-8", "replace")
 
 
@@ -183,10 +183,12 @@ def is_success(status: int) -> bool:
     return 200 <= status < 300  # noqa: PLR2004 - the class of a status is its first digit
 
 
-def refusal(request: HttpRequest, response: HttpResponse, otherwise: Callable[[str], MemstoneError]) -> MemstoneError:
+def error_from_response(
+    request: HttpRequest, response: HttpResponse, otherwise: Callable[[str], MemstoneError]
+) -> MemstoneError:
     """The error for an answer that is not a success; ``otherwise`` makes the one for a wrong request."""
     host, status = host_of(request.url), response.status
-    said = f"{host} answered {status}: {_quoted(request, response.body)}".rstrip(": ")
+    said = f"{host} answered {status}: {_quote_error_body(request, response.body)}".rstrip(": ")
     match status:
         case 401 | 403:  # the text may repeat a part of the key: only the machine-readable code is shown
             return AuthenticationFailed(f"{host} answered {status} {_error_code(response.body)}".rstrip())
@@ -204,28 +206,28 @@ def refusal(request: HttpRequest, response: HttpResponse, otherwise: Callable[[s
             return otherwise(said)
 
 
-def rejected(request: HttpRequest) -> Callable[[str], MemstoneError]:
+def backend_rejected_factory(request: HttpRequest) -> Callable[[str], MemstoneError]:
     """The ``otherwise`` of a plain service."""
     return lambda message: BackendRejected(message, kind="http", name=host_of(request.url))
 
 
-def _quoted(request: HttpRequest, body: bytes) -> str:
+def _quote_error_body(request: HttpRequest, body: bytes) -> str:
     """What the server said, on one line, without our secrets, cut."""
-    text = " ".join(_message(body).split())
-    for secret in _secrets(request):
+    text = " ".join(_error_message(body).split())
+    for secret in _header_secrets(request):
         text = text.replace(secret, "***")
     shown = "".join(char for char in text if char.isprintable())
     return shown if len(shown) <= MAX_QUOTED_CHARS else shown[: MAX_QUOTED_CHARS - 1] + "…"
 
 
-def _secrets(request: HttpRequest) -> list[str]:
+def _header_secrets(request: HttpRequest) -> list[str]:
     named = [
         value for name, value in request.headers.items() if any(w in name.lower() for w in ("auth", "key", "token"))
     ]
     return [secret for value in named for secret in (value, value.rpartition(" ")[2]) if secret]
 
 
-def _message(body: bytes) -> str:
+def _error_message(body: bytes) -> str:
     error = _error_object(body)
     if isinstance(error, dict):
         error = next((error[name] for name in ("message", "detail", "error") if name in error), None)

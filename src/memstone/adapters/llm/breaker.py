@@ -62,12 +62,12 @@ class GuardedLlm:
             try:
                 reply = await self._inner.generate(prompt)
             except MemstoneError as error:
-                await (self._failed(error) if error.retryable else self._answered())
+                await (self._record_failure(error) if error.retryable else self._record_success())
                 raise
             except BaseException:  # cancelled, or a bug: says nothing about the model
-                await self._left(is_trial=is_trial)
+                await self._release_trial(is_trial=is_trial)
                 raise
-            await self._answered()
+            await self._record_success()
             return reply
 
     async def _admit(self, *, claim: bool) -> bool:
@@ -89,18 +89,18 @@ class GuardedLlm:
         problem = f"model {self.model} at {self.destination} is not asked after {self._failures} failures in a row"
         return LlmUnavailable(problem, hint=f"try again in {left:.0f} s; the last failure was {self._last_failure}")
 
-    async def _failed(self, error: MemstoneError) -> None:
+    async def _record_failure(self, error: MemstoneError) -> None:
         async with self._lock:
             self._failures += 1
             self._last_failure = error.code
             if self._failures >= self._open_after:
                 self._closed_until = self._clock() + self._cool_down
 
-    async def _answered(self) -> None:
+    async def _record_success(self) -> None:
         async with self._lock:
             self._failures, self._closed_until = 0, None
 
-    async def _left(self, *, is_trial: bool) -> None:
+    async def _release_trial(self, *, is_trial: bool) -> None:
         async with self._lock:
             if is_trial and self._closed_until is not None:
                 self._closed_until = self._clock()

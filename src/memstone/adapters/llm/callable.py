@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from memstone.adapters.callables import call, checked_callable, name_of
+from memstone.adapters.callables import call_function, checked_callable, name_of
 from memstone.errors import LLMError, MemstoneError, Unsupported
 from memstone.ports.io import Io
 from memstone.ports.models import Prompt, Reply
@@ -37,7 +37,7 @@ class CallableLlm:
 
     async def _ask(self, messages: list[dict[str, str]]) -> object:
         try:
-            return await call(self._function, self._io, messages)
+            return await call_function(self._function, self._io, messages)
         except MemstoneError:
             raise
         except Exception as error:

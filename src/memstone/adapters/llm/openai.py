@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from memstone.adapters.io.http import host_of, is_success, refusal
+from memstone.adapters.io.http import error_from_response, host_of, is_success
 from memstone.adapters.openai_account import read_environment
 from memstone.adapters.retry import with_retry
 from memstone.errors import AnswerCutOff, BadModelOutput, LLMError, MemstoneError, ModelRefused
@@ -78,7 +78,7 @@ class OpenAiLlm:
 
     async def generate(self, prompt: Prompt) -> Reply:
         body = await with_retry(self._io, lambda: self._ask(prompt), retries=self._config.retries)
-        return _reply(body, f"model {self.model} at {self.destination}")
+        return _parse_reply(body, f"model {self.model} at {self.destination}")
 
     async def _ask(self, prompt: Prompt) -> bytes:
         """The body of a successful answer, after as many changes of manner as the server wants."""
@@ -92,16 +92,18 @@ class OpenAiLlm:
                 return response.body
             other = _other_manner(manner, request.json, response, auto=self._config.json_mode == "auto")
             if other is None:
-                raise _refused(request, response)
+                raise _error_from_response(request, response)
             manner = other
 
     def _request(self, prompt: Prompt, manner: _Manner) -> HttpRequest:
         payload: dict[str, Any] = {"model": self.model, "messages": [dict(message) for message in prompt.messages]}
-        payload[manner.limit_name] = _asked(prompt.max_tokens, _DEFAULTS.max_tokens, self._config.max_tokens)
+        payload[manner.limit_name] = _choose_setting(prompt.max_tokens, _DEFAULTS.max_tokens, self._config.max_tokens)
         if manner.with_temperature:
-            payload["temperature"] = _asked(prompt.temperature, _DEFAULTS.temperature, self._config.temperature)
+            payload["temperature"] = _choose_setting(
+                prompt.temperature, _DEFAULTS.temperature, self._config.temperature
+            )
         if prompt.tools:
-            payload["tools"] = [_tool(tool) for tool in prompt.tools]
+            payload["tools"] = [_wrap_tool(tool) for tool in prompt.tools]
         response_format = _response_format(prompt, manner)
         if response_format is not None:
             payload["response_format"] = response_format
@@ -113,12 +115,12 @@ class OpenAiLlm:
         return {"authorization": f"Bearer {key}"} if key else {}
 
 
-def _asked(by_prompt: float, by_default: float, by_config: float) -> float:
+def _choose_setting(by_prompt: float, by_default: float, by_config: float) -> float:
     """What the prompt asks for; one that says nothing has the port's default, and then the configuration counts."""
     return by_config if by_prompt == by_default else by_prompt
 
 
-def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+def _wrap_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     return dict(tool) if "function" in tool else {"type": "function", "function": dict(tool)}
 
 
@@ -146,21 +148,21 @@ def _other_manner(manner: _Manner, sent: dict[str, Any], response: HttpResponse,
     return None
 
 
-def _refused(request: HttpRequest, response: HttpResponse) -> MemstoneError:
+def _error_from_response(request: HttpRequest, response: HttpResponse) -> MemstoneError:
     if response.status in _WRONG_REQUEST and b"content_filter" in response.body:
         return ModelRefused(f"{host_of(request.url)} does not pass these messages on: content filter")
     hint = None
     if b"context_length" in response.body or b"context length" in response.body:
         hint = "the messages are longer than this model can read; send fewer at once"
-    return refusal(request, response, lambda message: LLMError(message, hint=hint))
+    return error_from_response(request, response, lambda message: LLMError(message, hint=hint))
 
 
-def _reply(body: bytes, source: str) -> Reply:
+def _parse_reply(body: bytes, source: str) -> Reply:
     if len(body) > MAX_ANSWER_BYTES:
         problem = f"{source} answered with {len(body)} bytes, at most {MAX_ANSWER_BYTES} are read"
         raise BadModelOutput(problem, hint="give this model fewer max_tokens")
-    answer, choice, message = _parts(body, source)
-    text = _text(message.get("content"))
+    answer, choice, message = _parse_completion(body, source)
+    text = _content_text(message.get("content"))
     why = choice.get("finish_reason")
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         raise ModelRefused(f"{source} refuses to answer")
@@ -173,10 +175,12 @@ def _reply(body: bytes, source: str) -> Reply:
         raise BadModelOutput(f"the answer of {source} is empty", hint="try again, or try another model")
     usage = answer.get("usage")
     counted = usage if isinstance(usage, dict) else {}
-    return Reply(text, calls, _count(counted.get("prompt_tokens")), _count(counted.get("completion_tokens")))
+    return Reply(
+        text, calls, _token_count(counted.get("prompt_tokens")), _token_count(counted.get("completion_tokens"))
+    )
 
 
-def _parts(body: bytes, source: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def _parse_completion(body: bytes, source: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The answer, its first choice and the message in that."""
     try:
         answer = json.loads(body)
@@ -189,10 +193,10 @@ def _parts(body: bytes, source: str) -> tuple[dict[str, Any], dict[str, Any], di
     return answer, choice, message
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     """Content is text, or a list of parts of which some are text."""
     if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+        return "".join(_content_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 
@@ -211,5 +215,5 @@ def _tool_call(function: Mapping[str, Any]) -> ToolCall:
     return ToolCall(function["name"], parsed)
 
 
-def _count(value: Any) -> int:
+def _token_count(value: Any) -> int:
     return value if isinstance(value, int) and value > 0 else 0

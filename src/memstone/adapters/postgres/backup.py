@@ -19,18 +19,18 @@ import psycopg
 from psycopg import RawCursor, sql
 
 from memstone.adapters.postgres import migrations as schema
-from memstone.adapters.postgres.connection import options, register, translating
+from memstone.adapters.postgres.connection import connect_options, register_vector_type, translate_postgres_errors
 from memstone.adapters.postgres.notify import tenant_key
 from memstone.adapters.postgres.pools import Blocking
 from memstone.adapters.sql.backup_archive import (
+    extract_archive,
     is_backup,
     left_over,
     manifest_for,
-    pack,
-    remove,
-    staged,
+    open_staging_folder,
+    remove_path,
     unfinished_beside,
-    unpack,
+    write_archive,
 )
 from memstone.adapters.sql.memories import FIRST
 from memstone.drive import drive
@@ -108,11 +108,11 @@ class Session:
 
     def __init__(self, connection: Blocking, tenant: str) -> None:
         self.connection, self.tenant = connection, tenant
-        state = schema.look(_plain(connection))
+        state = schema.read_state(_plain_cursor(connection))
         schema.refuse_upgraded(state.version)
         self.whole = state.superuser or state.bypasses
         self.version, self.vectors = state.version, state.vector_schema or "public"
-        found = _plain(connection).execute(_TABLES).fetchall()
+        found = _plain_cursor(connection).execute(_TABLES).fetchall()
         tables = [
             Table(name, tuple(columns), numbered, tuple(indexes or ())) for name, columns, numbered, indexes in found
         ]
@@ -136,19 +136,19 @@ class Session:
         self.connection.execute(b"SET LOCAL statement_timeout = 0")  # however large a table is
 
 
-def _plain(connection: Blocking) -> Any:
+def _plain_cursor(connection: Blocking) -> Any:
     """The connection for statements with plain placeholders."""
     return psycopg.ClientCursor(connection)
 
 
 @contextmanager
-def session(url: str, tenant: str) -> Iterator[Session]:
+def open_session(url: str, tenant: str) -> Iterator[Session]:
     """Open one; what is left open in the end is rolled back."""
-    made = Blocking.connect(url, cursor_factory=RawCursor, **options(url))
+    made = Blocking.connect(url, cursor_factory=RawCursor, **connect_options(url))
     with closing(made):
         opened = Session(made, tenant)
         kind = psycopg.types.TypeInfo.fetch(made, sql.Identifier(opened.vectors, "vector"))
-        register(made, kind.oid if kind else 0)
+        register_vector_type(made, kind.oid if kind else 0)
         yield opened
 
 
@@ -160,51 +160,51 @@ def write_backup(
 ) -> dict[str, Any]:
     """Copy what can be seen at one moment into one file; others go on writing."""
     for path in left_over(target.parent, target.name):
-        remove(path)
+        remove_path(path)
     given.begin(_SNAPSHOT, ("pg_catalog", "memstone"))
     try:
-        with staged(target) as folder:
-            parts, counts = _dumped(given, folder, progress, live=True)
-            about = {**_about(given, counts), "tenant": given.tenants, "created_at": created_at}
-            return pack(target, parts, about, signer)
+        with open_staging_folder(target) as folder:
+            parts, counts = _dump_tables(given, folder, progress, live=True)
+            about = {**_manifest_fields(given, counts), "tenant": given.tenants, "created_at": created_at}
+            return write_archive(target, parts, about, signer)
     finally:
         given.connection.execute(b"ROLLBACK")
 
 
-def _about(given: Session, counts: Mapping[str, int]) -> dict[str, Any]:
+def _manifest_fields(given: Session, counts: Mapping[str, int]) -> dict[str, Any]:
     columns = {table.name: list(table.columns) for table in given.tables}
     return {"store": STORE, "schema": given.version, "tables": dict(counts), "columns": columns}
 
 
-def _dumped(
+def _dump_tables(
     given: Session, folder: Path, progress: Progress | None, *, live: bool
 ) -> tuple[dict[str, Path], dict[str, int]]:
     """All tables as files; gives them by name, and how many rows each has."""
-    total = sum(_count(given, table, live=live) for table in given.tables) if progress else 0
+    total = sum(_count_rows(given, table, live=live) for table in given.tables) if progress else 0
     parts, counts, done = dict[str, Path](), dict[str, int](), 0
     for table in given.tables:
-        parts[_part(table.name)] = file = folder / _part(table.name)
+        parts[_part_file_name(table.name)] = file = folder / _part_file_name(table.name)
         counts[table.name] = 0
-        with file.open("wb") as out, given.connection.cursor().copy(_reading(given, table, live=live)) as rows:
+        with file.open("wb") as out, given.connection.cursor().copy(_copy_out_query(given, table, live=live)) as rows:
             for block in rows:
                 out.write(block)
                 counts[table.name] += bytes(block).count(b"\n")  # a row is a line: line breaks in it are escaped
-                _tell(progress, done + counts[table.name], total)
+                _report_progress(progress, done + counts[table.name], total)
         done += counts[table.name]
-    _tell(progress, total, total)
+    _report_progress(progress, total, total)
     return parts, counts
 
 
-def _tell(progress: Progress | None, done: int, total: int) -> None:
+def _report_progress(progress: Progress | None, done: int, total: int) -> None:
     if progress is not None:
         progress(done, total)
 
 
-def _part(table: str) -> str:
+def _part_file_name(table: str) -> str:
     return f"{table}.copy"
 
 
-def _rows(given: Session, table: Table, *, live: bool) -> sql.Composed:
+def _from_clause(given: Session, table: Table, *, live: bool) -> sql.Composed:
     """The rows that belong into a copy. The wall would hide the others; a look at it costs less than a doubt."""
     if not live:
         return sql.SQL("FROM {}").format(table.copy)
@@ -213,49 +213,49 @@ def _rows(given: Session, table: Table, *, live: bool) -> sql.Composed:
     return sql.SQL("FROM {} WHERE tenant_id = {}").format(table.live, sql.Literal(given.tenant))
 
 
-def _count(given: Session, table: Table, *, live: bool) -> int:
-    row = given.run(sql.SQL("SELECT count(*) {}").format(_rows(given, table, live=live))).fetchone()
+def _count_rows(given: Session, table: Table, *, live: bool) -> int:
+    row = given.run(sql.SQL("SELECT count(*) {}").format(_from_clause(given, table, live=live))).fetchone()
     return int(row[0]) if row else 0
 
 
-def _reading(given: Session, table: Table, *, live: bool) -> sql.Composed:
-    query = sql.SQL("SELECT {} {}").format(_names(table.columns), _rows(given, table, live=live))
+def _copy_out_query(given: Session, table: Table, *, live: bool) -> sql.Composed:
+    query = sql.SQL("SELECT {} {}").format(_join_column_names(table.columns), _from_clause(given, table, live=live))
     return sql.SQL("COPY ({}) TO STDOUT").format(query)
 
 
-def _names(columns: Sequence[str]) -> sql.Composed:
+def _join_column_names(columns: Sequence[str]) -> sql.Composed:
     return sql.SQL(", ").join(sql.Identifier(name) for name in columns)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def unpacked(path: Path, folder: Path) -> dict[str, Any]:
+def extract_copy(path: Path, folder: Path) -> dict[str, Any]:
     """Put the parts of a copy into a folder, each checked; gives the manifest."""
-    manifest = manifest_for(path, STORE, schema.latest())
+    manifest = manifest_for(path, STORE, schema.latest_schema_version())
     tables = manifest.get("tables")
     if not isinstance(tables, dict) or not isinstance(manifest.get("columns"), dict):
         raise Corrupted(f"{path} does not say which tables it holds", hint="use another backup")
-    return unpack(path, folder, frozenset(_part(name) for name in tables))
+    return extract_archive(path, folder, frozenset(_part_file_name(name) for name in tables))
 
 
-def inspected(path: Path, folder: Path) -> dict[str, Any]:
+def verify_copy(path: Path, folder: Path) -> dict[str, Any]:
     """The manifest, after everything in the file was compared with it."""
-    manifest = unpacked(path, folder)
+    manifest = extract_copy(path, folder)
     for name, count in manifest["tables"].items():
-        with (folder / _part(name)).open("rb") as file:
+        with (folder / _part_file_name(name)).open("rb") as file:
             lines = sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
         if lines != count:
             raise Corrupted(f"{path} does not hold what its manifest says: {name}", hint="use another backup")
     return manifest
 
 
-def stage(given: Session, path: Path, folder: Path, admit: Admit | None = None) -> dict[str, Any]:
+def stage_copy(given: Session, path: Path, folder: Path, admit: Admit | None = None) -> dict[str, Any]:
     """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest.
 
     With ``admit``, rows of a foreign copy that would open a door are left out, and the manifest says which.
     """
-    manifest = inspected(path, folder)
+    manifest = verify_copy(path, folder)
     foreign = admit is not None and admit(manifest) == "foreign"
     barred = frozenset((*ACCESS_TABLES, *OWN_TABLES)) if foreign else frozenset[str]()
     given.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "memstone"))
@@ -287,8 +287,8 @@ def _stage_table(given: Session, table: Table, manifest: Mapping[str, Any], fold
     columns = manifest["columns"].get(table.name)
     # A later schema may have tables that the copy does not know.
     if columns and folder is not None and table.name in manifest["tables"]:
-        query = sql.SQL("COPY {} ({}) FROM STDIN").format(table.copy, _names(columns))
-        with (folder / _part(table.name)).open("rb") as file, given.connection.cursor().copy(query) as rows:
+        query = sql.SQL("COPY {} ({}) FROM STDIN").format(table.copy, _join_column_names(columns))
+        with (folder / _part_file_name(table.name)).open("rb") as file, given.connection.cursor().copy(query) as rows:
             while block := file.read(_BLOCK):
                 rows.write(block)
     for index in table.indexes:
@@ -331,14 +331,14 @@ def put_back(given: Session, manifest: Mapping[str, Any], progress: Progress | N
     _stop_writers(given, tenant)
     for table in reversed(given.tables):
         given.run(sql.SQL("DELETE FROM {}{}").format(table.live, whose))
-    counts = [_count(given, table, live=False) for table in given.tables]
+    counts = [_count_rows(given, table, live=False) for table in given.tables]
     done = 0
     for table, count in zip(given.tables, counts, strict=True):
         if table.name != _FOLLOWED:
             put = sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM {2}")
-            given.run(put.format(table.live, _names(table.columns), table.copy))
+            given.run(put.format(table.live, _join_column_names(table.columns), table.copy))
         done += count
-        _tell(progress, done, sum(counts))
+        _report_progress(progress, done, sum(counts))
     again = "INSERT INTO memstone.changes (tenant_id, user_id, memory_seq) SELECT tenant_id, user_id, memory_seq "
     given.run(sql.SQL(again + "FROM memstone.links{} ORDER BY memory_seq").format(whose))
     given.connection.execute(b"COMMIT")
@@ -354,10 +354,10 @@ def _stop_writers(given: Session, tenant: str | None) -> None:
 
 def write_again(given: Session, target: Path, manifest: Mapping[str, Any], signer: Signer | None) -> dict[str, Any]:
     """Write what is staged in the place of the copy it came from."""
-    with staged(target) as folder:
-        parts, counts = _dumped(given, folder, None, live=False)
+    with open_staging_folder(target) as folder:
+        parts, counts = _dump_tables(given, folder, None, live=False)
         kept = {name: manifest.get(name) for name in ("tenant", "created_at")}
-        return pack(target, parts, {**_about(given, counts), **kept, "rewritten": True}, signer)
+        return write_archive(target, parts, {**_manifest_fields(given, counts), **kept, "rewritten": True}, signer)
 
 
 # --- the part of the PostgreSQL ledger that copies itself. Its files belong to the server, and so ---------------------
@@ -462,27 +462,27 @@ class PostgresCopies:
         return {}
 
     def _session(self) -> AbstractContextManager[Session]:
-        return session(*self._place)
+        return open_session(*self._place)
 
     def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
         if path.exists() and not is_backup(path):
             raise InvalidInput(f"{path} is there and is not a backup", hint="choose a name that is free")
         if not path.parent.is_dir():
             raise InvalidInput(f"there is no folder {path.parent}", hint="make it first")
-        with translating(self._where), self._session() as session:
+        with translate_postgres_errors(self._where), self._session() as session:
             return write_backup(session, path, created_at, signer, progress)
 
     def _inspect(self, path: Path) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder:
-            return inspected(path, Path(folder))
+            return verify_copy(path, Path(folder))
 
     def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         with (
-            translating(self._where),
+            translate_postgres_errors(self._where),
             tempfile.TemporaryDirectory(prefix="memstone-") as folder,
             self._session() as session,
         ):
-            manifest = stage(session, path, Path(folder), admit)
+            manifest = stage_copy(session, path, Path(folder), admit)
             refuse_wider(session, manifest)
             drive(prepare(session.connection.lent.tx))
             put_back(session, manifest, progress)
@@ -493,19 +493,19 @@ class PostgresCopies:
         path = Path(known.path)
         try:
             for unfinished in left_over(path.parent, path.name):
-                remove(unfinished)
+                remove_path(unfinished)
             if not known.whole and unfinished_beside(path):
                 return Copy(known.path, "unreachable", "it is being written")
             if not path.is_file():
                 return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
-            return Copy(known.path, "rewritten" if self._rewritten(path, work, signer) else "clean")
+            return Copy(known.path, "rewritten" if self._erase_in_copy(path, work, signer) else "clean")
         except (OSError, MemstoneError, psycopg.Error) as error:
             return Copy(known.path, "unreachable", str(error))
 
-    def _rewritten(self, path: Path, work: Work[Look | None], signer: Signer) -> bool:
+    def _erase_in_copy(self, path: Path, work: Work[Look | None], signer: Signer) -> bool:
         """Whether there was anything to erase. A copy is its rows, so nothing else of them can be in it."""
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder, self._session() as session:
-            manifest = stage(session, path, Path(folder))
+            manifest = stage_copy(session, path, Path(folder))
             if drive(work(session.connection.lent.tx)) is None:
                 return False
             write_again(session, path, manifest, signer if signer.origin(manifest) == "ours" else None)

@@ -50,16 +50,16 @@ _UNLESS_TOLD: Final[dict[str, int]] = {
 _LOCK: Final = 0x52544E31  # "RTN1"
 
 
-def options(url: str, name: str = NAME) -> dict[str, Any]:
+def connect_options(url: str, name: str = NAME) -> dict[str, Any]:
     """What psycopg is told beside a URL, which may say more about names and patience."""
     told = conninfo_to_dict(url)
     patience = {option: value for option, value in _UNLESS_TOLD.items() if option not in told}
     return {**patience, **_ALWAYS, "fallback_application_name": name}
 
 
-def connected(url: str, name: str = NAME) -> psycopg.Connection[Any]:
+def open_connection(url: str, name: str = NAME) -> psycopg.Connection[Any]:
     """A connection of one's own."""
-    return psycopg.connect(url, **options(url, name))
+    return psycopg.connect(url, **connect_options(url, name))
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def is_passing(error: psycopg.Error) -> bool:
     return error.sqlstate in RUN_AGAIN or error.sqlstate in AWAY
 
 
-def translated(error: psycopg.Error, where: str) -> MemstoneError:
+def to_memstone_error(error: psycopg.Error, where: str) -> MemstoneError:
     """The typed error for one of PostgreSQL's; without its detail, which may quote what somebody stored."""
     said = error.diag.message_primary or str(error).strip().partition("\n")[0]
     if error.sqlstate in _BY_STATE:
@@ -124,12 +124,12 @@ def translated(error: psycopg.Error, where: str) -> MemstoneError:
 
 
 @contextmanager
-def translating(where: str) -> Iterator[None]:
+def translate_postgres_errors(where: str) -> Iterator[None]:
     """Turn PostgreSQL's errors into Memstone's at the boundary."""
     try:
         yield
     except psycopg.Error as error:
-        raise translated(error, where) from error
+        raise to_memstone_error(error, where) from error
     except UnicodeEncodeError as error:
         hint = "a number has 64 bits at most, and a text whole characters only"
         raise InvalidInput(f"{where} cannot hold a value: {error}", hint=hint) from error
@@ -170,7 +170,7 @@ class _Loader(adapt.Loader):
         return np.frombuffer(data, ">f4", offset=_HEADER).astype("<f4").tobytes()
 
 
-def register(connection: Any, vector_oid: int) -> None:
+def register_vector_type(connection: Any, vector_oid: int) -> None:
     """Let a connection read and write vectors."""
     adapters = connection.adapters
     adapters.register_loader(vector_oid, _Loader)

@@ -26,12 +26,12 @@ from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
 from memstone.adapters.postgres import migrations as schema
 from memstone.adapters.postgres.backup import PostgresCopies
-from memstone.adapters.postgres.connection import connected, is_passing, translating
+from memstone.adapters.postgres.connection import is_passing, open_connection, translate_postgres_errors
 from memstone.adapters.postgres.notify import Caller, Listener, tenant_key
 from memstone.adapters.postgres.pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
 from memstone.adapters.postgres.statements import Statement
 from memstone.adapters.postgres.tx import Witness
-from memstone.adapters.sql.rows import told
+from memstone.adapters.sql.rows import run_and_log
 from memstone.errors import StorageBusy, StorageError
 from memstone.ports.io import Io
 from memstone.ports.ledger import Tenants, Work
@@ -63,7 +63,7 @@ class Sent:
     witness: Witness | None = None
 
 
-async def became(lent: Lent, sent: Sent) -> Fate:
+async def read_commit_fate(lent: Lent, sent: Sent) -> Fate:
     """Look once, over a connection that peeks on behalf of the same tenant."""
     try:
         ((state, same),) = await lent.wire.fetch(_STATE, (sent.number, sent.started))
@@ -134,7 +134,7 @@ class PostgresLedger(PostgresCopies):
 
     def __init__(self, config: PostgresConfig, io: Io, store: _Store | None = None) -> None:
         self._config, self._io = config, io
-        self._store = store or _Store(config, io, _where(config.url), Caller(config.url))
+        self._store = store or _Store(config, io, _redact_url(config.url), Caller(config.url))
         self._beginnings: dict[_Kind, list[Statement]] = {}
 
     @property
@@ -159,8 +159,8 @@ class PostgresLedger(PostgresCopies):
             await self._io.run(self._open)
 
     def _open(self) -> None:
-        with translating(self._store.where), connected(self._config.url) as connection:
-            state = schema.ready(connection)
+        with translate_postgres_errors(self._store.where), open_connection(self._config.url) as connection:
+            state = schema.ensure_migrated(connection)
             info = psycopg.types.TypeInfo.fetch(connection, sql.Identifier(state.vector_schema or "public", "vector"))
         if info is None:
             raise StorageError(f"{self._store.where}: pgvector is gone", hint="CREATE EXTENSION vector")
@@ -175,34 +175,41 @@ class PostgresLedger(PostgresCopies):
         return await self._io.run(lambda: self._migrate(grant))
 
     def _migrate(self, grant: Sequence[str]) -> dict[str, Any]:
-        with translating(self._store.where), connected(self._config.url) as connection:
-            before = schema.migrate(connection)
+        with translate_postgres_errors(self._store.where), open_connection(self._config.url) as connection:
+            before = schema.migrate_schema(connection)
             for role in grant:
-                schema.grant(connection, role)
-        return {"location": self._store.where, "before": before, "schema": schema.latest(), "granted": list(grant)}
+                schema.grant_to_role(connection, role)
+        return {
+            "location": self._store.where,
+            "before": before,
+            "schema": schema.latest_schema_version(),
+            "granted": list(grant),
+        }
 
     async def index_vectors(self, *, half: bool, progress: Callable[[int, int], None] | None) -> list[dict[str, Any]]:
         """Build the HNSW indexes that are missing, as the role that owns the tables."""
-        from memstone.adapters.vectors.postgres import Build, build
+        from memstone.adapters.vectors.postgres import Build, build_indexes
 
-        with translating(self._store.where):
-            return await self._io.run(lambda: build(self._config.url, [self._config.tenant], Build(half), progress))
+        with translate_postgres_errors(self._store.where):
+            return await self._io.run(
+                lambda: build_indexes(self._config.url, [self._config.tenant], Build(half), progress)
+            )
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit on one snapshot."""
-        return await self._whole(self._reading(work, self._read_once))
+        return await self._whole(self._run_read(work, self._read_once))
 
     async def peek(self, work: Work[T]) -> T:
         """Run a unit of one statement."""
-        return await self._whole(self._reading(work, self._peek_once))
+        return await self._whole(self._run_read(work, self._peek_once))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
-        return await told(work, lambda unit: self._whole(self._writing(unit)))
+        return await run_and_log(work, lambda unit: self._whole(self._run_write(unit)))
 
     async def aside(self, work: Work[T]) -> T:
         """Run a unit that numbers nothing, and so need not wait for the tenant's turn."""
-        return await self._whole(self._writing(work, "aside"))
+        return await self._whole(self._run_write(work, "aside"))
 
     async def note(self, work: Work[T]) -> T:
         """The same: what is noted numbers nothing."""
@@ -229,10 +236,10 @@ class PostgresLedger(PostgresCopies):
             task.add_done_callback(_log_unread_error)
             raise
 
-    async def _reading(self, work: Work[T], once: Callable[[Lent, Work[T]], Awaitable[T]]) -> T:
-        with translating(self._store.where):
+    async def _run_read(self, work: Work[T], once: Callable[[Lent, Work[T]], Awaitable[T]]) -> T:
+        with translate_postgres_errors(self._store.where):
             for run in range(_TIMES):
-                lent = await self._lent()
+                lent = await self._take_connection()
                 try:
                     return await once(lent, work)
                 except psycopg.ProgrammingError:  # a table or column may be gone by an upgrade
@@ -247,24 +254,24 @@ class PostgresLedger(PostgresCopies):
         raise AssertionError  # the last run returns or raises
 
     async def _read_once(self, lent: Lent, work: Work[T]) -> T:
-        await lent.wire.begin(self._beginning("read"))
+        await lent.wire.begin(self._begin_statements("read"))
         value = await work(lent.tx)
         await lent.wire.commit()
         return value
 
     async def _peek_once(self, lent: Lent, work: Work[T]) -> T:
-        lent.peeking.statements = self._beginning("peek")
+        lent.peeking.statements = self._begin_statements("peek")
         return await work(lent.peeked)
 
-    async def _writing(self, work: Work[T], kind: _Kind = "write") -> T:
-        with translating(self._store.where):
+    async def _run_write(self, work: Work[T], kind: _Kind = "write") -> T:
+        with translate_postgres_errors(self._store.where):
             for run in range(_TIMES):
-                lent = await self._lent()
+                lent = await self._take_connection()
                 try:
                     lent.tx.begin()
-                    await lent.wire.begin(self._beginning(kind))
+                    await lent.wire.begin(self._begin_statements(kind))
                     value = await work(lent.tx)
-                    if await self._committed(lent):
+                    if await self._commit_unit(lent):
                         self._call(lent.tx.called)
                         return value
                 except psycopg.ProgrammingError:  # a table or column may be gone by an upgrade
@@ -281,14 +288,14 @@ class PostgresLedger(PostgresCopies):
     async def _refuse_upgraded(self, lent: Lent) -> None:
         """Raise ``SchemaTooNew`` if that is why a statement failed."""
         await lent.wire.abandon()
-        rows = await lent.wire.alone(self._beginning("peek"), f"SELECT {schema.CURRENT}", ())
+        rows = await lent.wire.alone(self._begin_statements("peek"), f"SELECT {schema.CURRENT}", ())
         schema.refuse_upgraded(rows[0][0])
 
     def _call(self, said: list[str]) -> None:
         if said:
             self._store.caller.call(said)
 
-    async def _committed(self, lent: Lent) -> bool:
+    async def _commit_unit(self, lent: Lent) -> bool:
         """Commit; when the connection is lost meanwhile, find out what became of it. False: it was rolled back."""
         told = await lent.wire.told()
         assert told is not None, "a SELECT gives a row"  # noqa: S101 - tells the type checker what is so
@@ -308,12 +315,12 @@ class PostgresLedger(PostgresCopies):
             await self._pause(run)
             run += 1
             try:
-                lent = await self._lent()
+                lent = await self._take_connection()
             except psycopg.Error:
                 continue
             try:
-                lent.peeking.statements = self._beginning("peek")
-                fate = await became(lent, sent)
+                lent.peeking.statements = self._begin_statements("peek")
+                fate = await read_commit_fate(lent, sent)
             except psycopg.Error as error:
                 if not lent.wire.lost and not is_passing(error):
                     raise
@@ -326,7 +333,7 @@ class PostgresLedger(PostgresCopies):
             )
         return fate is Fate.STORED
 
-    async def _lent(self) -> Lent:
+    async def _take_connection(self) -> Lent:
         await self.open()
         assert self._store.pool is not None  # noqa: S101 - opening sets it or raises
         return await self._store.pool.take()
@@ -340,7 +347,7 @@ class PostgresLedger(PostgresCopies):
     async def _pause(self, run: int) -> None:
         await self._io.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**run, 2.0))  # noqa: S311 - jitter, not a secret
 
-    def _beginning(self, kind: _Kind) -> list[Statement]:
+    def _begin_statements(self, kind: _Kind) -> list[Statement]:
         """What a transaction begins with. All of it ends with the transaction, so that connections may be shared."""
         known = self._beginnings.get(kind)
         if known is not None:
@@ -350,7 +357,7 @@ class PostgresLedger(PostgresCopies):
         vectors = sql.Identifier(state.vector_schema or "public").as_string()
         settings = {
             "search_path": f"pg_catalog, memstone, {vectors}, pg_temp",
-            "statement_timeout": str(_milliseconds(self._config.statement_seconds)),
+            "statement_timeout": str(_to_milliseconds(self._config.statement_seconds)),
             "memstone.tenant": self._config.tenant,
             # What lets more through is said by the statement that needs it, never by a session.
             "memstone.queue": "",
@@ -362,7 +369,7 @@ class PostgresLedger(PostgresCopies):
             settings["synchronous_commit"] = "on" if self._config.durable else "off"
         if kind == "peek":
             settings["transaction_read_only"] = "on"
-        made: list[Statement] = [*([(_BEGIN[kind], ())] if kind in _BEGIN else []), _set(settings)]
+        made: list[Statement] = [*([(_BEGIN[kind], ())] if kind in _BEGIN else []), _set_config_statement(settings)]
         if kind == "write":
             # Turn after turn, tenant by tenant. The number tells later what became of the commit.
             turn = f"pg_advisory_xact_lock({tenant_key(self._config.tenant)})"
@@ -378,8 +385,8 @@ class PostgresLedger(PostgresCopies):
         return await self._io.run(self._check)
 
     def _check(self) -> dict[str, Any]:
-        with translating(self._store.where), connected(self._config.url) as connection:
-            state = schema.look(connection)
+        with translate_postgres_errors(self._store.where), open_connection(self._config.url) as connection:
+            state = schema.read_state(connection)
             row = connection.execute(
                 "SELECT current_setting('server_version'), pg_database_size(current_database()), current_user, "
                 "(SELECT extversion FROM pg_extension WHERE extname = 'vector')"
@@ -390,7 +397,7 @@ class PostgresLedger(PostgresCopies):
             "postgresql": server,
             "pgvector": vector,
             "schema": state.version,
-            "latest_schema": schema.latest(),
+            "latest_schema": schema.latest_schema_version(),
             "role": role,
             "acts_as": state.acts_as or role,
             "walled": state.walled,
@@ -413,7 +420,7 @@ def _log_unread_error(task: asyncio.Task[Any]) -> None:
         _log.error("work failed after its caller was cancelled", exc_info=error)
 
 
-def _where(url: str) -> str:
+def _redact_url(url: str) -> str:
     """The place without anything secret."""
     hint = "what is special in a name or a password is percent-encoded: %40 for @, %2F for /"
     try:
@@ -426,11 +433,11 @@ def _where(url: str) -> str:
     return f"postgresql://{told.get('host', '')}/{told.get('dbname', '')}"
 
 
-def _milliseconds(seconds: float) -> int:
+def _to_milliseconds(seconds: float) -> int:
     """As PostgreSQL takes them: 0 would be no limit, and there is a largest one."""
     return max(1, round(min(seconds, 2_000_000) * 1000))
 
 
-def _set(settings: dict[str, str]) -> Statement:
+def _set_config_statement(settings: dict[str, str]) -> Statement:
     asked = (f"set_config('{name}', ${place}, true)" for place, name in enumerate(settings, start=1))
     return f"SELECT {', '.join(asked)}", tuple(settings.values())

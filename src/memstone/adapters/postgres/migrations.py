@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 from memstone.adapters.postgres.connection import setting_up
-from memstone.adapters.sqlite.migrations import Migration, upgraded
+from memstone.adapters.sqlite.migrations import Migration, schema_upgraded_error
 from memstone.errors import MigrationFailed, SchemaTooNew
 from memstone.model.former_name import FORMER_NAME
 
@@ -98,57 +98,57 @@ class State:
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def list_migrations() -> tuple[Migration, ...]:
     """All steps, in order."""
     folder = files("memstone.adapters.postgres") / "sql"
     scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
     return tuple(Migration(int(item.name[:4]), item.name, item.read_text("utf-8")) for item in scripts)
 
 
-def latest() -> int:
+def latest_schema_version() -> int:
     """The schema version this Memstone writes."""
-    return migrations()[-1].number
+    return list_migrations()[-1].number
 
 
-def look(connection: psycopg.Connection[Any]) -> State:
+def read_state(connection: psycopg.Connection[Any]) -> State:
     """What is there, and what the role that connected may do."""
     row = connection.execute(_STATE, (APP_ROLE,)).fetchone()
     assert row is not None, "every role can see itself"  # noqa: S101 - tells the type checker what is so
     server, encoding, lazy, known, schema, superuser, bypasses, owner, may = row
-    version = _first(connection, _VERSION) or 0 if known else 0
+    version = _fetch_first_value(connection, _VERSION) or 0 if known else 0
     return State(server, encoding, lazy, int(version), schema, superuser, bypasses, owner, bool(may))
 
 
-def ready(connection: psycopg.Connection[Any]) -> State:
+def ensure_migrated(connection: psycopg.Connection[Any]) -> State:
     """The state of a database that is up to date; brings it there if need be."""
-    state = look(connection)
-    if state.version == latest():
+    state = read_state(connection)
+    if state.version == latest_schema_version():
         return state
-    migrate(connection)
-    return look(connection)
+    migrate_schema(connection)
+    return read_state(connection)
 
 
 def refuse_upgraded(version: int) -> None:
     """Raise ``SchemaTooNew`` if a database has been upgraded since this process opened it."""
-    if version > latest():
-        raise upgraded(version, latest())
+    if version > latest_schema_version():
+        raise schema_upgraded_error(version, latest_schema_version())
 
 
-def migrate(connection: psycopg.Connection[Any]) -> int:
+def migrate_schema(connection: psycopg.Connection[Any]) -> int:
     """Apply what is missing; gives the version the database had before."""
-    if _first(connection, _FORMER):
+    if _fetch_first_value(connection, _FORMER):
         _rename_former(connection)
-    state = look(connection)
-    _refuse(state)
-    for step in migrations():
+    state = read_state(connection)
+    _refuse_unsupported(state)
+    for step in list_migrations():
         if step.number > state.version:
-            _apply(connection, step)
+            _apply_migration(connection, step)
     return state.version
 
 
-def grant(connection: psycopg.Connection[Any], role: str) -> None:
+def grant_to_role(connection: psycopg.Connection[Any], role: str) -> None:
     """Let a role run the product: read and write rows, own nothing."""
-    connection.execute(_script(_GRANTS, role))
+    connection.execute(_script_for_role(_GRANTS, role))
     row = connection.execute(_GRANTED, {"role": role}).fetchone()
     if row != (True,):  # whoever may not grant is only warned by the server
         raise MigrationFailed(
@@ -156,23 +156,23 @@ def grant(connection: psycopg.Connection[Any], role: str) -> None:
         )
 
 
-def _refuse(state: State) -> None:
+def _refuse_unsupported(state: State) -> None:
     if state.server < OLDEST_SERVER:
         raise MigrationFailed("PostgreSQL 15 or newer is needed", hint="views that check who looks came with it")
     if state.encoding != "UTF8":
         raise MigrationFailed(
             f"the database is encoded in {state.encoding}", hint="make one that holds every text: ENCODING 'UTF8'"
         )
-    if state.version > latest():
-        raise SchemaTooNew(f"the database has schema {state.version}, this Memstone knows {latest()}")
+    if state.version > latest_schema_version():
+        raise SchemaTooNew(f"the database has schema {state.version}, this Memstone knows {latest_schema_version()}")
 
 
-def _apply(connection: psycopg.Connection[Any], step: Migration) -> None:
+def _apply_migration(connection: psycopg.Connection[Any], step: Migration) -> None:
     try:
         with setting_up(connection):
-            if look(connection).version >= step.number:
+            if read_state(connection).version >= step.number:
                 return  # another process was faster
-            schema = _prepared(connection)
+            schema = _prepare_schemas(connection)
             connection.execute(_STOP_WRITERS)
             path = sql.SQL("SET LOCAL search_path = memstone, pg_catalog, {}").format(sql.Identifier(schema))
             connection.execute(path)
@@ -196,7 +196,7 @@ def _rename_former(connection: psycopg.Connection[Any]) -> None:
     """Give the schemas of a database that was made under the former name the new one, with everything in them."""
     try:
         with setting_up(connection):
-            if _first(connection, _FORMER):  # else another process was faster
+            if _fetch_first_value(connection, _FORMER):  # else another process was faster
                 connection.execute(_RENAME)
     except psycopg.errors.InsufficientPrivilege as error:
         raise MigrationFailed(
@@ -205,7 +205,7 @@ def _rename_former(connection: psycopg.Connection[Any]) -> None:
         ) from error
 
 
-def _prepared(connection: psycopg.Connection[Any]) -> str:
+def _prepare_schemas(connection: psycopg.Connection[Any]) -> str:
     """Schemas and pgvector; gives the schema pgvector is in."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS memstone")
     connection.execute("CREATE SCHEMA IF NOT EXISTS memstone_views")
@@ -228,20 +228,20 @@ def _with_app_role(connection: psycopg.Connection[Any]) -> None:
     """Make the role the product works as, where this is allowed; where it is not, the wall binds the owner too."""
     try:
         with connection.transaction():
-            if _first(connection, f"SELECT to_regrole('{APP_ROLE}') IS NULL"):
+            if _fetch_first_value(connection, f"SELECT to_regrole('{APP_ROLE}') IS NULL"):
                 connection.execute(f"CREATE ROLE {APP_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS")
             connection.execute(f"GRANT {APP_ROLE} TO CURRENT_USER")
-            if _first(connection, f"SELECT to_regrole('{_FORMER_ROLE}') IS NOT NULL"):
+            if _fetch_first_value(connection, f"SELECT to_regrole('{_FORMER_ROLE}') IS NOT NULL"):
                 connection.execute(f"GRANT {APP_ROLE} TO {_FORMER_ROLE}")
-            grant(connection, APP_ROLE)
+            grant_to_role(connection, APP_ROLE)
     except psycopg.errors.InsufficientPrivilege:
         return
 
 
-def _script(text: LiteralString, role: str) -> sql.Composed:
+def _script_for_role(text: LiteralString, role: str) -> sql.Composed:
     return sql.SQL(text).format(role=sql.Identifier(role))
 
 
-def _first(connection: psycopg.Connection[Any], query: LiteralString) -> Any:
+def _fetch_first_value(connection: psycopg.Connection[Any], query: LiteralString) -> Any:
     row = connection.execute(query).fetchone()
     return None if row is None else row[0]

@@ -25,8 +25,8 @@ from weakref import WeakSet
 import psycopg
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.adapters.postgres.connection import connected
-from memstone.model.instant import Instant, moment
+from memstone.adapters.postgres.connection import open_connection
+from memstone.model.instant import Instant, datetime_from_instant
 from memstone.ports.ledger import Tenants
 
 # --- calls between processes, through the database --------------------------------------------------------------------
@@ -51,7 +51,7 @@ def tenant_key(tenant_id: str) -> int:
     return int.from_bytes(blake2b(tenant_id.encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def calls(tenant_id: str, due: Iterable[Instant | None]) -> list[str]:
+def build_notify_payloads(tenant_id: str, due: Iterable[Instant | None]) -> list[str]:
     """What to say about work that is due at these times: '' is at once, None only when somebody asks for it."""
     times = sorted({each for each in due if each is not None})
     return [f"{tenant_key(tenant_id)} {each}" for each in dict.fromkeys((*times[:1], *times[-1:]))]
@@ -83,7 +83,7 @@ class Listener:
         tries = 0
         while not self._stopped.is_set():
             try:
-                tries = self._connected() or tries + 1
+                tries = self._listen_until_lost() or tries + 1
             except (psycopg.Error, OSError) as error:
                 tries += 1
                 _log.debug("listening failed: %s", type(error).__name__)
@@ -94,9 +94,9 @@ class Listener:
         self._wake.close()
         self._woken.close()
 
-    def _connected(self) -> int:
+    def _listen_until_lost(self) -> int:
         """Listen until the connection is lost; 0 means that it was good for something."""
-        with connected(self._url, "memstone-listener") as connection, selectors.DefaultSelector() as ready:
+        with open_connection(self._url, "memstone-listener") as connection, selectors.DefaultSelector() as ready:
             connection.execute(f"LISTEN {CHANNEL}")
             ready.register(connection.fileno(), selectors.EVENT_READ)
             ready.register(self._woken, selectors.EVENT_READ)
@@ -111,7 +111,7 @@ class Listener:
 
     def _test(self) -> None:
         """Call from another connection: what a pooler does not pass on would be missed in silence."""
-        with connected(self._url, "memstone-listener") as other:
+        with open_connection(self._url, "memstone-listener") as other:
             other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, _TEST))
 
     def _seconds(self, until: float) -> float:
@@ -125,7 +125,7 @@ class Listener:
             raise psycopg.OperationalError("the connection is lost")
         while (notice := connection.pgconn.notifies()) is not None:
             for said in notice.extra.decode().split(APART):
-                self._heard(said)
+                self._handle_payload(said)
         now = monotonic()
         due = 0
         while self._timers and self._timers[0] <= now:
@@ -134,7 +134,7 @@ class Listener:
         if due:
             self._ring()
 
-    def _heard(self, said: str) -> None:
+    def _handle_payload(self, said: str) -> None:
         if said == _TEST:
             if not self._hears:
                 self._hears = True
@@ -143,13 +143,13 @@ class Listener:
         key, _, due = said.partition(" ")
         if self._tenants is not None and key not in {str(tenant_key(one)) for one in self._tenants()}:
             return
-        heapq.heappush(self._timers, monotonic() + _delay(due))
+        heapq.heappush(self._timers, monotonic() + _seconds_until(due))
 
 
-def _delay(due: Instant) -> float:
+def _seconds_until(due: Instant) -> float:
     """Seconds until a time; '' is now, and so is what cannot be read: a look too many does no harm."""
     try:
-        left = (moment(due) - datetime.now(UTC)).total_seconds()
+        left = (datetime_from_instant(due) - datetime.now(UTC)).total_seconds()
     except ValueError:
         return 0.0
     return max(0.0, left + _MARGIN) if left > 0 else 0.0
@@ -208,18 +208,18 @@ class Caller:
     def _work(self) -> None:
         while self._goes_on():
             try:
-                with connected(self._url, "memstone-caller") as called:
+                with open_connection(self._url, "memstone-caller") as called:
                     self._pass_on(called)
             except psycopg.Error as error:
                 _log.debug("workers could not be called: %s", type(error).__name__)
-                self._failed()
+                self._wait_after_failure()
 
     def _pass_on(self, connection: psycopg.Connection[Any]) -> None:
         while self._some.wait(_POSTGRES_CALLING_IDLE_SECONDS):
             said = self._taken()
             try:
                 if said:
-                    connection.execute(_SAY, (list(_together(said)),), prepare=False)
+                    connection.execute(_SAY, (list(_combine_payloads(said)),), prepare=False)
             except psycopg.Error:
                 self._put_back(said)
                 raise
@@ -227,7 +227,7 @@ class Caller:
             if self._closed.wait(_PAUSE) and not self._waiting:
                 return
 
-    def _failed(self) -> None:
+    def _wait_after_failure(self) -> None:
         """Try again, but not for ever: when the server is back, whoever listens looks anyway."""
         self._failures += 1
         if self._failures >= _TRIES:
@@ -254,7 +254,7 @@ class Caller:
             return False
 
 
-def _together(said: Iterable[str]) -> Iterator[str]:
+def _combine_payloads(said: Iterable[str]) -> Iterator[str]:
     """As few calls as possible that say all of it."""
     part = ""
     for one in said:

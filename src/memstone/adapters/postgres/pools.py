@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, AsyncRawCursor, Connection, OperationalErro
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.adapters.postgres.connection import options, register
+from memstone.adapters.postgres.connection import connect_options, register_vector_type
 from memstone.adapters.postgres.statements import AsyncWire, BlockingWire, PeekingSql, PostgresSql, Wire
 from memstone.adapters.postgres.tx import PostgresTx
 from memstone.adapters.sql.rows import Row
@@ -42,7 +42,7 @@ class Lent:
     peeked: PostgresTx
 
 
-def _lent(connection: Any, wire: Wire) -> Lent:
+def _wrap_connection(connection: Any, wire: Wire) -> Lent:
     peeking = PeekingSql(wire)
     return Lent(connection, wire, PostgresTx(PostgresSql(wire)), peeking, PostgresTx(peeking))
 
@@ -53,7 +53,7 @@ class Blocking(Connection[Row]):
     @cached_property
     def lent(self) -> Lent:
         """Made once a connection."""
-        return _lent(self, BlockingWire(self))
+        return _wrap_connection(self, BlockingWire(self))
 
 
 class Awaited(AsyncConnection[Row]):
@@ -62,7 +62,7 @@ class Awaited(AsyncConnection[Row]):
     @cached_property
     def lent(self) -> Lent:
         """Made once a connection."""
-        return _lent(self, AsyncWire(self))
+        return _wrap_connection(self, AsyncWire(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Options:
 
     def kwargs(self, cursor: type[Any]) -> dict[str, Any]:
         """What psycopg is told about every connection."""
-        return {**options(self.url), "cursor_factory": cursor}
+        return {**connect_options(self.url), "cursor_factory": cursor}
 
 
 class Pool(Protocol):
@@ -158,9 +158,9 @@ class BlockingPool:
 
     def _pool(self) -> ConnectionPool[Blocking]:
         pool = self._pools.get(os.getpid())
-        return pool if pool is not None else self._opened()
+        return pool if pool is not None else self._open_pool()
 
-    def _opened(self) -> ConnectionPool[Blocking]:
+    def _open_pool(self) -> ConnectionPool[Blocking]:
         with self._guard:
             if os.getpid() not in self._pools:
                 self._pools[os.getpid()] = made = ConnectionPool(
@@ -181,7 +181,7 @@ class BlockingPool:
             return self._pools[os.getpid()]
 
     def _configure(self, connection: Blocking) -> None:
-        register(connection, self._options.vector_oid)
+        register_vector_type(connection, self._options.vector_oid)
         self._reach.met()
 
 
@@ -194,7 +194,7 @@ class AsyncPool:
         self._made: WeakKeyDictionary[Awaited, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 
     async def take(self) -> Lent:
-        pool = self._pools.get(asyncio.get_running_loop()) or await self._opened()
+        pool = self._pools.get(asyncio.get_running_loop()) or await self._open_pool()
         end = self._reach.deadline()
         while True:
             try:
@@ -219,7 +219,7 @@ class AsyncPool:
             await pool.close(PATIENCE)
         self._leave_ended()
 
-    async def _opened(self) -> AsyncConnectionPool[Awaited]:
+    async def _open_pool(self) -> AsyncConnectionPool[Awaited]:
         self._leave_ended()
         loop = asyncio.get_running_loop()
         self._pools[loop] = made = AsyncConnectionPool(
@@ -240,7 +240,7 @@ class AsyncPool:
         return made
 
     async def _configure(self, connection: Awaited) -> None:
-        register(connection, self._options.vector_oid)
+        register_vector_type(connection, self._options.vector_oid)
         self._reach.met()
         self._made[connection] = asyncio.get_running_loop()
 

@@ -25,14 +25,14 @@ from memstone.adapters.sql.where import (
     Field,
     Shapes,
     Sql,
-    among,
-    bound,
-    chain,
+    bind_value,
+    chain_tests,
     compile_where,
+    equals_any,
     has_part,
     is_number,
-    joined,
-    untrue,
+    join_tests,
+    negate_test,
 )
 from memstone.model.query import Where
 
@@ -45,7 +45,7 @@ _HINT: Final = re.compile(r" \|\| ''| INDEXED BY \w+")
 
 
 @lru_cache(maxsize=4096)
-def translated(statement: str) -> str:
+def to_numbered_placeholders(statement: str) -> str:
     """A statement with numbered placeholders and without hints; what stands in quotes is left alone."""
     numbers = count(1)
 
@@ -227,30 +227,30 @@ class PostgresSql:
         self._wire = wire
 
     async def rows(self, query: str, params: Params = ()) -> list[Row]:
-        return await self._wire.fetch(translated(query), params)
+        return await self._wire.fetch(to_numbered_placeholders(query), params)
 
     async def one(self, query: str, params: Params = ()) -> Row | None:
         found = await self.rows(query, params)
         return found[0] if found else None
 
     async def run(self, query: str, params: Params = ()) -> int:
-        return await self._wire.change(translated(query), params)
+        return await self._wire.change(to_numbered_placeholders(query), params)
 
     async def insert(self, query: str, params: Params) -> int:
-        found = await self._wire.fetch(f"{translated(query)} RETURNING seq", params)
+        found = await self._wire.fetch(f"{to_numbered_placeholders(query)} RETURNING seq", params)
         return int(found[0][0])
 
     async def many(self, query: str, params: Iterable[Params]) -> None:
         rows: list[Params] = list(params)
         if rows:
-            await self._wire.send(translated(query), rows)
+            await self._wire.send(to_numbered_placeholders(query), rows)
 
     async def say(self, name: str, value: str) -> None:
         """Set a variable that the policies of the tables look at, for this transaction."""
-        await self._wire.send(*_said(name, value))
+        await self._wire.send(*_set_config_statement(name, value))
 
 
-def _said(name: str, value: str) -> tuple[str, list[Params]]:
+def _set_config_statement(name: str, value: str) -> tuple[str, list[Params]]:
     return "SELECT set_config($1, $2, true)", [(name, value)]
 
 
@@ -261,10 +261,10 @@ class PeekingSql(PostgresSql):
     """What the transaction begins with."""
 
     async def rows(self, query: str, params: Params = ()) -> list[Row]:
-        return await self._wire.alone(self.statements, translated(query), params)
+        return await self._wire.alone(self.statements, to_numbered_placeholders(query), params)
 
     async def say(self, name: str, value: str) -> None:
-        query, (params,) = _said(name, value)
+        query, (params,) = _set_config_statement(name, value)
         self.statements = [*self.statements, (query, params)]
 
 
@@ -291,11 +291,11 @@ class PostgresDialect:
         return _JsonKey(key, self, column)
 
 
-def _compiled(where: Where) -> tuple[str, list[Any]]:
+def _compile_filter(where: Where) -> tuple[str, list[Any]]:
     return compile_where(where, PostgresDialect())
 
 
-compiled: Final = Shapes(_compiled)
+compiled: Final = Shapes(_compile_filter)
 """A boolean expression in brackets, and its parameters in order."""
 
 
@@ -309,24 +309,24 @@ class _JsonKey:
         return self._some(Sql("json_typeof(e.v) <> 'null'"))
 
     def absent(self) -> Sql:
-        return untrue(self.present())
+        return negate_test(self.present())
 
     def one_of(self, values: Sequence[object]) -> Sql:
-        return self._some(_equal("e.v", values))
+        return self._some(_json_equals_any("e.v", values))
 
     def ordered(self, sign: str, value: object) -> Sql:
         if isinstance(value, str):
-            return self._some(Sql(f"json_typeof(e.v) = 'string' AND {_text('e.v')} {sign} ?", (value,)))
+            return self._some(Sql(f"json_typeof(e.v) = 'string' AND {_json_text_sql('e.v')} {sign} ?", (value,)))
         if is_number(value):
             # CASE keeps the conversion from being tried on anything but a number.
-            test = f"CASE json_typeof(e.v) WHEN 'number' THEN {_number('e.v')} {sign} ? END"
-            return self._some(Sql(test, (_operand(value),)))
+            test = f"CASE json_typeof(e.v) WHEN 'number' THEN {_json_number_sql('e.v')} {sign} ? END"
+            return self._some(Sql(test, (_to_number_operand(value),)))
         return FALSE
 
     def has(self, value: object, *, folded: bool) -> Sql:
         """CASE makes sure that only a list is taken apart as one, and only text is searched."""
-        part = has_part(self.dialect, _text("e.v"), value, folded=folded) if isinstance(value, str) else FALSE
-        equal = _equal("i.v", [value], self.dialect if folded else None)
+        part = has_part(self.dialect, _json_text_sql("e.v"), value, folded=folded) if isinstance(value, str) else FALSE
+        equal = _json_equals_any("i.v", [value], self.dialect if folded else None)
         members = f"SELECT 1 FROM json_array_elements(e.v) AS i (v) WHERE {equal.text}"
         text = f"CASE json_typeof(e.v) WHEN 'string' THEN {part.text} WHEN 'array' THEN EXISTS ({members}) END"
         return self._some(Sql(text, (*part.params, *equal.params)))
@@ -337,28 +337,28 @@ class _JsonKey:
         return Sql(f"EXISTS (SELECT 1 FROM ({entry}) e WHERE {test.text})", (self.key, *test.params))
 
 
-def _text(value: str) -> str:
+def _json_text_sql(value: str) -> str:
     return f"""({value} #>> '{{}}') COLLATE "C\""""
 
 
-def _number(value: str) -> str:
+def _json_number_sql(value: str) -> str:
     return f"memstone.number_of({value} #>> '{{}}')"
 
 
-def _equal(value: str, wanted: Sequence[object], folding: Dialect | None = None) -> Sql:
+def _json_equals_any(value: str, wanted: Sequence[object], folding: Dialect | None = None) -> Sql:
     """A test that a JSON value equals one of those wanted, type by type."""
     kind = f"json_typeof({value})"
     tests = [_is_word(kind, value, each, word) for each, word in JSON_WORDS if any(each is one for one in wanted)]
     texts = [each for each in wanted if isinstance(each, str)]
-    numbers = [bound(_operand(each)) for each in wanted if is_number(each)]
+    numbers = [bind_value(_to_number_operand(each)) for each in wanted if is_number(each)]
     if texts:
-        read = folding.folded(_text(value)) if folding else _text(value)
-        given = [bound(each.casefold() if folding else each) for each in texts]
-        tests.append(chain("AND", [Sql(f"{kind} = 'string'"), among(read, given)]))
+        read = folding.folded(_json_text_sql(value)) if folding else _json_text_sql(value)
+        given = [bind_value(each.casefold() if folding else each) for each in texts]
+        tests.append(chain_tests("AND", [Sql(f"{kind} = 'string'"), equals_any(read, given)]))
     if numbers:
-        number = among(_number(value), numbers)
+        number = equals_any(_json_number_sql(value), numbers)
         tests.append(Sql(f"CASE {kind} WHEN 'number' THEN {number.text} END", number.params))
-    return joined("OR", tests)
+    return join_tests("OR", tests)
 
 
 def _is_word(kind: str, value: str, wanted: object, word: str) -> Sql:
@@ -366,7 +366,7 @@ def _is_word(kind: str, value: str, wanted: object, word: str) -> Sql:
     return Sql(f"{kind} = 'null'" if wanted is None else f"{kind} = 'boolean' AND {value} #>> '{{}}' = '{word}'")
 
 
-def _operand(value: float) -> int | Decimal:
+def _to_number_operand(value: float) -> int | Decimal:
     """A number as ``number_of`` gives it."""
     if isinstance(value, int):
         return value

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, TypeAlias
 
 from memstone.adapters.postgres.connection import PgVector
-from memstone.adapters.postgres.notify import calls
+from memstone.adapters.postgres.notify import build_notify_payloads
 from memstone.adapters.postgres.statements import PostgresSql, compiled
 from memstone.adapters.postgres.vectors import PostgresVectors
 from memstone.adapters.sql.access import AdminTable, ApiKeysTable, VaultTable
 from memstone.adapters.sql.erasure import ErasureTable
 from memstone.adapters.sql.events import EventsTable
 from memstone.adapters.sql.indexes import StoredTexts
-from memstone.adapters.sql.memories import BulkTables, MemoriesTable, described, docs
+from memstone.adapters.sql.memories import BulkTables, MemoriesTable, build_bulk_tables, to_text_docs
 from memstone.adapters.sql.rows import (
     INSERT_NUMBERED,
     SELECT_LINK,
@@ -27,9 +27,9 @@ from memstone.adapters.sql.rows import (
     Params,
     Row,
     Sql,
-    chunks,
-    marks,
+    placeholder_list,
     record_params,
+    split_chunks,
 )
 from memstone.adapters.sql.tx import SqlTx
 from memstone.adapters.sql.work import SignalsTable
@@ -91,11 +91,11 @@ class PostgresFullText:
         await self.put_many([(seq, doc)])
 
     async def put_many(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
-        await self._sql.many(_INSERT, (_params(seq, doc) for seq, doc in docs))
+        await self._sql.many(_INSERT, (_text_doc_params(seq, doc) for seq, doc in docs))
 
     async def drop(self, seqs: Iterable[int]) -> None:
-        for part in chunks(list(seqs)):
-            await self._sql.run(f"DELETE FROM words WHERE seq IN ({marks(len(part))})", part)
+        for part in split_chunks(list(seqs)):
+            await self._sql.run(f"DELETE FROM words WHERE seq IN ({placeholder_list(len(part))})", part)
 
     async def clear(self, tenant_id: str) -> None:
         await self._sql.run("DELETE FROM words WHERE tenant_id = ?", (tenant_id,))
@@ -107,10 +107,10 @@ class PostgresFullText:
         # Which of the words a row has comes back as bits, so that how rare each of them is among the rows of the scope
         # need not be asked for apart.
         bits = " | ".join(f"((terms @@ ?::tsquery)::int << {place})" for place in range(len(words)))
-        lexemes, within = [_quoted(word) for word in words], _within(query)
+        lexemes, within = [_quote_lexeme(word) for word in words], _owner_clause(query)
         statement = f"SELECT seq, {bits}, length(terms) FROM words{within[0]} AND terms @@ ?::tsquery"
         rows = await self._sql.rows(statement, (*lexemes, *within[1], " | ".join(lexemes)))
-        return _best(rows, len(words), limit)
+        return _rank_rows(rows, len(words), limit)
 
     async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
         if since is None:
@@ -120,13 +120,13 @@ class PostgresFullText:
         return [TextRow(*row) for row in rows]
 
 
-def _params(seq: int, doc: TextDoc) -> tuple[object, ...]:
+def _text_doc_params(seq: int, doc: TextDoc) -> tuple[object, ...]:
     fields = (doc.body, doc.key, doc.speaker, doc.day)
     terms = sorted({word[:_LONGEST] for field in fields for word in field.split()})
     return (seq, *fields, doc.scope, terms)
 
 
-def _within(query: TextQuery) -> tuple[str, tuple[object, ...]]:
+def _owner_clause(query: TextQuery) -> tuple[str, tuple[object, ...]]:
     """Which rows are looked at: those of the owner, by the links, which have an index that row-level security can use.
 
     ``@@`` may tell something about rows it is not shown (it is not leakproof), so that behind row-level security no
@@ -142,12 +142,12 @@ def _within(query: TextQuery) -> tuple[str, tuple[object, ...]]:
     return f"{join} WHERE tenant_id = ?", (owner.tenant_id, *given.values(), owner.tenant_id)
 
 
-def _quoted(word: str) -> str:
+def _quote_lexeme(word: str) -> str:
     """A word as a question for it, so that no text of a caller is ever read as query syntax."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _best(rows: Sequence[Row], words: int, limit: int) -> list[tuple[int, float]]:
+def _rank_rows(rows: Sequence[Row], words: int, limit: int) -> list[tuple[int, float]]:
     """The rows that have the rarest words, short ones before long ones; equal ones: what was written last."""
     held = Counter(place for _, bits, _ in rows for place in range(words) if bits >> place & 1)
     rarity = {place: math.log(1 + len(rows) / count) for place, count in held.items()}
@@ -340,7 +340,7 @@ class _Signals(SignalsTable):
         return marked
 
     def _call(self, tenant_id: str, due: Iterable[Instant | None]) -> None:
-        self.called += calls(tenant_id, due)
+        self.called += build_notify_payloads(tenant_id, due)
 
 
 class _ApiKeys(ApiKeysTable):
@@ -367,8 +367,8 @@ class _Erasure(ErasureTable):
         return False
 
     async def _drop_words(self, seqs: Sequence[int]) -> None:
-        for part in chunks(seqs):
-            await self._sql.run(f"DELETE FROM words WHERE seq IN ({marks(len(part))})", tuple(part))
+        for part in split_chunks(seqs):
+            await self._sql.run(f"DELETE FROM words WHERE seq IN ({placeholder_list(len(part))})", tuple(part))
 
 
 class _Vault(VaultTable):
@@ -394,7 +394,7 @@ class _Bulk(BulkTables):
     _sql: PostgresSql
 
     async def tables(self) -> list[BulkTable]:
-        return described(await self._sql.rows(_COLUMNS))
+        return build_bulk_tables(await self._sql.rows(_COLUMNS))
 
     async def tenants(self) -> list[str] | None:
         """Row-level security lets nobody look past the tenant they speak for, unless they connected as one above it."""
@@ -409,7 +409,7 @@ class _Bulk(BulkTables):
         await super().put(tenant_id, table, rows)
 
     async def put_words(self, rows: Iterable[BulkRow]) -> None:
-        await PostgresFullText(self._sql).put_many(docs(rows))
+        await PostgresFullText(self._sql).put_many(to_text_docs(rows))
 
     async def reserve(self, table: BulkTable, count: int) -> list[int]:
         sequence = f"memstone.{table.name}_{table.number}_seq"

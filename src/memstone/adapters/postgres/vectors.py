@@ -16,7 +16,7 @@ import numpy as np
 from memstone.adapters.postgres.connection import PgVector
 from memstone.adapters.postgres.statements import PostgresSql
 from memstone.adapters.sql.indexes import VectorsTable, words_of
-from memstone.adapters.sql.rows import marks
+from memstone.adapters.sql.rows import placeholder_list
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import DenseHit
@@ -79,7 +79,7 @@ class PostgresVectors(VectorsTable):
 
     async def size(self, scope: Scope, most: int) -> int:
         """How many links a scope has; counting ends at ``most``."""
-        linked = _linked(scope)
+        linked = _link_conditions(scope)
         rows = f"SELECT 1 FROM links k WHERE k.tenant_id = ?{linked.text} LIMIT ?"
         row = await self._sql.one(f"SELECT count(*) FROM ({rows}) counted", (scope.tenant_id, *linked.params, most))
         return int(row[0]) if row else 0
@@ -92,39 +92,40 @@ class PostgresVectors(VectorsTable):
 
     async def nearest(self, query: VectorQuery) -> list[DenseHit]:
         """The exact answer: every vector of the scope is compared. Equal ones: what was written last comes first."""
-        which = _exactly(query)
+        which = _exact_search_clause(query)
         near = (
-            f"SELECT v.memory_seq, {_score(query)} AS cosine, FALSE FROM vectors v{which.text} "
+            f"SELECT v.memory_seq, {_cosine_expression(query)} AS cosine, FALSE FROM vectors v{which.text} "
             "ORDER BY cosine DESC, v.memory_seq DESC LIMIT ?"
         )
-        params = (*_asked(query), *which.params, query.limit)
-        return _hits(query, await self._with_others(query, near, params))
+        params = (*_query_vectors(query), *which.params, query.limit)
+        return _to_dense_hits(query, await self._with_others(query, near, params))
 
     async def proposed(self, query: VectorQuery, graph: Graph, reach: Reach) -> list[DenseHit] | None:
         """The answer by way of an index; None when it ran out of candidates and there may be others."""
-        for name, value in _variables(query, reach).items():
+        for name, value in _scan_settings(query, reach).items():
             await self._sql.say(name, value)
-        arms = _arms(query)
+        arms = _query_arms(query)
         near = " UNION ALL ".join(
-            f"(SELECT * FROM ({_arm(query, graph, own=arm)}) a{at})" for at, arm in enumerate(arms)
+            f"(SELECT * FROM ({_arm_statement(query, graph, own=arm)}) a{at})" for at, arm in enumerate(arms)
         )
         params = [param for arm in arms for param in _arm_params(query, own=arm)]
         rows = await self._with_others(query, near, params)
         if sum(not extra for _, _, extra in rows) < query.limit * len(arms):
             return None
-        return _hits(query, rows)
+        return _to_dense_hits(query, rows)
 
     async def _with_others(self, query: VectorQuery, near: str, params: Sequence[Any]) -> list[Any]:
         """The rows of a search and those that ``also`` asks for, in one statement."""
         if not query.also:
             return await self._sql.rows(near, params)
-        linked = _linked(Scope(query.scope.tenant_id, query.scope.user_id))
+        linked = _link_conditions(Scope(query.scope.tenant_id, query.scope.user_id))
         others = (
-            f"SELECT v.memory_seq, {_score(query)}, TRUE FROM vectors v WHERE v.tenant_id = ? AND v.signature = ? "
+            f"SELECT v.memory_seq, {_cosine_expression(query)}, TRUE FROM vectors v "
+            "WHERE v.tenant_id = ? AND v.signature = ? "
             "AND v.memory_seq = ANY (?::bigint[]) AND EXISTS (SELECT 1 FROM links k "
             f"WHERE k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq{linked.text})"
         )
-        more = (*_asked(query), query.scope.tenant_id, query.signature, list(query.also), *linked.params)
+        more = (*_query_vectors(query), query.scope.tenant_id, query.signature, list(query.also), *linked.params)
         return await self._sql.rows(f"({near}) UNION ALL ({others})", (*params, *more))
 
 
@@ -134,30 +135,34 @@ class _Piece:
     params: tuple[Any, ...]
 
 
-def _linked(scope: Scope) -> _Piece:
+def _link_conditions(scope: Scope) -> _Piece:
     named = {"user_id": scope.user_id, "agent_id": scope.agent_id, "run_id": scope.run_id}
     given = {name: value for name, value in named.items() if value}
     return _Piece("".join(f" AND k.{name} = ?" for name in given), tuple(given.values()))
 
 
-def _score(query: VectorQuery) -> str:
+def _cosine_expression(query: VectorQuery) -> str:
     """The cosine; what is held in somebody's own words is compared with the question as spoken."""
     if query.spoken is None:
         return "-(v.vector <#> ?)"
     return f"-(v.vector <#> CASE WHEN (SELECT {_OWN} FROM {_MEMORY}) THEN ? ELSE ? END)"
 
 
-def _asked(query: VectorQuery) -> tuple[PgVector, ...]:
-    return (_wire(query.vector),) if query.spoken is None else (_wire(query.spoken), _wire(query.vector))
+def _query_vectors(query: VectorQuery) -> tuple[PgVector, ...]:
+    return (
+        (_to_pgvector(query.vector),)
+        if query.spoken is None
+        else (_to_pgvector(query.spoken), _to_pgvector(query.vector))
+    )
 
 
-def _wire(vector: Any) -> PgVector:
+def _to_pgvector(vector: Any) -> PgVector:
     return PgVector(np.ascontiguousarray(vector, dtype="<f4").tobytes())
 
 
-def _exactly(query: VectorQuery) -> _Piece:
+def _exact_search_clause(query: VectorQuery) -> _Piece:
     """Which vectors are compared: joined with the links, so that only those of the scope are read."""
-    linked, tenant = _linked(query.scope), query.scope.tenant_id
+    linked, tenant = _link_conditions(query.scope), query.scope.tenant_id
     text = (
         f" JOIN (SELECT DISTINCT k.memory_seq FROM links k WHERE k.tenant_id = ?{linked.text}) k "
         "ON k.memory_seq = v.memory_seq"
@@ -166,7 +171,7 @@ def _exactly(query: VectorQuery) -> _Piece:
     if query.layers:
         text += (
             " JOIN memories m ON m.tenant_id = v.tenant_id AND m.seq = v.memory_seq "
-            f"AND m.layer IN ({marks(len(query.layers))})"
+            f"AND m.layer IN ({placeholder_list(len(query.layers))})"
         )
         params = (*params, *query.layers)
     text, params = f"{text} WHERE v.tenant_id = ? AND v.signature = ?", (*params, tenant, query.signature)
@@ -175,28 +180,28 @@ def _exactly(query: VectorQuery) -> _Piece:
     return _Piece(f"{text} AND v.memory_seq = ANY (?::bigint[])", (*params, sorted(query.among)))
 
 
-def _arms(query: VectorQuery) -> tuple[bool | None, ...]:
+def _query_arms(query: VectorQuery) -> tuple[bool | None, ...]:
     """An index orders by one question: with two of them, it is asked twice, for own words and for all others."""
     return (None,) if query.spoken is None else (True, False)
 
 
-def _arm(query: VectorQuery, graph: Graph, *, own: bool | None) -> str:
+def _arm_statement(query: VectorQuery, graph: Graph, *, own: bool | None) -> str:
     """What an index is asked.
 
     The conditions are subqueries that the planner cannot turn into joins, so that rows are taken in the order of the
     index and looked at one by one.
     """
     linked = "SELECT TRUE FROM links k WHERE k.tenant_id = v.tenant_id AND k.memory_seq = v.memory_seq"
-    column = f"v.{graph.column(_dim(query))}"
+    column = f"v.{graph.column(_query_dimension(query))}"
     asked = "?::halfvec" if graph.half else "?"
     text = (
         "SELECT v.memory_seq, -(v.vector <#> ?) AS cosine, FALSE FROM vectors v "
-        f"WHERE v.tenant_id = ? AND v.signature = {_literal(query.signature)} "
-        f"AND ({linked}{_linked(query.scope).text} LIMIT 1)"
+        f"WHERE v.tenant_id = ? AND v.signature = {_quote_literal(query.signature)} "
+        f"AND ({linked}{_link_conditions(query.scope).text} LIMIT 1)"
     )
     tests = [] if own is None else [_OWN if own else f"NOT {_OWN}"]
     if query.layers:
-        tests.append(f"m.layer IN ({marks(len(query.layers))})")
+        tests.append(f"m.layer IN ({placeholder_list(len(query.layers))})")
     if tests:
         text += f" AND (SELECT {' AND '.join(tests)} FROM {_MEMORY})"
     if query.among is not None:
@@ -205,13 +210,13 @@ def _arm(query: VectorQuery, graph: Graph, *, own: bool | None) -> str:
 
 
 def _arm_params(query: VectorQuery, *, own: bool | None) -> tuple[Any, ...]:
-    vector = _wire(query.spoken if own else query.vector)
+    vector = _to_pgvector(query.spoken if own else query.vector)
     among = () if query.among is None else (sorted(query.among),)
-    linked = _linked(query.scope).params
-    return (vector, query.scope.tenant_id, *linked, *query.layers, *among, vector, _wanted(query))
+    linked = _link_conditions(query.scope).params
+    return (vector, query.scope.tenant_id, *linked, *query.layers, *among, vector, _candidate_limit(query))
 
 
-def _wanted(query: VectorQuery) -> int:
+def _candidate_limit(query: VectorQuery) -> int:
     """An index gives its rows nearly in order: a few more are taken, and the best of them kept.
 
     With a filter it is read in several rounds, and the rows are further out of order: more are taken.
@@ -221,16 +226,16 @@ def _wanted(query: VectorQuery) -> int:
     return query.limit + max(10, query.limit // 4)
 
 
-def _variables(query: VectorQuery, reach: Reach) -> dict[str, str]:
+def _scan_settings(query: VectorQuery, reach: Reach) -> dict[str, str]:
     return {
         "hnsw.iterative_scan": "relaxed_order",
-        "hnsw.ef_search": str(min(_MOST_AT_ONCE, max(reach.at_once, 2 * _wanted(query)))),
+        "hnsw.ef_search": str(min(_MOST_AT_ONCE, max(reach.at_once, 2 * _candidate_limit(query)))),
         "hnsw.max_scan_tuples": str(reach.most),
         "enable_sort": "off",  # where it is on, the planner may prefer to compare everything
     }
 
 
-def _hits(query: VectorQuery, rows: Iterable[Any]) -> list[DenseHit]:
+def _to_dense_hits(query: VectorQuery, rows: Iterable[Any]) -> list[DenseHit]:
     """Best first, then those that only ``also`` asked for, each memory once."""
     found = [(int(seq), float(cosine), bool(extra)) for seq, cosine, extra in rows]
     near = sorted({one[:2] for one in found if not one[2]}, key=lambda one: (-one[1], -one[0]))[: query.limit]
@@ -239,10 +244,10 @@ def _hits(query: VectorQuery, rows: Iterable[Any]) -> list[DenseHit]:
     return [DenseHit(*one) for one in near] + [DenseHit(*one, extra=True) for one in others.items()]
 
 
-def _dim(query: VectorQuery) -> int:
+def _query_dimension(query: VectorQuery) -> int:
     return len(query.vector)
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     """A text of our own making inside a statement: only so can the planner tell that a partial index covers it."""
     return "'" + text.replace("'", "''") + "'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from memstone.adapters.callables import call, checked_callable, name_of
+from memstone.adapters.callables import call_function, checked_callable, name_of
 from memstone.errors import BackendError, MemstoneError
 from memstone.ports.io import Io
 
@@ -27,23 +27,23 @@ class CallableReranker:
     async def rerank(self, query: str, documents: Sequence[str], top: int) -> list[tuple[int, float]]:
         scores = self._numbers(await self._ask(query, list(documents)) if documents else [])
         if len(scores) != len(documents):
-            raise self._failed(f"gave {len(scores)} scores for {len(documents)} documents")
+            raise self._backend_error(f"gave {len(scores)} scores for {len(documents)} documents")
         ranked = sorted(enumerate(scores), key=lambda item: (-item[1], item[0]))
         return ranked[: max(0, top)]
 
     async def _ask(self, query: str, documents: list[str]) -> Any:
         try:
-            return await call(self._function, self._io, query, documents)
+            return await call_function(self._function, self._io, query, documents)
         except MemstoneError:
             raise
         except Exception as error:
-            raise self._failed(f"failed: {type(error).__name__}: {error}") from error
+            raise self._backend_error(f"failed: {type(error).__name__}: {error}") from error
 
     def _numbers(self, answer: Any) -> list[float]:
         try:
             return [float(score) for score in answer]
         except (TypeError, ValueError) as error:
-            raise self._failed("must return one number for each document") from error
+            raise self._backend_error("must return one number for each document") from error
 
-    def _failed(self, problem: str) -> BackendError:
+    def _backend_error(self, problem: str) -> BackendError:
         return BackendError(f"the reranker {self.model} {problem}", kind="reranker", name=self.model)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from memstone.adapters.io.http import host_of, is_success, refusal
+from memstone.adapters.io.http import error_from_response, host_of, is_success
 from memstone.adapters.retry import with_retry
 from memstone.errors import BackendError, BackendRejected
 from memstone.ports.io import HttpRequest, Io
@@ -89,12 +89,12 @@ class HttpReranker:
         async def attempt() -> bytes:
             response = await self._io.http(request)
             if not is_success(response.status):
-                raise refusal(request, response, self._refused)
+                raise error_from_response(request, response, self._rejection_error)
             return response.body
 
         body = await with_retry(self._io, attempt, retries=self._config.retries)
         try:
-            return _ranks(json.loads(body), _SCORE[self._config.dialect], len(documents))
+            return _parse_ranks(json.loads(body), _SCORE[self._config.dialect], len(documents))
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             problem = f"{self.model} at {self.destination} did not answer with a score for places of documents"
             raise BackendError(problem, kind="reranker", name=self.destination) from error
@@ -109,11 +109,11 @@ class HttpReranker:
         key = self._config.api_key.get_secret_value().strip() if self._config.api_key else ""
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    def _refused(self, message: str) -> BackendRejected:
+    def _rejection_error(self, message: str) -> BackendRejected:
         return BackendRejected(message, kind="reranker", name=self.destination)
 
 
-def _ranks(answer: Any, score: str, count: int) -> list[tuple[int, float]]:
+def _parse_ranks(answer: Any, score: str, count: int) -> list[tuple[int, float]]:
     """(place, score) of each row; ``ValueError`` or its like for anything else."""
     rows = answer["results"] if isinstance(answer, dict) else answer
     ranks = {operator.index(row["index"]): float(row[score]) for row in rows}

@@ -30,8 +30,8 @@ class SqliteSource:
         self._columns: dict[str, frozenset[str]] | None = None
 
     def __enter__(self) -> Self:
-        with _readable():
-            self._database = _opened(self._source)
+        with _translate_read_errors():
+            self._database = _open_database(self._source)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -40,7 +40,7 @@ class SqliteSource:
     def columns(self) -> Mapping[str, frozenset[str]]:
         """The columns of every plain table."""
         if self._columns is None:
-            with _readable():
+            with _translate_read_errors():
                 names = [str(name) for (name,) in self._database.execute(_PLAIN).fetchall()]
                 self._columns = {name: self._of(name) for name in names}
         return self._columns
@@ -54,17 +54,17 @@ class SqliteSource:
         columns = sorted(self.columns().get(table, frozenset()))
         if not columns:
             return
-        wanted = ", ".join(_named(name) for name in columns)
-        by = ", ".join(_named(name) for name in order if name in columns)
-        question = f"SELECT {wanted} FROM {_named(table)}"  # noqa: S608 - names the database gave, quoted
-        with _readable():
+        wanted = ", ".join(_quote_identifier(name) for name in columns)
+        by = ", ".join(_quote_identifier(name) for name in order if name in columns)
+        question = f"SELECT {wanted} FROM {_quote_identifier(table)}"  # noqa: S608 - names the database gave, quoted
+        with _translate_read_errors():
             for row in self._database.execute(question + (f" ORDER BY {by}" if by else "")):
                 told = (None if isinstance(value, bytes) else value for value in row)
                 yield dict(zip(columns, told, strict=True))
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
+def _translate_read_errors() -> Iterator[None]:
     """What the database has to say against being read, in our words."""
     try:
         yield
@@ -72,17 +72,17 @@ def _readable() -> Iterator[None]:
         raise InvalidInput(f"the database cannot be read: {error}", hint="is it whole, and not encrypted?") from error
 
 
-def _named(name: str) -> str:
+def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _opened(source: Path | bytes) -> sqlite3.Connection:
+def _open_database(source: Path | bytes) -> sqlite3.Connection:
     path = ":memory:" if isinstance(source, bytes) else f"file:{quote(str(source.absolute()))}?mode=ro"
     database = sqlite3.connect(path, uri=True, isolation_level=None, timeout=5.0)
     try:
         if isinstance(source, bytes):
             database.deserialize(_without_log(source))
-        return _guarded(database)
+        return _restrict_database(database)
     except sqlite3.Error:
         database.close()
         raise
@@ -93,7 +93,7 @@ def _without_log(raw: bytes) -> bytes:
     return raw[:18] + b"\x01\x01" + raw[20:] if raw[18:20] == b"\x02\x02" else raw
 
 
-def _guarded(database: sqlite3.Connection) -> sqlite3.Connection:
+def _restrict_database(database: sqlite3.Connection) -> sqlite3.Connection:
     """Let a database from elsewhere do nothing but tell its rows, and not for ever."""
     for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
         database.execute(f"PRAGMA {setting}")

@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple
 from typing import Final
 
 from memstone.adapters.sql.indexes import FullTextTable
-from memstone.adapters.sql.rows import Row, Sql, dump, load, marks
+from memstone.adapters.sql.rows import Row, Sql, dump_json, load_json_object, placeholder_list
 from memstone.model.access import Account, ApiKey, Role, Session, StoredSecret, Subjects
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -36,7 +36,7 @@ class AccountsTable:
     async def put(self, account: Account) -> None:
         *first, disabled, last = astuple(account)
         await self._sql.run(
-            f"INSERT INTO accounts ({_COLUMNS}) VALUES ({marks(len(first) + 2)}) "
+            f"INSERT INTO accounts ({_COLUMNS}) VALUES ({placeholder_list(len(first) + 2)}) "
             f"ON CONFLICT (tenant_id, id) DO UPDATE SET {_CHANGES}",
             (*map(str, first), int(disabled), last),
         )
@@ -49,20 +49,20 @@ class AccountsTable:
 
     async def _one(self, condition: str, values: tuple[str, ...]) -> Account | None:
         row = await self._sql.one(f"SELECT {_COLUMNS} FROM accounts WHERE {condition}", values)
-        return None if row is None else _account(row)
+        return None if row is None else _account_from_row(row)
 
     async def all(self, tenant_id: str) -> list[Account]:
         query = f"SELECT {_COLUMNS} FROM accounts WHERE tenant_id = ? ORDER BY created_at, id"
-        return [_account(row) for row in await self._sql.rows(query, (tenant_id,))]
+        return [_account_from_row(row) for row in await self._sql.rows(query, (tenant_id,))]
 
     async def every(self) -> list[Account]:
-        return [_account(row) for row in await self._sql.rows(f"SELECT {_COLUMNS} FROM accounts")]
+        return [_account_from_row(row) for row in await self._sql.rows(f"SELECT {_COLUMNS} FROM accounts")]
 
     async def remove(self, tenant_id: str, account_id: str) -> bool:
         return bool(await self._sql.run(f"DELETE FROM accounts WHERE {_ONE}", (tenant_id, account_id)))
 
     async def begin(self, session: Session) -> None:
-        query = f"INSERT INTO account_sessions ({_OF_SESSIONS}) VALUES ({marks(7)})"
+        query = f"INSERT INTO account_sessions ({_OF_SESSIONS}) VALUES ({placeholder_list(7)})"
         await self._sql.run(query, astuple(session))
 
     async def session(self, tenant_id: str, session_id: str) -> Session | None:
@@ -91,11 +91,11 @@ class AccountsTable:
         newest = f"SELECT id FROM account_sessions WHERE {whose} ORDER BY created_at DESC, id DESC LIMIT ?"
         kept = [row[0] for row in await self._sql.rows(newest, (tenant_id, account_id, keep))]
         if len(kept) == keep:
-            query = f"DELETE FROM account_sessions WHERE {whose} AND id NOT IN ({marks(len(kept))})"
+            query = f"DELETE FROM account_sessions WHERE {whose} AND id NOT IN ({placeholder_list(len(kept))})"
             await self._sql.run(query, (tenant_id, account_id, *kept))
 
 
-def _account(row: Row) -> Account:
+def _account_from_row(row: Row) -> Account:
     values = dict(zip(_COLUMNS.split(", "), row, strict=True))
     return Account(**{**values, "role": Role(values["role"]), "disabled": bool(values["disabled"])})
 
@@ -117,33 +117,33 @@ class ApiKeysTable:
         self._sql = sql
 
     async def put(self, key: ApiKey) -> None:
-        values = {**asdict(key), "subjects": dump(asdict(key.subjects)), "verbs": dump(list(key.verbs))}
+        values = {**asdict(key), "subjects": dump_json(asdict(key.subjects)), "verbs": dump_json(list(key.verbs))}
         names = _KEYS_COLUMNS.split(", ")
         await self._sql.run(
-            f"INSERT INTO api_keys ({_KEYS_COLUMNS}) VALUES ({marks(len(names))}) "
+            f"INSERT INTO api_keys ({_KEYS_COLUMNS}) VALUES ({placeholder_list(len(names))}) "
             f"ON CONFLICT (tenant_id, id) DO UPDATE SET {_KEYS_CHANGES}",
             tuple(values[name] for name in names),
         )
 
     async def find(self, key_id: str) -> ApiKey | None:
         row = await self._sql.one(f"SELECT {_KEYS_COLUMNS} FROM api_keys WHERE id = ?", (key_id,))
-        return None if row is None else _key(row)
+        return None if row is None else _api_key_from_row(row)
 
     async def all(self, tenant_id: str) -> list[ApiKey]:
         query = f"SELECT {_KEYS_COLUMNS} FROM api_keys WHERE tenant_id = ? ORDER BY created_at, id"
-        return [_key(row) for row in await self._sql.rows(query, (tenant_id,))]
+        return [_api_key_from_row(row) for row in await self._sql.rows(query, (tenant_id,))]
 
     async def every(self) -> list[ApiKey]:
-        return [_key(row) for row in await self._sql.rows(f"SELECT {_KEYS_COLUMNS} FROM api_keys")]
+        return [_api_key_from_row(row) for row in await self._sql.rows(f"SELECT {_KEYS_COLUMNS} FROM api_keys")]
 
     async def used(self, tenant_id: str, key_id: str, at: Instant) -> None:
         query = "UPDATE api_keys SET last_used_at = ? WHERE tenant_id = ? AND id = ?"
         await self._sql.run(query, (at, tenant_id, key_id))
 
 
-def _key(row: Row) -> ApiKey:
+def _api_key_from_row(row: Row) -> ApiKey:
     tenant_id, key_id, hash_, created_at, name, subjects, verbs, *rest = row
-    may, who = tuple(json.loads(verbs)), Subjects(**load(subjects))
+    may, who = tuple(json.loads(verbs)), Subjects(**load_json_object(subjects))
     return ApiKey(tenant_id, key_id, hash_, created_at, name, who, may, *rest)
 
 
@@ -165,19 +165,19 @@ class AgentsTable:
     async def get(self, tenant_id: str, agent_id: str) -> AgentRow | None:
         query = f"SELECT {_AGENTS_COLUMNS} FROM agents WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, agent_id))
-        return None if row is None else _agent(row)
+        return None if row is None else _agent_from_row(row)
 
     async def put(self, tenant_id: str, agent: AgentRow) -> None:
         changed = ("updated_at", "name", "model", "system_prompt")
         update = "DO UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in changed)
-        await self._sql.run(_INSERT + update, _params(tenant_id, agent))
+        await self._sql.run(_INSERT + update, _agent_params(tenant_id, agent))
 
     async def meet(self, tenant_id: str, agent_id: str, at: Instant) -> bool:
-        return await self._sql.run(_INSERT + "DO NOTHING", _params(tenant_id, AgentRow(agent_id, at, at))) > 0
+        return await self._sql.run(_INSERT + "DO NOTHING", _agent_params(tenant_id, AgentRow(agent_id, at, at))) > 0
 
     async def listed(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
         query = f"SELECT {_AGENTS_COLUMNS} FROM agents WHERE tenant_id = ? ORDER BY id LIMIT ? OFFSET ?"
-        return [_agent(row) for row in await self._sql.rows(query, (tenant_id, limit, offset))]
+        return [_agent_from_row(row) for row in await self._sql.rows(query, (tenant_id, limit, offset))]
 
     async def count(self, tenant_id: str) -> int:
         row = await self._sql.one("SELECT count(*) FROM agents WHERE tenant_id = ?", (tenant_id,))
@@ -187,11 +187,11 @@ class AgentsTable:
         return await self._sql.run("DELETE FROM agents WHERE tenant_id = ? AND id = ?", (tenant_id, agent_id)) > 0
 
 
-def _agent(row: Row) -> AgentRow:
+def _agent_from_row(row: Row) -> AgentRow:
     return AgentRow(*row)
 
 
-def _params(tenant_id: str, agent: AgentRow) -> tuple[object, ...]:
+def _agent_params(tenant_id: str, agent: AgentRow) -> tuple[object, ...]:
     times = (agent.created_at, agent.updated_at)
     return (tenant_id, agent.id, *times, agent.name, agent.model, agent.system_prompt)
 
@@ -230,7 +230,7 @@ class PreferencesTable:
     async def of(self, tenant_id: str, scope_keys: Sequence[str]) -> dict[str, dict[str, str]]:
         query = (
             "SELECT scope_key, key, value FROM settings "
-            f"WHERE tenant_id = ? AND scope_key IN ({marks(len(scope_keys))}) AND key <> ''"
+            f"WHERE tenant_id = ? AND scope_key IN ({placeholder_list(len(scope_keys))}) AND key <> ''"
         )
         found: dict[str, dict[str, str]] = {}
         for scope_key, key, value in await self._sql.rows(query, (tenant_id, *scope_keys)):
@@ -239,20 +239,20 @@ class PreferencesTable:
 
     async def put(self, tenant_id: str, scope_key: str, values: Mapping[str, str], at: Instant) -> None:
         await self._sql.many(_PUT, ((tenant_id, scope_key, name, value, at) for name, value in values.items()))
-        await self._changed(tenant_id, at)
+        await self._renew_version(tenant_id, at)
 
     async def drop(self, tenant_id: str, scope_key: str, names: Sequence[str] | None, at: Instant) -> int:
         if names is not None and not names:
             return 0
         query = "DELETE FROM settings WHERE tenant_id = ? AND scope_key = ? AND key <> ''"
         if names is not None:
-            query += f" AND key IN ({marks(len(names))})"
+            query += f" AND key IN ({placeholder_list(len(names))})"
         dropped = await self._sql.run(query, (tenant_id, scope_key, *(names or ())))
         if dropped:
-            await self._changed(tenant_id, at)
+            await self._renew_version(tenant_id, at)
         return dropped
 
-    async def _changed(self, tenant_id: str, at: Instant) -> None:
+    async def _renew_version(self, tenant_id: str, at: Instant) -> None:
         await self._sql.run(_PUT, (tenant_id, "", "", new_id(), at))
 
     async def named(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:

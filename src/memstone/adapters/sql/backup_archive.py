@@ -28,10 +28,12 @@ _NEVER: Final = (1980, 1, 1, 0, 0, 0)
 """The time an archive gives its parts; the manifest says when it was made."""
 
 
-def pack(target: Path, parts: Mapping[str, Path], about: Mapping[str, Any], signer: Signer | None) -> dict[str, Any]:
+def write_archive(
+    target: Path, parts: Mapping[str, Path], about: Mapping[str, Any], signer: Signer | None
+) -> dict[str, Any]:
     """Write an archive in the place of an older one; gives its manifest, which is signed where there is a signer."""
-    with _unfinished(target) as file, zipfile.ZipFile(file, "w") as archive:
-        written = {name: _put(archive, name, source) for name, source in parts.items()}
+    with _open_atomic_file(target) as file, zipfile.ZipFile(file, "w") as archive:
+        written = {name: _write_part(archive, name, source) for name, source in parts.items()}
         manifest = {"format": FORMAT, "version": VERSION, **about, "files": written}
         manifest = manifest if signer is None else signer.sign(manifest)
         archive.writestr(zipfile.ZipInfo(_MANIFEST, _NEVER), json.dumps(manifest, indent=2, sort_keys=True) + "\n")
@@ -39,7 +41,7 @@ def pack(target: Path, parts: Mapping[str, Path], about: Mapping[str, Any], sign
 
 
 @contextmanager
-def _unfinished(target: Path) -> Iterator[IO[bytes]]:
+def _open_atomic_file(target: Path) -> Iterator[IO[bytes]]:
     """A file that gets its name when all is written and on disk."""
     part = target.with_name(f"{target.name}.part-{os.urandom(4).hex()}-{os.getpid()}")
     try:
@@ -54,7 +56,7 @@ def _unfinished(target: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def staged(beside: Path) -> Iterator[Path]:
+def open_staging_folder(beside: Path) -> Iterator[Path]:
     """A folder for what is not finished, on the same disk as a file, that nobody else may look into."""
     folder = Path(tempfile.mkdtemp(prefix=f"{beside.name}.staged-", suffix=f"-{os.getpid()}", dir=beside.parent))
     try:
@@ -74,7 +76,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _put(archive: zipfile.ZipFile, name: str, source: Path) -> dict[str, Any]:
+def _write_part(archive: zipfile.ZipFile, name: str, source: Path) -> dict[str, Any]:
     digest, size = hashlib.sha256(), 0
     with source.open("rb") as file, archive.open(zipfile.ZipInfo(name, _NEVER), "w", force_zip64=True) as out:
         while block := file.read(_BLOCK):
@@ -95,8 +97,8 @@ def is_backup(path: Path) -> bool:
 
 def manifest_of(path: Path) -> dict[str, Any]:
     """What an archive says of itself."""
-    with _opened(path) as archive:
-        return _manifest(path, archive)
+    with _open_archive(path) as archive:
+        return _read_manifest(path, archive)
 
 
 def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
@@ -113,18 +115,18 @@ def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
     return manifest
 
 
-def unpack(path: Path, folder: Path, names: frozenset[str]) -> dict[str, Any]:
+def extract_archive(path: Path, folder: Path, names: frozenset[str]) -> dict[str, Any]:
     """Put the parts of an archive into a folder, each checked against the manifest; gives the manifest."""
-    with _opened(path) as archive:
-        manifest = _manifest(path, archive)
+    with _open_archive(path) as archive:
+        manifest = _read_manifest(path, archive)
         if manifest["files"].keys() != names:
             raise Corrupted(f"{path} does not hold what a backup of this store holds", hint="was it made by Memstone?")
         for name, promised in manifest["files"].items():
-            _checked(path, archive, name, promised, folder / name)
+            _extract_part(path, archive, name, promised, folder / name)
     return manifest
 
 
-def _checked(path: Path, archive: zipfile.ZipFile, name: str, promised: Mapping[str, Any], target: Path) -> None:
+def _extract_part(path: Path, archive: zipfile.ZipFile, name: str, promised: Mapping[str, Any], target: Path) -> None:
     digest, size = hashlib.sha256(), 0
     try:
         with archive.open(name) as source, os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT, _ONLY_ME), "wb") as out:
@@ -139,7 +141,7 @@ def _checked(path: Path, archive: zipfile.ZipFile, name: str, promised: Mapping[
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     if not path.is_file():
         raise InvalidInput(f"there is no backup at {path}")
     try:
@@ -150,7 +152,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
         yield archive
 
 
-def _manifest(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
+def _read_manifest(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         manifest = json.loads(archive.read(_MANIFEST))
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
@@ -190,7 +192,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def remove(path: Path) -> None:
+def remove_path(path: Path) -> None:
     """Remove a file or a folder."""
     if path.is_dir():
         shutil.rmtree(path)

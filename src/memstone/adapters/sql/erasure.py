@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from memstone.adapters.sql.events import EntitiesTable
 from memstone.adapters.sql.indexes import FullTextTable
-from memstone.adapters.sql.rows import Row, Sql, chunks, load, marks
+from memstone.adapters.sql.rows import Row, Sql, load_json_object, placeholder_list, split_chunks
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
@@ -58,9 +58,9 @@ class ErasureTable:
         seqs = await self._seqs(subject)
         shared = await self._seen_by_others(subject, seqs)
         own = {seq for seq in seqs if seq not in shared}
-        own |= await self._derived(subject.tenant_id, {*gone, *await self._ids(subject.tenant_id, sorted(own))})
+        own |= await self._find_derived(subject.tenant_id, {*gone, *await self._ids(subject.tenant_id, sorted(own))})
         ids = await self._ids(subject.tenant_id, [*seqs, *own])
-        kept = await self._kept(subject.tenant_id, ids, own)
+        kept = await self._find_remaining_ids(subject.tenant_id, ids, own)
         return Reach(sorted(own), sorted(shared - own), sorted(ids - kept), sorted(ids & kept))
 
     async def versions(self, tenant_id: str, ids: Sequence[str]) -> list[int]:
@@ -82,14 +82,17 @@ class ErasureTable:
         counts["suppressed"] += await self._remove("suppressed", tenant_id, "turn_id", ids)
         return counts
 
-    async def _derived(self, tenant_id: str, ids: set[str]) -> set[int]:
+    async def _find_derived(self, tenant_id: str, ids: set[str]) -> set[int]:
         """What was put together from memories that go says the same in other words, whoever sees it."""
         if not ids:
             return set()
         query = """SELECT seq, id, data, origin_id FROM memories WHERE tenant_id = ?
             AND (data LIKE '%"derived_from"%' OR layer IN ('identity', 'episode'))"""
         rows = await self._sql.rows(query, (tenant_id,))
-        made = [(int(seq), str(name), _sources(load(data)) | {str(origin)}) for seq, name, data, origin in rows]
+        made = [
+            (int(seq), str(name), _source_ids(load_json_object(data)) | {str(origin)})
+            for seq, name, data, origin in rows
+        ]
         gone, found = set(ids), set[int]()
         while True:
             more = {seq: name for seq, name, sources in made if seq not in found and gone & sources}
@@ -104,12 +107,12 @@ class ErasureTable:
         if scope.is_open:
             query = "SELECT seq FROM memories WHERE tenant_id = ? AND id = ? ORDER BY seq"
             return [int(row[0]) for row in await self._sql.rows(query, (tenant, subject.memory_id))]
-        inside, values = _inside(scope, "l.")
+        inside, values = _scope_condition(scope, "l.")
         named = " AND m.id = ?" if subject.memory_id else ""
         given = [subject.memory_id] if subject.memory_id else []
         linked = f"""SELECT l.memory_seq FROM links l JOIN memories m ON m.seq = l.memory_seq
             WHERE l.tenant_id = ?{inside}{named}"""
-        inside, _ = _inside(scope, "e.")
+        inside, _ = _scope_condition(scope, "e.")
         orphans = f"""SELECT m.seq FROM events e JOIN memories m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
             WHERE e.tenant_id = ?{inside}{named}
               AND NOT EXISTS (SELECT 1 FROM links l WHERE l.tenant_id = m.tenant_id AND l.memory_seq = m.seq)"""
@@ -119,7 +122,7 @@ class ErasureTable:
     async def _seen_by_others(self, subject: Subject, seqs: Sequence[int]) -> set[int]:
         if subject.scope.is_open:
             return set()
-        inside, values = _inside(subject.scope, "")
+        inside, values = _scope_condition(subject.scope, "")
         # A mirror is a second way to see what somebody said, not somebody else who keeps it.
         query = (
             "SELECT DISTINCT memory_seq FROM links "
@@ -131,7 +134,7 @@ class ErasureTable:
         query = "SELECT DISTINCT id FROM memories WHERE tenant_id = ? AND seq IN ({}){}"
         return {str(row[0]) for row in await self._among(query, tenant_id, seqs)}
 
-    async def _kept(self, tenant_id: str, ids: set[str], gone: set[int]) -> set[str]:
+    async def _find_remaining_ids(self, tenant_id: str, ids: set[str], gone: set[int]) -> set[str]:
         query = "SELECT id, seq FROM memories WHERE tenant_id = ? AND id IN ({}){}"
         rows = await self._among(query, tenant_id, sorted(ids))
         return {str(memory_id) for memory_id, seq in rows if int(seq) not in gone}
@@ -140,8 +143,8 @@ class ErasureTable:
         self, query: str, tenant_id: str, keys: Sequence[Any], more: str = "", values: Sequence[str] = ()
     ) -> list[Row]:
         found: list[Row] = []
-        for part in chunks(keys):
-            found += await self._sql.rows(query.format(marks(len(part)), more), (tenant_id, *part, *values))
+        for part in split_chunks(keys):
+            found += await self._sql.rows(query.format(placeholder_list(len(part)), more), (tenant_id, *part, *values))
         return found
 
     async def words(self, subject: Subject, reach: Reach) -> Words:
@@ -157,21 +160,21 @@ class ErasureTable:
             said += [str(text) for row in waiting for text in row if text]
             for table, columns in _TEXTS.items():
                 found += await self._of_scope(subject, table, columns)
-        every = dict.fromkeys(text for row in found for value in row for text in _strings(value))
+        every = dict.fromkeys(text for row in found for value in row for text in _column_texts(value))
         return Words([text for text in dict.fromkeys(said) if text not in shared], list(every))
 
     async def _of_scope(self, subject: Subject, table: str, columns: Sequence[str]) -> list[Row]:
-        inside, values = _inside(subject.scope, "")
+        inside, values = _scope_condition(subject.scope, "")
         query = f"SELECT {', '.join(columns)} FROM {table} WHERE tenant_id = ?{inside}"
         return await self._sql.rows(query, (subject.tenant_id, *values))
 
     async def unlink(self, subject: Subject, seqs: Sequence[int]) -> int:
-        inside, values = _inside(subject.scope, "")
+        inside, values = _scope_condition(subject.scope, "")
         return await self._remove("links", subject.tenant_id, "memory_seq", seqs, inside, values)
 
     async def drop_versions(self, tenant_id: str, seqs: Sequence[int]) -> dict[str, int]:
         counts = {table: await self._count(table, tenant_id, seqs) for table in ("mentions", "relations")}
-        before, touched = await self._entities(tenant_id), await self._mentioned(tenant_id, seqs)
+        before, touched = await self._entities(tenant_id), await self._find_mentioned_entities(tenant_id, seqs)
         await EntitiesTable(self._sql).leave(tenant_id, seqs)
         await self._undescribe(tenant_id, touched)
         counts["entities"] = before - await self._entities(tenant_id)
@@ -189,19 +192,25 @@ class ErasureTable:
         row = await self._sql.one("SELECT count(*) FROM entities WHERE tenant_id = ?", (tenant_id,))
         return int(row[0]) if row else 0
 
-    async def _mentioned(self, tenant_id: str, seqs: Sequence[int]) -> list[str]:
+    async def _find_mentioned_entities(self, tenant_id: str, seqs: Sequence[int]) -> list[str]:
         query = "SELECT DISTINCT entity_id FROM mentions WHERE tenant_id = ? AND memory_seq IN ({}){}"
         return [str(row[0]) for row in await self._among(query, tenant_id, seqs)]
 
     async def _undescribe(self, tenant_id: str, ids: Sequence[str]) -> None:
         """An entity that others speak of stays; what is said about it may be in words that go."""
-        for part in chunks(ids):
-            query = f"UPDATE entities SET description = NULL WHERE tenant_id = ? AND id IN ({marks(len(part))})"
+        for part in split_chunks(ids):
+            query = (
+                f"UPDATE entities SET description = NULL WHERE tenant_id = ? AND id IN ({placeholder_list(len(part))})"
+            )
             await self._sql.run(query, (tenant_id, *part))
 
     async def _remove_words(self, seqs: Sequence[int]) -> int:
         query = "SELECT seq FROM words WHERE seq IN ({})"
-        there = [row[0] for part in chunks(seqs) for row in await self._sql.rows(query.format(marks(len(part))), part)]
+        there = [
+            row[0]
+            for part in split_chunks(seqs)
+            for row in await self._sql.rows(query.format(placeholder_list(len(part))), part)
+        ]
         await self._drop_words(there)
         return len(there)
 
@@ -211,7 +220,7 @@ class ErasureTable:
     async def drop_history(self, subject: Subject, reach: Reach) -> dict[str, int]:
         tenant = subject.tenant_id
         counts = await self._drop_events(tenant, reach.ids)
-        inside, values = _inside(subject.scope, "")
+        inside, values = _scope_condition(subject.scope, "")
         if not subject.memory_id:
             counts["events"] += await self._sql.run(
                 f"DELETE FROM events WHERE tenant_id = ?{inside}", (tenant, *values)
@@ -226,7 +235,7 @@ class ErasureTable:
             of_user = "account_id IN (SELECT id FROM accounts WHERE tenant_id = ? AND user_id = ?)"
             given = (subject.tenant_id, subject.tenant_id, subject.scope.user_id)
             await self._sql.run(f"DELETE FROM account_sessions WHERE tenant_id = ? AND {of_user}", given)
-        for table, condition, values in _scoped(subject):
+        for table, condition, values in _table_conditions(subject):
             counts[table] = await self._sql.run(f"DELETE FROM {table} WHERE {condition}", values)
         if counts.get("settings"):  # the row without a name is their version: others must notice
             query = "UPDATE settings SET value = ? WHERE tenant_id = ? AND scope_key = '' AND key = ''"
@@ -275,7 +284,7 @@ class ErasureTable:
         reach = await self.reach(subject)
         counts = {"memories": await self._stored_by(subject.tenant_id, reach, until)}
         counts["events"] = await self._events_left(subject, until)
-        for table, condition, values in _scoped(subject):
+        for table, condition, values in _table_conditions(subject):
             dated = until is not None and table not in (*_BY_USER, "settings")
             moment = "updated_at" if table == "entities" else "created_at"
             query = f"SELECT count(*) FROM {table} WHERE {condition}" + (f" AND {moment} <= ?" if dated else "")
@@ -295,7 +304,7 @@ class ErasureTable:
         return len(await self._among(query, tenant_id, seqs, "", [until]))
 
     async def _events_left(self, subject: Subject, until: Instant | None) -> int:
-        inside, values = _inside(subject.scope, "")
+        inside, values = _scope_condition(subject.scope, "")
         given = [subject.tenant_id, *values]
         for column, value in (("memory_id =", subject.memory_id), ("created_at <=", until)):
             if value:
@@ -319,13 +328,13 @@ class ErasureTable:
         values: Sequence[str] = (),
     ) -> int:
         removed = 0
-        for part in chunks(keys):
-            query = f"DELETE FROM {table} WHERE tenant_id = ? AND {column} IN ({marks(len(part))}){more}"
+        for part in split_chunks(keys):
+            query = f"DELETE FROM {table} WHERE tenant_id = ? AND {column} IN ({placeholder_list(len(part))}){more}"
             removed += await self._sql.run(query, (tenant_id, *part, *values))
         return removed
 
 
-def _inside(scope: Scope, prefix: str) -> tuple[str, list[str]]:
+def _scope_condition(scope: Scope, prefix: str) -> tuple[str, list[str]]:
     """That a row lies within a scope; "<> ''" repeats the condition of the partial indexes."""
     given = [(name, getattr(scope, name)) for name in _FIELDS if getattr(scope, name)]
     told = "".join(f" AND {prefix}{name} = ? AND {prefix}{name} <> ''" for name, _ in given)
@@ -336,11 +345,11 @@ def _inside(scope: Scope, prefix: str) -> tuple[str, list[str]]:
 _TOGETHER: Final = "(substr(scope_key, 1, 6) = 'scope:' AND replace(scope_key, ?, '') <> scope_key)"
 
 
-def _scoped(subject: Subject) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _table_conditions(subject: Subject) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """The tables whose rows say whose they are: each with its condition and the values that this takes."""
     if subject.memory_id:
         return
-    inside, values = _inside(subject.scope, "")
+    inside, values = _scope_condition(subject.scope, "")
     for table in _SCOPED:
         yield table, f"tenant_id = ?{inside}", (subject.tenant_id, *values)
     if subject.is_a_user:
@@ -358,29 +367,29 @@ def _setting_key(subject: Subject) -> str | None:
     return f"{named[0][0].removesuffix('_id')}:{named[0][1]}" if len(named) == 1 else None
 
 
-def _sources(data: dict[str, Any]) -> set[str]:
+def _source_ids(data: dict[str, Any]) -> set[str]:
     """The memories and turns that something was made from: a summary, an episode, a text about the user."""
     lists = (data.get(name) for name in ("derived_from", "facts", "turns"))
     return {one for named in lists if isinstance(named, (list, dict)) for one in named if isinstance(one, str)}
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _column_texts(value: Any) -> Iterator[str]:
     """The texts in a column: itself, or what JSON in it holds, as it is and as it is written there."""
     if not isinstance(value, str) or not value:
         return
-    leaves = list(_leaves(load(value))) if value[0] in "{[" else []
+    leaves = list(_json_strings(load_json_object(value))) if value[0] in "{[" else []
     for text in leaves or [value]:
         yield text
         if leaves and (written := json.dumps(text, ensure_ascii=False)[1:-1]) != text:
             yield written
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _json_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for one in value.values():
-            yield from _leaves(one)
+            yield from _json_strings(one)
     elif isinstance(value, list):
         for one in value:
-            yield from _leaves(one)
+            yield from _json_strings(one)

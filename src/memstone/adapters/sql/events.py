@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from memstone.adapters.sql.rows import SELECT_RECORD, Row, Sql, chunks, dump, load, marks, to_record
+from memstone.adapters.sql.rows import (
+    SELECT_RECORD,
+    Row,
+    Sql,
+    dump_json,
+    load_json_object,
+    placeholder_list,
+    split_chunks,
+    to_record,
+)
 from memstone.model.ageing import Aged, Older
 from memstone.model.event import Done, Event
 from memstone.model.instant import Instant
@@ -19,7 +28,7 @@ _COLUMNS: Final = (
     "id, memory_id, event, old_text, new_text, old_id, new_id, reason, before, after, actor, job_id, is_deleted, "
     "created_at, undoes, tenant_id, user_id, agent_id, run_id"
 )
-_INSERT: Final = f"INSERT INTO events ({_COLUMNS}) VALUES ({marks(19)})"
+_INSERT: Final = f"INSERT INTO events ({_COLUMNS}) VALUES ({placeholder_list(19)})"
 _SELECT: Final = f"SELECT {_COLUMNS}, seq FROM events WHERE tenant_id = ?"
 
 # An index over ids would cost every write something for the rare undo: they are looked for from the end, where what is
@@ -48,38 +57,38 @@ class EventsTable:
         if self.heard is not None:
             events = list(events)
             self.heard += events
-        await self._sql.many(_INSERT, (_params(event) for event in events))
+        await self._sql.many(_INSERT, (_event_params(event) for event in events))
 
     async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
         rows = await self._sql.rows(f"{_SELECT} AND memory_id = ? ORDER BY seq", (tenant_id, memory_id))
-        return [_event(row) for row in rows]
+        return [_event_from_row(row) for row in rows]
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
         rows = await self._sql.rows(f"{_SELECT} AND seq > ? ORDER BY seq LIMIT ?", (tenant_id, cursor, limit))
-        return [_event(row) for row in rows]
+        return [_event_from_row(row) for row in rows]
 
     async def one(self, tenant_id: str, event_id: str) -> Event | None:
         row = await self._sql.one(_ONE, (tenant_id, event_id))
-        return None if row is None else _event(row)
+        return None if row is None else _event_from_row(row)
 
     async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
         own = f"{_SELECT} AND memory_id = ?"
         split = f"{_SELECT} AND old_id = ? AND memory_id <> ?"
         rows = await self._sql.rows(f"{own} UNION ALL {split}", (tenant_id, memory_id, tenant_id, memory_id, memory_id))
-        return sorted((_event(row) for row in rows), key=lambda event: event.seq)
+        return sorted((_event_from_row(row) for row in rows), key=lambda event: event.seq)
 
     async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
         rows = await self._sql.rows(f"{_SELECT} AND job_id = ? ORDER BY seq", (tenant_id, job_id))
-        return [_event(row) for row in rows]
+        return [_event_from_row(row) for row in rows]
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         query = f"{_SELECT}{narrowed} AND seq > ? ORDER BY seq LIMIT ?"
         rows = await self._sql.rows(query, (scope.tenant_id, *values, cursor, limit))
-        return [_event(row) for row in rows]
+        return [_event_from_row(row) for row in rows]
 
     async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         if below is not None:
             narrowed, values = f"{narrowed} AND seq < ?", [*values, below]
         if done.since is not None:
@@ -87,28 +96,28 @@ class EventsTable:
         if done.source is not None:
             narrowed, values = f"{narrowed} AND {_BY_SOURCE}", [*values, *[done.source] * 3]
         query = f"{_SELECT}{narrowed} ORDER BY seq DESC LIMIT ?"
-        return [_event(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit))]
+        return [_event_from_row(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit))]
 
     async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         query = f"{_SELECT}{narrowed} AND {_REPLACED} ORDER BY seq DESC LIMIT ? OFFSET ?"
-        return [_event(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit, offset))]
+        return [_event_from_row(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit, offset))]
 
     async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
         rows = await self._sql.rows(
-            f"SELECT id FROM events WHERE tenant_id = ? AND memory_id = ? AND id IN ({marks(len(ids))})",
+            f"SELECT id FROM events WHERE tenant_id = ? AND memory_id = ? AND id IN ({placeholder_list(len(ids))})",
             (tenant_id, memory_id, *ids),
         )
         return {str(row[0]) for row in rows}
 
 
-def _narrowed(scope: Scope) -> tuple[str, list[Any]]:
+def _scope_condition(scope: Scope) -> tuple[str, list[Any]]:
     """The part of a condition that says whose events, and its values."""
     given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     return "".join(f" AND {name} = ?" for name, _ in given), [value for _, value in given]
 
 
-def _params(event: Event) -> tuple[Any, ...]:
+def _event_params(event: Event) -> tuple[Any, ...]:
     who = event.scope
     return (
         event.id,
@@ -119,8 +128,8 @@ def _params(event: Event) -> tuple[Any, ...]:
         event.old_id,
         event.new_id,
         event.reason,
-        None if event.before is None else dump(event.before),
-        None if event.after is None else dump(event.after),
+        None if event.before is None else dump_json(event.before),
+        None if event.after is None else dump_json(event.after),
         event.actor,
         event.job_id,
         int(event.is_deleted),
@@ -133,7 +142,7 @@ def _params(event: Event) -> tuple[Any, ...]:
     )
 
 
-def _event(row: Row) -> Event:
+def _event_from_row(row: Row) -> Event:
     (id_, memory_id, event, old_text, new_text, old_id, new_id, reason, before, after, actor, job_id) = row[:12]
     is_deleted, created_at, undoes, *scope, seq = row[12:]
     return Event(
@@ -147,8 +156,8 @@ def _event(row: Row) -> Event:
         old_id,
         new_id,
         reason,
-        None if before is None else load(before),
-        None if after is None else load(after),
+        None if before is None else load_json_object(before),
+        None if after is None else load_json_object(after),
         actor,
         job_id,
         bool(is_deleted),
@@ -189,17 +198,17 @@ class MetricsTable:
         await self._sql.many(_ADD, rows)
 
     async def counted(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
-        whose, values = _whose(tenant_id, user_id)
+        whose, values = _user_condition(tenant_id, user_id)
         query = f"SELECT name, sum(value) FROM counters WHERE {whose} AND day >= ? GROUP BY name"
         return {str(name): int(total) for name, total in await self._sql.rows(query, (*values, since[:_DAY]))}
 
     async def happened(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
-        whose, values = _whose(tenant_id, user_id, "e.")
+        whose, values = _user_condition(tenant_id, user_id, "e.")
         rows = await self._sql.rows(_HAPPENED.format(whose=whose), (*values, since))
         return {str(event): int(total) for event, total in rows}
 
     async def uses(self, tenant_id: str, user_id: str) -> int:
-        whose, values = _whose(tenant_id, user_id, "l.")
+        whose, values = _user_condition(tenant_id, user_id, "l.")
         current = "SELECT 1 FROM memories m WHERE m.seq = l.memory_seq AND m.valid_to IS NULL"
         query = f"SELECT sum(l.use_count) FROM links l WHERE {whose} AND EXISTS ({current})"
         row = await self._sql.one(query, values)
@@ -210,7 +219,7 @@ class MetricsTable:
         await self._sql.run("DELETE FROM counters WHERE tenant_id = ? AND user_id = ?", (tenant_id, old_user))
 
 
-def _whose(tenant_id: str, user_id: str, row: str = "") -> tuple[str, tuple[str, ...]]:
+def _user_condition(tenant_id: str, user_id: str, row: str = "") -> tuple[str, tuple[str, ...]]:
     if not user_id:
         return f"{row}tenant_id = ?", (tenant_id,)
     return f"{row}tenant_id = ? AND {row}user_id = ?", (tenant_id, user_id)
@@ -282,17 +291,17 @@ class UpkeepTable:
         return [(user, agent) for user, agent in rows]
 
     async def older(self, wanted: Older, after: int, limit: int) -> list[Aged]:
-        more, values = _more(wanted)
+        more, values = _older_conditions(wanted)
         params = (wanted.scope.tenant_id, after, wanted.before, *values, limit)
         rows = await self._sql.rows(_OLDER.format(since=wanted.since, more=more), params)
         return [Aged(to_record(row), row[-2], row[-1]) for row in rows]
 
     async def restate(self, record: Record) -> None:
-        values = (record.salience, record.anchor_at, record.source_count, dump(record.data))
+        values = (record.salience, record.anchor_at, record.source_count, dump_json(record.data))
         await self._sql.run(_RESTATE, (*values, record.seq))
 
     async def recount(self, record: Record, links: Iterable[Link]) -> None:
-        await self._sql.many(_RECOUNT, (_uses(record, link) for link in links))
+        await self._sql.many(_RECOUNT, (_use_params(record, link) for link in links))
 
     async def purge(self, tenant_id: str, log: str, before: Instant, *, dry_run: bool) -> int:
         rows, params = _OLD_ROWS[log], (tenant_id, before)
@@ -320,16 +329,16 @@ class UpkeepTable:
         return [int(row[0]) for row in await self._sql.rows(_STALE, (tenant_id, until, limit))]
 
     async def forget_changes(self, ids: Sequence[int]) -> None:
-        for part in chunks(ids):
-            await self._sql.run(f"DELETE FROM changes WHERE id IN ({marks(len(part))})", part)
+        for part in split_chunks(ids):
+            await self._sql.run(f"DELETE FROM changes WHERE id IN ({placeholder_list(len(part))})", part)
 
 
-def _more(wanted: Older) -> tuple[str, list[object]]:
+def _older_conditions(wanted: Older) -> tuple[str, list[object]]:
     """What else is asked of them, and its values."""
     more, values = "", list[object]()
     for name, given in (("layer", wanted.layers), ("status", wanted.statuses), ("kind", wanted.kinds)):
         if given:
-            more, values = f"{more} AND m.{name} IN ({marks(len(given))})", [*values, *given]
+            more, values = f"{more} AND m.{name} IN ({placeholder_list(len(given))})", [*values, *given]
     if wanted.idle:
         more, values = more + _IDLE, [*values, wanted.before, wanted.before]
     if wanted.uses_below is not None:
@@ -340,7 +349,7 @@ def _more(wanted: Older) -> tuple[str, list[object]]:
     return more, values
 
 
-def _uses(record: Record, link: Link) -> tuple[object, ...]:
+def _use_params(record: Record, link: Link) -> tuple[object, ...]:
     who = link.scope
     return (link.use_count, link.last_used_at, record.tenant_id, record.seq, who.user_id, who.agent_id, who.run_id)
 
@@ -412,10 +421,10 @@ class EntitiesTable:
 
     async def known(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
         rows: list[Row] = []
-        for part in chunks(norms):
-            query = f"SELECT {_ENTITY} FROM entities e WHERE {_OWNED} AND e.norm IN ({marks(len(part))})"
-            rows += await self._sql.rows(query, (*_owner(owner), *part))
-        return [_entity(row) for row in rows]
+        for part in split_chunks(norms):
+            query = f"SELECT {_ENTITY} FROM entities e WHERE {_OWNED} AND e.norm IN ({placeholder_list(len(part))})"
+            rows += await self._sql.rows(query, (*_owner_params(owner), *part))
+        return [_entity_from_row(row) for row in rows]
 
     async def put(self, rows: Iterable[EntityRow]) -> None:
         await self._sql.many(_PUT, (_entity_params(row) for row in rows))
@@ -427,26 +436,26 @@ class EntitiesTable:
         await self._sql.many(_RELATE, (_relation_params(tenant_id, row) for row in rows))
 
     async def leave(self, tenant_id: str, seqs: Iterable[int], owner: Scope | None = None) -> None:
-        for part in chunks(list(seqs), 300):
+        for part in split_chunks(list(seqs), 300):
             await self._leave(tenant_id, part, owner)
 
     async def _leave(self, tenant_id: str, seqs: Sequence[int], owner: Scope | None) -> None:
         listed = ", ".join(map(str, map(int, seqs)))
         touched = [row[0] for row in await self._sql.rows(_TOUCHED.format(seqs=listed), (tenant_id,) * 3)]
         if owner is not None and touched:
-            touched = await self._owned(owner, touched)
-        for ids in chunks(touched):
-            these = marks(len(ids))
+            touched = await self._find_owned_ids(owner, touched)
+        for ids in split_chunks(touched):
+            these = placeholder_list(len(ids))
             gone = f"tenant_id = ? AND memory_seq IN ({listed})"
             await self._sql.run(f"DELETE FROM mentions WHERE {gone} AND entity_id IN ({these})", (tenant_id, *ids))
             await self._sql.run(f"DELETE FROM {_BY_MEMORY} WHERE {gone} AND source_id IN ({these})", (tenant_id, *ids))
             await self._sql.run(_ORPHANS.format(ids=these), (tenant_id, *ids))
 
-    async def _owned(self, owner: Scope, ids: Sequence[str]) -> list[str]:
+    async def _find_owned_ids(self, owner: Scope, ids: Sequence[str]) -> list[str]:
         found: list[Row] = []
-        for part in chunks(ids):
-            query = f"SELECT e.id FROM entities e WHERE {_OWNED} AND e.id IN ({marks(len(part))})"
-            found += await self._sql.rows(query, (*_owner(owner), *part))
+        for part in split_chunks(ids):
+            query = f"SELECT e.id FROM entities e WHERE {_OWNED} AND e.id IN ({placeholder_list(len(part))})"
+            found += await self._sql.rows(query, (*_owner_params(owner), *part))
         return [row[0] for row in found]
 
     async def of(self, scope: Scope, norms: Sequence[str]) -> list[EntityRow]:
@@ -461,7 +470,7 @@ class EntitiesTable:
 
     async def _owners(self, scope: Scope) -> list[Scope]:
         """Whose entities the memories linked to an agent or a run may speak of."""
-        condition, params = _linked(scope)
+        condition, params = _link_condition(scope)
         index = "links_agent" if scope.agent_id else "links_run"
         query = f"SELECT DISTINCT l.user_id, l.agent_id, l.run_id FROM links l INDEXED BY {index} WHERE {condition}"
         rows = await self._sql.rows(query, params)
@@ -481,21 +490,21 @@ class EntitiesTable:
         found: list[tuple[str, EntityRow]] = []
         for one in entity_ids:
             rows = await self._sql.rows(_NEXT, (tenant_id, one, tenant_id, one, tenant_id, most))
-            found += [(one, _entity(row)) for row in rows]
+            found += [(one, _entity_from_row(row)) for row in rows]
         return found
 
     async def listed(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
-        condition, params = _linked(scope)
+        condition, params = _link_condition(scope)
         owned, owner = _of_user(scope)
         query = f"""{_SEEN.format(condition=condition)}
             SELECT {_ENTITY}, sum(s.counts) AS n FROM ({_SPOKEN_OF}) s
             CROSS JOIN entities e WHERE e.tenant_id = ? AND e.id = s.entity_id{owned}
             GROUP BY e.tenant_id, e.seq ORDER BY n DESC, e.seq LIMIT ? OFFSET ?"""
         rows = await self._sql.rows(query, (*params, *(scope.tenant_id,) * 4, *owner, limit, offset))
-        return [_entity(row, row[_ENTITY_WIDTH]) for row in rows]
+        return [_entity_from_row(row, row[_ENTITY_WIDTH]) for row in rows]
 
     async def edges(self, scope: Scope, limit: int, offset: int = 0) -> list[tuple[EntityRow, RelationRow, EntityRow]]:
-        condition, params = _linked(scope)
+        condition, params = _link_condition(scope)
         owned, owner = _of_user(scope)
         query = f"""{_SEEN.format(condition=condition)}
             SELECT {_ENTITY}, {_ENTITY.replace("e.", "t.")}, {_RELATION} FROM seen
@@ -505,10 +514,13 @@ class EntitiesTable:
             WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq{owned}
             ORDER BY r.valid_from DESC, r.memory_seq DESC, r.id LIMIT ? OFFSET ?"""
         rows = await self._sql.rows(query, (*params, scope.tenant_id, *owner, limit, offset))
-        return [(_entity(row), RelationRow(*row[2 * _ENTITY_WIDTH :]), _entity(row[_ENTITY_WIDTH:])) for row in rows]
+        return [
+            (_entity_from_row(row), RelationRow(*row[2 * _ENTITY_WIDTH :]), _entity_from_row(row[_ENTITY_WIDTH:]))
+            for row in rows
+        ]
 
 
-def _owner(owner: Scope) -> tuple[str, str, str, str]:
+def _owner_params(owner: Scope) -> tuple[str, str, str, str]:
     return owner.tenant_id, owner.user_id, owner.agent_id, owner.run_id
 
 
@@ -516,7 +528,7 @@ def _owner_of(tenant_id: str, user_id: str, agent_id: str, run_id: str) -> Scope
     return owner_of(Scope(tenant_id, user_id, agent_id, run_id))
 
 
-def _linked(scope: Scope) -> tuple[str, list[str]]:
+def _link_condition(scope: Scope) -> tuple[str, list[str]]:
     """The links that a scope names, and their parameters; "<> ''" lets the planner use the partial indexes."""
     given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     narrowed = "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in given)
@@ -528,14 +540,14 @@ def _of_user(scope: Scope) -> tuple[str, tuple[str, ...]]:
     return (" AND e.user_id = ?", (scope.user_id,)) if scope.user_id else ("", ())
 
 
-def _entity(row: Row, mentions: int = 0) -> EntityRow:
+def _entity_from_row(row: Row, mentions: int = 0) -> EntityRow:
     entity_id, tenant, user, agent, run, name, norm, kind, description, updated_at = row[:_ENTITY_WIDTH]
     owner = Scope(tenant, user, agent, run)
     return EntityRow(entity_id, owner, name, norm, kind, description, updated_at, mentions)
 
 
 def _entity_params(row: EntityRow) -> tuple[Any, ...]:
-    return (row.id, *_owner(row.owner), row.name, row.norm, row.type, row.description, row.updated_at)
+    return (row.id, *_owner_params(row.owner), row.name, row.norm, row.type, row.description, row.updated_at)
 
 
 def _relation_params(tenant_id: str, row: RelationRow) -> tuple[Any, ...]:

@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from memstone.adapters.sql.rows import SELECT_RECORD, Row, Sql, chunks, dump, load, marks, to_record
+from memstone.adapters.sql.rows import (
+    SELECT_RECORD,
+    Row,
+    Sql,
+    dump_json,
+    load_json_object,
+    placeholder_list,
+    split_chunks,
+    to_record,
+)
 from memstone.model.memory import INDEXED, Record, TextDoc, Vector
 from memstone.model.message import MAY_ASK
 from memstone.model.query import TextQuery
@@ -129,10 +138,10 @@ class FullTextTable:
     async def match(self, query: TextQuery, limit: int) -> list[tuple[int, float]]:
         if not query.words:
             return []
-        rows = await self._sql.rows(_MATCH, (_expression(query), limit))
+        rows = await self._sql.rows(_MATCH, (_match_expression(query), limit))
         found = [(int(seq), float(score)) for seq, score in rows]
         behind = await self._sql.rows(_BEHIND, (await self._last_indexed(),))
-        fresh = [(seq, score) for seq, *texts in behind if (score := _score(query, *texts))]
+        fresh = [(seq, score) for seq, *texts in behind if (score := _score_unindexed(query, *texts))]
         if not fresh:
             return found
         every = sorted([*found, *fresh], key=lambda one: (-one[1], -one[0]))
@@ -176,22 +185,22 @@ def _text_row(row: Row, of: Callable[[str, str], str]) -> TextRow:
     return TextRow._make((seq, *who, *said, of(speaker, speaker), text, body, key, of(spoken, spoken), of(day, day)))
 
 
-def _expression(query: TextQuery) -> str:
+def _match_expression(query: TextQuery) -> str:
     """Every word quoted, so that no text of a caller is ever read as query syntax."""
-    scope = " AND ".join(f"scope : {_quoted(token)}" for token in query.scope)
+    scope = " AND ".join(f"scope : {_quote_word(token)}" for token in query.scope)
     words = _any_of(query.words)
     return f"{scope} AND {{body key speaker day}} : ({words})"
 
 
 def _any_of(words: Sequence[str]) -> str:
-    return " OR ".join(map(_quoted, words))
+    return " OR ".join(map(_quote_word, words))
 
 
-def _quoted(word: str) -> str:
+def _quote_word(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _score(query: TextQuery, body: str, key: str, speaker: str, day: str, scope: str) -> float:
+def _score_unindexed(query: TextQuery, body: str, key: str, speaker: str, day: str, scope: str) -> float:
     """How well a row that is not indexed yet answers; 0 outside the scope."""
     if not set(query.scope) <= set(scope.split()):
         return 0.0
@@ -228,7 +237,7 @@ JOIN memories m ON m.seq = l.memory_seq
 WHERE l.tenant_id = ? AND l.memory_seq IN"""
 _WITHOUT: Final = f"""
 FROM memories m
-WHERE m.tenant_id = ? AND m.seq > ? AND m.valid_to IS NULL AND m.status IN ({marks(len(INDEXED))})
+WHERE m.tenant_id = ? AND m.seq > ? AND m.valid_to IS NULL AND m.status IN ({placeholder_list(len(INDEXED))})
   AND NOT EXISTS (SELECT 1 FROM vectors v
                   WHERE v.tenant_id = m.tenant_id AND v.memory_seq = m.seq AND v.signature = ?)"""
 _SOME: Final = "SELECT memory_seq, vector FROM vectors WHERE tenant_id = ? AND signature = ? AND memory_seq IN"
@@ -259,9 +268,10 @@ class VectorsTable:
         return None if row is None else Vector(row[0], row[1] or b"")
 
     async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
-        for part in chunks(list(seqs)):
+        for part in split_chunks(list(seqs)):
             await self._sql.run(
-                f"DELETE FROM vectors WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})", (tenant_id, *part)
+                f"DELETE FROM vectors WHERE tenant_id = ? AND memory_seq IN ({placeholder_list(len(part))})",
+                (tenant_id, *part),
             )
 
     async def note(self, tenant_id: str, news: Iterable[tuple[str, int]]) -> None:
@@ -271,10 +281,10 @@ class VectorsTable:
         )
 
     async def touch(self, tenant_id: str, seqs: Iterable[int]) -> None:
-        for part in chunks(list(seqs)):
+        for part in split_chunks(list(seqs)):
             await self._sql.many(
                 "INSERT INTO changes (tenant_id, user_id, memory_seq) SELECT DISTINCT tenant_id, user_id, memory_seq "
-                f"FROM links WHERE tenant_id = ? AND memory_seq IN ({marks(len(part))})",
+                f"FROM links WHERE tenant_id = ? AND memory_seq IN ({placeholder_list(len(part))})",
                 [(tenant_id, *part)],
             )
 
@@ -306,20 +316,20 @@ class VectorsTable:
 
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
         rows: list[Row] = []
-        for part in chunks(list(seqs)):
-            rows += await self._sql.rows(f"{_LINKED} ({marks(len(part))})", (signature, tenant_id, *part))
+        for part in split_chunks(list(seqs)):
+            rows += await self._sql.rows(f"{_LINKED} ({placeholder_list(len(part))})", (signature, tenant_id, *part))
         return [LinkedVector(*row) for row in rows]
 
     async def many(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
         rows: list[Row] = []
-        for part in chunks(list(seqs)):
-            rows += await self._sql.rows(f"{_SOME} ({marks(len(part))})", (tenant_id, signature, *part))
+        for part in split_chunks(list(seqs)):
+            rows += await self._sql.rows(f"{_SOME} ({placeholder_list(len(part))})", (tenant_id, signature, *part))
         return [(seq, vector) for seq, vector in rows]
 
     async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
         rows: list[Row] = []
-        for part in chunks(list(seqs)):
-            rows += await self._sql.rows(f"{_WORDS} ({marks(len(part))})", (tenant_id, signature, *part))
+        for part in split_chunks(list(seqs)):
+            rows += await self._sql.rows(f"{_WORDS} ({placeholder_list(len(part))})", (tenant_id, signature, *part))
         return [(seq, words) for seq, words in rows]
 
     async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
@@ -414,37 +424,40 @@ class StoredTexts:
         return int(row[0]) if row else 0
 
     async def page(self, tenant_id: str, table: str, after: Key | None, limit: int) -> list[StoredRow]:
-        key = _key(table)
+        key = _key_column(table)
         later = "" if after is None else f" AND {key} > ?"
-        query = f"{_select(table)} WHERE tenant_id = ?{later}{_NOT_SAID.get(table, '')} ORDER BY {key} LIMIT ?"
+        query = (
+            f"{_select_statement(table)} WHERE tenant_id = ?{later}{_NOT_SAID.get(table, '')} ORDER BY {key} LIMIT ?"
+        )
         given = (tenant_id, limit) if after is None else (tenant_id, after, limit)
-        return _rows(table, await self._sql.rows(query, given))
+        return _to_stored_rows(table, await self._sql.rows(query, given))
 
     async def rows(self, tenant_id: str, table: str, keys: Sequence[Key]) -> list[StoredRow]:
         found: list[StoredRow] = []
-        for part in chunks(keys):
-            query = f"{_select(table)} WHERE tenant_id = ? AND {_key(table)} IN ({marks(len(part))})"
-            found += _rows(table, await self._sql.rows(query, (tenant_id, *part)))
+        for part in split_chunks(keys):
+            among = f"{_key_column(table)} IN ({placeholder_list(len(part))})"
+            query = f"{_select_statement(table)} WHERE tenant_id = ? AND {among}"
+            found += _to_stored_rows(table, await self._sql.rows(query, (tenant_id, *part)))
         return found
 
     async def rewrite(self, tenant_id: str, table: str, key: Key, values: Mapping[str, Any]) -> None:
         columns = ", ".join(f"{name} = ?" for name in values)
-        written = [_written(table, name, value) for name, value in values.items()]
-        query = f"UPDATE {table} SET {columns} WHERE tenant_id = ? AND {_key(table)} = ?"
+        written = [_encode_value(table, name, value) for name, value in values.items()]
+        query = f"UPDATE {table} SET {columns} WHERE tenant_id = ? AND {_key_column(table)} = ?"
         await self._sql.run(query, (*written, tenant_id, key))
 
     async def drop(self, tenant_id: str, table: str, keys: Sequence[Key]) -> None:
-        query = f"DELETE FROM {table} WHERE tenant_id = ? AND {_key(table)} = ?"
+        query = f"DELETE FROM {table} WHERE tenant_id = ? AND {_key_column(table)} = ?"
         await self._sql.many(query, ((tenant_id, key) for key in keys))
 
     async def citing(self, tenant_id: str, turn_id: str) -> list[StoredRow]:
-        query = f"{_select('memories')} WHERE tenant_id = ? AND origin_id = ?"
-        return _rows("memories", await self._sql.rows(query, (tenant_id, turn_id)))
+        query = f"{_select_statement('memories')} WHERE tenant_id = ? AND origin_id = ?"
+        return _to_stored_rows("memories", await self._sql.rows(query, (tenant_id, turn_id)))
 
     async def mentioned(self, tenant_id: str, seq: int) -> list[StoredRow]:
         among = "SELECT entity_id FROM mentions WHERE tenant_id = ? AND memory_seq = ?"
-        query = f"{_select('entities')} WHERE tenant_id = ? AND id IN ({among})"
-        return _rows("entities", await self._sql.rows(query, (tenant_id, tenant_id, seq)))
+        query = f"{_select_statement('entities')} WHERE tenant_id = ? AND id IN ({among})"
+        return _to_stored_rows("entities", await self._sql.rows(query, (tenant_id, tenant_id, seq)))
 
     async def rename(self, tenant_id: str, seq: int, dedupe: str, new: str | None) -> None:
         query = "UPDATE links SET dedupe = ? WHERE tenant_id = ? AND memory_seq = ? AND dedupe = ?"
@@ -454,28 +467,28 @@ class StoredTexts:
         await self._sql.run("INSERT INTO fulltext (fulltext) VALUES ('optimize')")
 
 
-def _key(table: str) -> str:
+def _key_column(table: str) -> str:
     return _KEYS.get(table, "seq")
 
 
-def _select(table: str) -> str:
-    return f"SELECT {_key(table)}, {', '.join(_TEXTS[table])} FROM {table}"
+def _select_statement(table: str) -> str:
+    return f"SELECT {_key_column(table)}, {', '.join(_TEXTS[table])} FROM {table}"
 
 
-def _rows(table: str, rows: Iterable[Row]) -> list[StoredRow]:
+def _to_stored_rows(table: str, rows: Iterable[Row]) -> list[StoredRow]:
     names = _TEXTS[table]
     return [
-        StoredRow(key, {name: _read(table, name, value) for name, value in zip(names, values, strict=True)})
+        StoredRow(key, {name: _decode_value(table, name, value) for name, value in zip(names, values, strict=True)})
         for key, *values in rows
     ]
 
 
-def _read(table: str, name: str, value: Any) -> Any:
-    return load(value) if value is not None and (table, name) in _JSON else value
+def _decode_value(table: str, name: str, value: Any) -> Any:
+    return load_json_object(value) if value is not None and (table, name) in _JSON else value
 
 
-def _written(table: str, name: str, value: Any) -> Any:
-    return dump(value) if value is not None and (table, name) in _JSON else value
+def _encode_value(table: str, name: str, value: Any) -> Any:
+    return dump_json(value) if value is not None and (table, name) in _JSON else value
 
 
 # --- what belongs to somebody besides memories ------------------------------------------------------------------------
@@ -488,7 +501,7 @@ class OwnedRows:
         self._sql = sql
 
     async def hand_over(self, table: str, old: Scope, new: Scope) -> list[str]:
-        given = _given(old)
+        given = _scope_ids(old)
         narrowed = "".join(f" AND {name} = ?" for name in given)
         query = f"SELECT id FROM {table} WHERE tenant_id = ?{narrowed}"
         ids = [str(row[0]) for row in await self._sql.rows(query, (old.tenant_id, *given.values()))]
@@ -496,12 +509,12 @@ class OwnedRows:
         return ids
 
     async def hand_back(self, table: str, ids: list[str], old: Scope) -> None:
-        given = _given(old)
+        given = _scope_ids(old)
         named = ", ".join(f"{name} = ?" for name in given)
         query = f"UPDATE {table} SET {named} WHERE tenant_id = ? AND id = ?"
         await self._sql.many(query, ((*given.values(), old.tenant_id, one) for one in ids))
 
 
-def _given(scope: Scope) -> dict[str, str]:
+def _scope_ids(scope: Scope) -> dict[str, str]:
     named = {name: getattr(scope, name) for name in ("user_id", "agent_id", "run_id")}
     return {name: value for name, value in named.items() if value}

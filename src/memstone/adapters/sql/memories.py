@@ -15,11 +15,11 @@ from memstone.adapters.sql.rows import (
     SELECT_RECORD,
     Row,
     Sql,
-    chunks,
     link_part,
-    load,
-    marks,
+    load_json_object,
+    placeholder_list,
     record_params,
+    split_chunks,
     to_link,
     to_record,
 )
@@ -127,20 +127,20 @@ class MemoriesTable:
         order = "ASC" if oldest_first else "DESC"
         # First the links of one page, which their indexes hold in order, then what is shown of them. A memory may be
         # seen through several links of one scope; it is listed once.
-        query = self.page % (f"{_from(where)} AND {condition}", order, order)
-        return [_found(row) for row in await self._sql.rows(query, [*params, limit, offset])]
+        query = self.page % (f"{_from_clause(where)} AND {condition}", order, order)
+        return [_found_from_row(row) for row in await self._sql.rows(query, [*params, limit, offset])]
 
     async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
-        return await self._ranked("created_at", where, limit, offset)
+        return await self._find_page_by_column("created_at", where, limit, offset)
 
     async def salient(self, where: Where, *, limit: int) -> list[Found]:
-        return await self._ranked("salience", where, limit, 0)
+        return await self._find_page_by_column("salience", where, limit, 0)
 
-    async def _ranked(self, column: str, where: Where, limit: int, offset: int) -> list[Found]:
+    async def _find_page_by_column(self, column: str, where: Where, limit: int, offset: int) -> list[Found]:
         """One page of what matches, by a column; of equals the newest version first."""
         condition, params = self._where(where)
         order = f"ORDER BY m.{column} DESC, m.seq DESC LIMIT ? OFFSET ?"
-        query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from(where)} AND {condition} {order}"
+        query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from_clause(where)} AND {condition} {order}"
         seqs = [row[1] for row in await self._sql.rows(query, [*params, limit, offset])]
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
@@ -159,12 +159,12 @@ class MemoriesTable:
 
     async def count(self, where: Where) -> dict[str, int]:
         condition, params = self._where(where)
-        query = f"SELECT m.kind, count(DISTINCT m.seq) FROM {_from(where)} AND {condition} GROUP BY m.kind"
+        query = f"SELECT m.kind, count(DISTINCT m.seq) FROM {_from_clause(where)} AND {condition} GROUP BY m.kind"
         return dict(await self._sql.rows(query, params))
 
     async def tokens(self, where: Where) -> int:
         condition, params = self._where(where)
-        each = f"SELECT DISTINCT m.seq, m.tokens FROM {_from(where)} AND {condition}"
+        each = f"SELECT DISTINCT m.seq, m.tokens FROM {_from_clause(where)} AND {condition}"
         row = await self._sql.one(f"SELECT coalesce(sum(tokens), 0) FROM ({each}) AS matching", params)
         return 0 if row is None else int(row[0])
 
@@ -176,10 +176,10 @@ class MemoriesTable:
         row = await self._sql.one(_SEEN, (tenant_id, memory_id))
         if row is None:
             return None
-        found = _found(row)
+        found = _found_from_row(row)
         if found.link.origin == MIRROR:  # rarely; to sort the links would cost every other look
             own = await self._sql.one(_SEEN_OWN, (tenant_id, memory_id))
-            return found if own is None else _found(own)
+            return found if own is None else _found_from_row(own)
         return found
 
     async def at(self, seq: int) -> Record | None:
@@ -196,36 +196,36 @@ class MemoriesTable:
 
     async def seqs(self, where: Where) -> list[int]:
         condition, params = self._where(where)
-        query = f"SELECT DISTINCT l.memory_seq FROM {_from(where)} AND {condition}"
+        query = f"SELECT DISTINCT l.memory_seq FROM {_from_clause(where)} AND {condition}"
         return [row[0] for row in await self._sql.rows(query, params)]
 
     async def hashes(self, where: Where) -> dict[int, str]:
         condition, params = self._where(where)
-        query = f"SELECT DISTINCT l.memory_seq, m.hash FROM {_from(where)} AND {condition}"
+        query = f"SELECT DISTINCT l.memory_seq, m.hash FROM {_from_clause(where)} AND {condition}"
         return dict(await self._sql.rows(query, params))
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
         condition, params = self._where(where)
         found: dict[int, Found] = {}
-        for part in chunks(seqs):
-            query = f"{_FOUND}m.seq IN ({marks(len(part))}) AND {condition}"
+        for part in split_chunks(seqs):
+            query = f"{_FOUND}m.seq IN ({placeholder_list(len(part))}) AND {condition}"
             for row in await self._sql.rows(query, [*part, *params]):
-                item = _found(row)
+                item = _found_from_row(row)
                 found.setdefault(item.record.seq, item)
         return list(found.values())
 
     async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
         condition, params = self._where(where)
         found: dict[int, str] = {}
-        for part in chunks(seqs):
-            query = f"{_IDS}m.seq IN ({marks(len(part))}) AND {condition}"
+        for part in split_chunks(seqs):
+            query = f"{_IDS}m.seq IN ({placeholder_list(len(part))}) AND {condition}"
             found.update(await self._sql.rows(query, [*part, *params]))
         return found
 
 
-def _from(where: Where) -> str:
+def _from_clause(where: Where) -> str:
     """Both tables, beginning with the one of which the conditions name few rows."""
-    named = _named(where)
+    named = _equality_fields(where)
     if "seq" in named:
         return _BY_NUMBER
     if named & _NAMES_MEMORIES:
@@ -237,23 +237,25 @@ def _from(where: Where) -> str:
     return _LINKS_FIRST if narrowest == "user_id" else f"{_LINKS_FIRST} AND l.{narrowest} <> ''"
 
 
-def _named(where: Where) -> set[str]:
+def _equality_fields(where: Where) -> set[str]:
     """The fields that must equal something given; that a field is absent names nothing."""
     if isinstance(where, And):
-        return {name for part in where.parts for name in _named(part)}
+        return {name for part in where.parts for name in _equality_fields(part)}
     if not isinstance(where, Condition) or where.op not in {Op.EQ, Op.IN}:
         return set()
     return set() if None in ((where.value,) if where.op is Op.EQ else where.value) else {where.field}
 
 
-def _found(row: Row) -> Found:
+def _found_from_row(row: Row) -> Found:
     return Found(to_record(row), to_link(link_part(row)))
 
 
 # --- who may see what -------------------------------------------------------------------------------------------------
 
 
-_INSERT = f"INSERT INTO links ({', '.join(LINK_COLUMNS)}, memory_seq) VALUES ({marks(len(LINK_COLUMNS) + 1)})"
+_INSERT = (
+    f"INSERT INTO links ({', '.join(LINK_COLUMNS)}, memory_seq) VALUES ({placeholder_list(len(LINK_COLUMNS) + 1)})"
+)
 _USED = (
     "UPDATE links SET use_count = use_count + 1, last_used_at = ? "
     "WHERE tenant_id = ? AND user_id = ? AND agent_id = ? AND run_id = ?"
@@ -271,7 +273,7 @@ class LinksTable:
         await self.add_many(tenant_id, ((seq, link) for link in links))
 
     async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
-        await self._sql.many(_INSERT, (_params(tenant_id, seq, link) for seq, link in links))
+        await self._sql.many(_INSERT, (_link_params(tenant_id, seq, link) for seq, link in links))
 
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
         query = f"SELECT {SELECT_LINK} FROM links l WHERE l.tenant_id = ? AND l.memory_seq = ? {_OWN_FIRST}"
@@ -285,8 +287,8 @@ class LinksTable:
 
     async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
         found: set[str] = set()
-        for part in chunks(dedupes):
-            query = f"SELECT dedupe FROM links WHERE tenant_id = ? AND dedupe IN ({marks(len(part))})"
+        for part in split_chunks(dedupes):
+            query = f"SELECT dedupe FROM links WHERE tenant_id = ? AND dedupe IN ({placeholder_list(len(part))})"
             found.update(row[0] for row in await self._sql.rows(query, (tenant_id, *part)))
         return found
 
@@ -305,12 +307,12 @@ class LinksTable:
         for seq, who in links:
             by_scope.setdefault(who, []).append(seq)
         for who, seqs in by_scope.items():
-            for part in chunks(seqs):
+            for part in split_chunks(seqs):
                 ids = (who.tenant_id, who.user_id, who.agent_id, who.run_id)
-                await self._sql.many(f"{_USED} AND memory_seq IN ({marks(len(part))})", [(at, *ids, *part)])
+                await self._sql.many(f"{_USED} AND memory_seq IN ({placeholder_list(len(part))})", [(at, *ids, *part)])
 
 
-def _params(tenant_id: str, seq: int, link: Link) -> tuple[Any, ...]:
+def _link_params(tenant_id: str, seq: int, link: Link) -> tuple[Any, ...]:
     who = link.scope
     values = (tenant_id, who.user_id, who.agent_id, who.run_id, link.created_at, link.dedupe, link.origin)
     return (*values, link.use_count, link.last_used_at, seq)
@@ -375,7 +377,7 @@ class _Learned(NamedTuple):
 
     @property
     def notes(self) -> Mapping[str, Any]:
-        return load(self.data)
+        return load_json_object(self.data)
 
     @property
     def has_evidence(self) -> bool:
@@ -388,7 +390,7 @@ class _Learned(NamedTuple):
 
     def as_fact(self, holder: _Now, now: Instant) -> TurnFact:
         """As a fact of its turn, which ``holder`` holds now."""
-        visibility = None if holder.data is None else load(holder.data).get("visibility")
+        visibility = None if holder.data is None else load_json_object(holder.data).get("visibility")
         same = holder.hash is not None if self.into else holder.hash == self.hash
         lives = holder.status == "active" and (holder.expires_at is None or holder.expires_at > now)
         evidence = self.notes.get("evidence")
@@ -410,10 +412,10 @@ class ProvenanceTable:
         self._sql = sql
 
     async def facts_of(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[TurnFact]:
-        seen, who = _seen("m", scope)
+        seen, who = _visible_condition("m", scope)
         found: dict[tuple[str, str], _Learned] = {}
-        for part in chunks(turn_ids):
-            query = _FACTS.format(m_seen=seen, ids=marks(len(part)))
+        for part in split_chunks(turn_ids):
+            query = _FACTS.format(m_seen=seen, ids=placeholder_list(len(part)))
             for row in await self._sql.rows(query, (scope.tenant_id, *part, *who)):
                 turn, fact, data, said, *holds = row
                 learned = _Learned(turn, fact, data, said, _Now(*holds))
@@ -426,20 +428,22 @@ class ProvenanceTable:
     async def _now(self, tenant_id: str, ids: Collection[str]) -> dict[str, _Now]:
         """What memories say now into which others were merged."""
         found: dict[str, _Now] = {}
-        for part in chunks(sorted(ids)):
-            query = _PROVENANCE_CURRENT.format(ids=marks(len(part)))
+        for part in split_chunks(sorted(ids)):
+            query = _PROVENANCE_CURRENT.format(ids=placeholder_list(len(part)))
             found |= {row[0]: _Now(*row[1:]) for row in await self._sql.rows(query, (tenant_id, *part))}
         return found
 
     async def overtaken(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[Overtaken]:
         found: list[Overtaken] = []
-        c_seen, who = _seen("c", scope)
-        m_seen, _ = _seen("m", scope)
-        for part in chunks(turn_ids):
-            query = _OVERTAKEN.format(c_seen=c_seen, m_seen=m_seen, ids=marks(len(part)))
+        c_seen, who = _visible_condition("c", scope)
+        m_seen, _ = _visible_condition("m", scope)
+        for part in split_chunks(turn_ids):
+            query = _OVERTAKEN.format(c_seen=c_seen, m_seen=m_seen, ids=placeholder_list(len(part)))
             rows = await self._sql.rows(query, (now, *who, scope.tenant_id, *part, *who))
             # What became part of another memory, or was shortened, is not overtaken: that one says it.
-            found += [Overtaken(*row[:3]) for row in rows if row[2] is not None or "into" not in load(row[3])]
+            found += [
+                Overtaken(*row[:3]) for row in rows if row[2] is not None or "into" not in load_json_object(row[3])
+            ]
         for _ in range(_STEPS):
             ended = {one.fact_id for one in found if one.text is None}
             after = await self._successors(scope, sorted(ended), now) if ended else {}
@@ -450,16 +454,16 @@ class ProvenanceTable:
 
     async def _successors(self, scope: Scope, ids: Sequence[str], now: Instant) -> dict[str, tuple[str, str | None]]:
         """For each memory that ended because another took its place: that one, and what it says."""
-        c_seen, who = _seen("c", scope)
+        c_seen, who = _visible_condition("c", scope)
         last: dict[str, tuple[str | None, str | None]] = {}
-        for part in chunks(ids):
-            query = _SUCCESSORS.format(c_seen=c_seen, ids=marks(len(part)))
+        for part in split_chunks(ids):
+            query = _SUCCESSORS.format(c_seen=c_seen, ids=placeholder_list(len(part)))
             rows = await self._sql.rows(query, (now, *who, scope.tenant_id, *part))
             last |= {memory_id: (new_id, text) for memory_id, new_id, text in rows}
         return {memory_id: (new_id, text) for memory_id, (new_id, text) in last.items() if new_id is not None}
 
 
-def _seen(row: str, scope: Scope) -> tuple[str, list[str]]:
+def _visible_condition(row: str, scope: Scope) -> tuple[str, list[str]]:
     """That a row is seen through a link of the scope, and the values it takes."""
     given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     narrowed = "".join(f" AND l.{name} = ?" for name, _ in given)
@@ -491,7 +495,7 @@ class BulkTables:
         self._sql = sql
 
     async def tables(self) -> list[BulkTable]:
-        return described(await self._sql.rows(_COLUMNS))
+        return build_bulk_tables(await self._sql.rows(_COLUMNS))
 
     async def tenants(self) -> list[str] | None:
         names = [table.name for table in await self.tables() if table != WORDS]
@@ -508,7 +512,7 @@ class BulkTables:
         columns = ", ".join(table.columns)
         rows = _WORDS if table == WORDS else f"SELECT {columns} FROM {table.name} WHERE tenant_id = ?"
         key = ", ".join(f"{prefix}{name}" for name in table.key)
-        later = "" if after is None else f" AND ({key}) > ({marks(len(table.key))})"
+        later = "" if after is None else f" AND ({key}) > ({placeholder_list(len(table.key))})"
         return await self._sql.rows(f"{rows}{later} ORDER BY {key} LIMIT ?", (tenant_id, *(after or ()), limit))
 
     async def put(self, tenant_id: str, table: BulkTable, rows: Iterable[BulkRow]) -> None:
@@ -516,12 +520,12 @@ class BulkTables:
             await self.put_words(rows)
             return
         columns = ", ".join(("tenant_id", *table.columns))
-        statement = f"INSERT INTO {table.name} ({columns}) VALUES ({marks(len(table.columns) + 1)})"
+        statement = f"INSERT INTO {table.name} ({columns}) VALUES ({placeholder_list(len(table.columns) + 1)})"
         await self._sql.many(statement, ((tenant_id, *row) for row in rows))
 
     async def put_words(self, rows: Iterable[BulkRow]) -> None:
         """Put words into the full text."""
-        await FullTextTable(self._sql).put_back(docs(rows))
+        await FullTextTable(self._sql).put_back(to_text_docs(rows))
 
     async def reserve(self, table: BulkTable, count: int) -> list[int]:
         query = f"SELECT coalesce(max({table.number}), 0) FROM {table.name}"
@@ -531,25 +535,25 @@ class BulkTables:
         return list(range(last + 1, last + count + 1))
 
 
-def docs(rows: Iterable[BulkRow]) -> list[tuple[int, TextDoc]]:
+def to_text_docs(rows: Iterable[BulkRow]) -> list[tuple[int, TextDoc]]:
     """Rows of words as the full text takes them."""
     found = (dict(zip(WORDS.columns, row, strict=True)) for row in rows)
     return [(int(row.pop("seq")), TextDoc(**row)) for row in found]
 
 
-def described(rows: Iterable[tuple[Any, ...]]) -> list[BulkTable]:
+def build_bulk_tables(rows: Iterable[tuple[Any, ...]]) -> list[BulkTable]:
     """Tables from the names of their columns and the places these have in the primary key, sorted by table."""
     tables = [WORDS]
     for name, columns in groupby(rows, key=lambda row: row[0]):
         places = {column: place for _, column, place in columns}
         if "tenant_id" in places and name != WORDS.name:
-            tables.append(_table(name, places))
+            tables.append(_build_bulk_table(name, places))
     return sorted(
         tables, key=lambda table: (FIRST.index(table.name) if table.name in FIRST else len(FIRST), table.name)
     )
 
 
-def _table(name: str, places: dict[str, int]) -> BulkTable:
+def _build_bulk_table(name: str, places: dict[str, int]) -> BulkTable:
     columns = tuple(sorted(column for column in places if column != "tenant_id"))
     key = [column for column, place in sorted(places.items(), key=lambda one: one[1]) if place and column in columns]
     number = "seq" if key == ["seq"] else "id" if name == "changes" else ""

@@ -56,12 +56,12 @@ class Sql(Protocol):
         ...
 
 
-def marks(count: int) -> str:
+def placeholder_list(count: int) -> str:
     """``?, ?, ?``."""
     return ", ".join("?" * count)
 
 
-def chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
+def split_chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
     """Slices small enough for one statement's parameters."""
     return (values[start : start + size] for start in range(0, len(values), size))
 
@@ -105,12 +105,12 @@ _decode: Final = json.JSONDecoder().raw_decode
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
-def dump(value: Any) -> str:
+def dump_json(value: Any) -> str:
     """Compact JSON with stable key order, so that equal values are equal text."""
     return _encode(value) if value else "{}"
 
 
-def load(text: str | None) -> dict[str, Any]:
+def load_json_object(text: str | None) -> dict[str, Any]:
     """A JSON object; anything else reads as empty, so that one bad row never hides the others."""
     if not text or text == "{}":
         return {}
@@ -128,15 +128,20 @@ def record_params(record: Record) -> list[Any]:
     values = list(_values(record))
     for at in _NAMES_AT:
         values[at] = str(values[at])
-    values[_DATA_AT] = dump(record.data)
-    values[_METADATA_AT] = dump(record.metadata)
+    values[_DATA_AT] = dump_json(record.data)
+    values[_METADATA_AT] = dump_json(record.metadata)
     return values
 
 
 def to_record(row: Row) -> Record:
     """A record from a row that starts with ``SELECT_RECORD``; ``Corrupted`` if its text is not what was stored."""
     refuse_damaged(row[_ID], row[_TEXT], row[_HASH])
-    values = (*row[:_DATA], load(row[_DATA]), load(row[_METADATA]), *row[_METADATA + 1 : _WIDTH])
+    values = (
+        *row[:_DATA],
+        load_json_object(row[_DATA]),
+        load_json_object(row[_METADATA]),
+        *row[_METADATA + 1 : _WIDTH],
+    )
     return Record(*values)
 
 
@@ -190,7 +195,7 @@ _QUIET: Final = (EventType.FEEDBACK,)
 _log: Final = logging.getLogger("memstone.store")
 
 
-async def told(work: Work[T], run: Callable[[Work[T]], Awaitable[T]]) -> T:
+async def run_and_log(work: Work[T], run: Callable[[Work[T]], Awaitable[T]]) -> T:
     """Run a unit and, when it is stored, log what it did."""
     if not _log.isEnabledFor(logging.INFO):
         return await run(work)
@@ -206,11 +211,11 @@ async def told(work: Work[T], run: Callable[[Work[T]], Awaitable[T]]) -> T:
             events.heard = None
 
     answer = await run(unit)
-    tell(heard)
+    log_stored_events(heard)
     return answer
 
 
-def tell(events: Iterable[Event]) -> None:
+def log_stored_events(events: Iterable[Event]) -> None:
     """Log events that are stored, or how many of each kind when there are many."""
     done = [event for event in events if event.event not in _QUIET]
     if len(done) > _ONE_BY_ONE:

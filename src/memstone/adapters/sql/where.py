@@ -87,7 +87,7 @@ class Dialect(Protocol):
 
 def compile_where(where: Where, dialect: Dialect | None = None) -> tuple[str, list[Any]]:
     """A boolean expression in brackets, and its parameters in order."""
-    sql = _bracketed(_Compiler(dialect or SqliteDialect()).tree(where, holds=True))
+    sql = _add_brackets(_Compiler(dialect or SqliteDialect()).tree(where, holds=True))
     return sql.text, list(sql.params)
 
 
@@ -102,7 +102,7 @@ class _Compiler:
         if isinstance(where, Condition):
             return self.leaf(where, holds=holds)
         parts = [self.tree(part, holds=holds) for part in where.parts]
-        return joined("AND" if isinstance(where, And) == holds else "OR", parts)
+        return join_tests("AND" if isinstance(where, And) == holds else "OR", parts)
 
     def leaf(self, condition: Condition, *, holds: bool) -> Sql:
         field, op, value = condition.field, condition.op, condition.value
@@ -116,7 +116,7 @@ class _Compiler:
             others = tuple(each for each in value if each is not None)
             return self.tree(Or((Condition(field, op, others), Condition(field, Op.EQ, None))), holds=holds)
         test = self.test(field, op, value)
-        return test if holds else untrue(test)
+        return test if holds else negate_test(test)
 
     def presence(self, field: str, *, holds: bool) -> Sql:
         tests = self.field(field)
@@ -165,7 +165,7 @@ class _Column:
         absent = "" if self.name in EMPTY_IS_ABSENT else None
         fitting = tuple(value for value in values if self._fits(value) and value != absent)
         if len(fitting) <= 1:
-            return among(self.sql, [bound(value) for value in fitting])
+            return equals_any(self.sql, [bind_value(value) for value in fitting])
         return Sql(f"{self.sql} IN ({', '.join('?' * len(fitting))})", fitting)
 
     def ordered(self, sign: str, value: object) -> Sql:
@@ -185,7 +185,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def among(expression: str, values: Sequence[Sql]) -> Sql:
+def equals_any(expression: str, values: Sequence[Sql]) -> Sql:
     """A test that an expression equals one of the values."""
     params = tuple(param for value in values for param in value.params)
     if not values:
@@ -195,7 +195,7 @@ def among(expression: str, values: Sequence[Sql]) -> Sql:
     return Sql(f"{expression} IN ({', '.join(value.text for value in values)})", params)
 
 
-def bound(value: object) -> Sql:
+def bind_value(value: object) -> Sql:
     """A value, never written into the statement."""
     return Sql("?", (value,))
 
@@ -207,31 +207,31 @@ def has_part(dialect: Dialect, text: str, value: str, *, folded: bool) -> Sql:
     return Sql(dialect.contains(text), (value,))
 
 
-def untrue(sql: Sql) -> Sql:
+def negate_test(sql: Sql) -> Sql:
     """A test that another one does not hold, or holds nothing to test."""
     return Sql(f"({sql.text}) IS NOT TRUE", sql.params, sql.stack + 1)
 
 
-def _bracketed(sql: Sql) -> Sql:
+def _add_brackets(sql: Sql) -> Sql:
     return Sql(f"({sql.text})", sql.params, sql.stack + 1)
 
 
-def joined(word: str, parts: Iterable[Sql]) -> Sql:
+def join_tests(word: str, parts: Iterable[Sql]) -> Sql:
     """All parts with AND or OR between them.
 
     The deepest comes first, where a parser has the least to remember, and long chains are cut into groups, because
     databases also limit the height of an expression.
     """
-    waiting = sorted((_bracketed(part) for part in parts), key=lambda part: part.stack, reverse=True)
+    waiting = sorted((_add_brackets(part) for part in parts), key=lambda part: part.stack, reverse=True)
     if not waiting:
         return TRUE if word == "AND" else FALSE
     first, rest = waiting[0], waiting[1:]
     while len(rest) > CHAIN:
-        rest = [_bracketed(chain(word, rest[start : start + CHAIN])) for start in range(0, len(rest), CHAIN)]
-    return chain(word, [first, *rest])
+        rest = [_add_brackets(chain_tests(word, rest[start : start + CHAIN])) for start in range(0, len(rest), CHAIN)]
+    return chain_tests(word, [first, *rest])
 
 
-def chain(word: str, parts: Sequence[Sql]) -> Sql:
+def chain_tests(word: str, parts: Sequence[Sql]) -> Sql:
     """The parts with a word between them, as they are."""
     return Sql(
         f" {word} ".join(part.text for part in parts),
@@ -266,7 +266,7 @@ class _JsonKey:
         return self._some(Sql("e.type <> 'null'"))
 
     def absent(self) -> Sql:
-        return untrue(self.present())
+        return negate_test(self.present())
 
     def one_of(self, values: Sequence[object]) -> Sql:
         return self._some(_json_equal("e.type", "e.value", values))
@@ -299,20 +299,20 @@ class _JsonKey:
 def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> Sql:
     """A test that a JSON value equals one of those wanted, type by type."""
     tests = [Sql(f"{kind} = '{word}'") for each, word in JSON_WORDS if any(each is other for other in wanted)]
-    texts = [bound(each) for each in wanted if isinstance(each, str)]
+    texts = [bind_value(each) for each in wanted if isinstance(each, str)]
     numbers = [_json_number(each) for each in wanted if is_number(each)]
     if texts:
-        tests.append(chain("AND", [Sql(f"{kind} = 'text'"), among(value, texts)]))
+        tests.append(chain_tests("AND", [Sql(f"{kind} = 'text'"), equals_any(value, texts)]))
     if numbers:
-        tests.append(chain("AND", [Sql(f"{kind} IN ('integer', 'real')"), among(value, numbers)]))
-    return joined("OR", tests)
+        tests.append(chain_tests("AND", [Sql(f"{kind} IN ('integer', 'real')"), equals_any(value, numbers)]))
+    return join_tests("OR", tests)
 
 
 def _json_number(value: float) -> Sql:
     """A float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
         return Sql("json_extract(?, '$')", (repr(float(value)),))
-    return bound(value)
+    return bind_value(value)
 
 
 # --- conditions of one shape as SQL, written once ---------------------------------------------------------------------
@@ -339,17 +339,17 @@ class Shapes:
     def __call__(self, where: Where) -> tuple[str, list[Any]]:
         """A boolean expression in brackets, and its parameters in order."""
         values: list[Any] = []
-        shape = _shape(where, values)
+        shape = _where_shape(where, values)
         if shape is None:
             return self._compiled(where)
-        known = self._known[shape] if shape in self._known else self._learned(shape, where)
+        known = self._known[shape] if shape in self._known else self._compile_shape(shape, where)
         if known is None:
             return self._compiled(where)
         return known[0], [values[at] for at in known[1]]
 
-    def _learned(self, shape: Shape, where: Where) -> tuple[str, list[int]] | None:
+    def _compile_shape(self, shape: Shape, where: Where) -> tuple[str, list[int]] | None:
         """The text for a shape and which of the values stands where; None where a value does not stand as it is."""
-        text, params = self._compiled(_numbered(where, iter(range(1 << 30))))
+        text, params = self._compiled(_number_values(where, iter(range(1 << 30))))
         plain = all(isinstance(one, (_Text, _Number)) for one in params)
         if len(self._known) >= _SHAPES:
             self._known.clear()
@@ -357,35 +357,35 @@ class Shapes:
         return self._known[shape]
 
 
-def _shape(where: Where, values: list[Any]) -> Shape | None:
+def _where_shape(where: Where, values: list[Any]) -> Shape | None:
     """What the SQL depends on, or None where it depends on more; the values are collected in order."""
     if isinstance(where, Condition):
-        return _leaf(where, values)
+        return _condition_shape(where, values)
     if isinstance(where, Not):
-        inner = _shape(where.part, values)
+        inner = _where_shape(where.part, values)
         return None if inner is None else (Not, inner)
-    parts = [_shape(part, values) for part in where.parts]
+    parts = [_where_shape(part, values) for part in where.parts]
     return None if None in parts else (type(where), *parts)
 
 
-def _leaf(condition: Condition, values: list[Any]) -> Shape | None:
+def _condition_shape(condition: Condition, values: list[Any]) -> Shape | None:
     field, op, value = condition.field, condition.op, condition.value
     if field not in FIELDS:
         return None
     if op is Op.EXISTS:
         return field, op, value is True
     if op in _COMPARED:
-        kind = _kind(value)
+        kind = _value_kind(value)
         values.append(value)
         return None if kind is None else (field, op, kind)
     if op not in _AMONG or not isinstance(value, tuple) or len(value) > _LISTED:
         return None
-    kinds = tuple(map(_kind, value))
+    kinds = tuple(map(_value_kind, value))
     values += value
     return None if None in kinds else (field, op, *kinds)
 
 
-def _kind(value: Any) -> type | None:
+def _value_kind(value: Any) -> type | None:
     """Values of one kind are written alike; '' and null are not, nor are true and false."""
     if type(value) is str:
         return str if value else None
@@ -406,20 +406,20 @@ class _Number(float):
     at: int
 
 
-def _numbered(where: Where, numbers: Any) -> Where:
+def _number_values(where: Where, numbers: Any) -> Where:
     """The same conditions with the place of each value instead of it."""
     if isinstance(where, Condition):
         if where.op in _COMPARED:
-            return Condition(where.field, where.op, _placed(where.value, numbers))
+            return Condition(where.field, where.op, _make_stand_in(where.value, numbers))
         if where.op in _AMONG:
-            return Condition(where.field, where.op, tuple(_placed(one, numbers) for one in where.value))
+            return Condition(where.field, where.op, tuple(_make_stand_in(one, numbers) for one in where.value))
         return where
     if isinstance(where, Not):
-        return Not(_numbered(where.part, numbers))
-    return (And if isinstance(where, And) else Or)(tuple(_numbered(part, numbers) for part in where.parts))
+        return Not(_number_values(where.part, numbers))
+    return (And if isinstance(where, And) else Or)(tuple(_number_values(part, numbers) for part in where.parts))
 
 
-def _placed(value: Any, numbers: Any) -> _Text | _Number:
+def _make_stand_in(value: Any, numbers: Any) -> _Text | _Number:
     at = next(numbers)
     placed = _Text(f"value {at}") if isinstance(value, str) else _Number(at)
     placed.at = at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from memstone.adapters.sql.rows import Row, Sql, chunks, dump, load, marks
+from memstone.adapters.sql.rows import Row, Sql, dump_json, load_json_object, placeholder_list, split_chunks
 from memstone.model.event import Job, JobFigures, Signal
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
@@ -44,24 +44,24 @@ class SignalsTable:
         await self._sql.many(
             "INSERT INTO signals (tenant_id, id, user_id, agent_id, run_id, user_text, assistant_text, data, status, "
             "attempts, last_error, occurred_at, created_at, due_at) "
-            f"VALUES ({marks(14)})",
-            (_params(signal) for signal in signals),
+            f"VALUES ({placeholder_list(14)})",
+            (_signal_params(signal) for signal in signals),
         )
 
     async def pending(self, scope: Scope, limit: int) -> list[Signal]:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         rows = await self._sql.rows(
             f"SELECT {_COLUMNS} FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed} ORDER BY seq LIMIT ?",
             (scope.tenant_id, *values, limit),
         )
-        return [_signal(row) for row in rows]
+        return [_signal_from_row(row) for row in rows]
 
     async def session(self, scope: Scope, limit: int) -> list[Signal]:
         query = f"SELECT {_COLUMNS} FROM signals WHERE {_SAME} AND status = 'pending' ORDER BY seq LIMIT ?"
-        return [_signal(row) for row in await self._sql.rows(query, (*_session(scope), limit))]
+        return [_signal_from_row(row) for row in await self._sql.rows(query, (*_session_params(scope), limit))]
 
     async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         query = (
             "SELECT tenant_id, user_id, agent_id, run_id FROM signals "
             f"WHERE tenant_id = ? AND status = 'pending'{narrowed} "
@@ -78,7 +78,7 @@ class SignalsTable:
     async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
         query = f"SELECT 1 FROM signals WHERE {_SAME} AND status = 'pending' AND NOT EXISTS ({_HELD}) LIMIT 1"
         for place, (scope, lease) in enumerate(sessions):
-            if await self._sql.one(query, (*_session(scope), scope.tenant_id, lease, now)) is not None:
+            if await self._sql.one(query, (*_session_params(scope), scope.tenant_id, lease, now)) is not None:
                 return place
         return None
 
@@ -86,19 +86,19 @@ class SignalsTable:
         return await self._sql.run(
             "UPDATE signals SET due_at = ? WHERE tenant_id = ? AND status = 'pending' AND user_id = ? AND agent_id = ? "
             "AND run_id <> ? AND due_at > ?",
-            (now, *_session(scope), now),
+            (now, *_session_params(scope), now),
         )
 
     async def waiting(self, scope: Scope) -> int:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         query = f"SELECT count(*) FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed}"
         row = await self._sql.one(query, (scope.tenant_id, *values))
         return int(row[0]) if row else 0
 
     async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
-        for part in chunks(ids):
-            query = f"SELECT id FROM signals WHERE tenant_id = ? AND id IN ({marks(len(part))})"
+        for part in split_chunks(ids):
+            query = f"SELECT id FROM signals WHERE tenant_id = ? AND id IN ({placeholder_list(len(part))})"
             found.update(str(row[0]) for row in await self._sql.rows(query, (tenant_id, *part)))
         return found
 
@@ -106,7 +106,7 @@ class SignalsTable:
         await self._sql.many("DELETE FROM signals WHERE tenant_id = ? AND id = ?", ((tenant_id, id_) for id_ in ids))
 
     async def forget(self, scope: Scope) -> None:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         await self._sql.run(f"DELETE FROM signals WHERE tenant_id = ?{narrowed}", (scope.tenant_id, *values))
 
     async def mark(
@@ -125,29 +125,29 @@ class SignalsTable:
         return marked
 
     async def unfinished(self, scope: Scope) -> list[Signal]:
-        narrowed, values = _narrowed(scope)
+        narrowed, values = _scope_condition(scope)
         query = (
             f"SELECT {_COLUMNS} FROM signals WHERE tenant_id = ?{narrowed} "
             "AND (status <> 'processed' OR last_error IS NOT NULL) ORDER BY seq"
         )
-        return [_signal(row) for row in await self._sql.rows(query, (scope.tenant_id, *values))]
+        return [_signal_from_row(row) for row in await self._sql.rows(query, (scope.tenant_id, *values))]
 
     async def passed_over(self, scope: Scope, limit: int) -> list[Signal]:
         query = (
             f"SELECT {_COLUMNS} FROM signals WHERE {_SAME} AND status = 'processed' AND last_error IS NOT NULL "
             "ORDER BY seq LIMIT ?"
         )
-        return [_signal(row) for row in await self._sql.rows(query, (*_session(scope), limit))]
+        return [_signal_from_row(row) for row in await self._sql.rows(query, (*_session_params(scope), limit))]
 
     async def take_up(self, tenant_id: str, ids: Iterable[str]) -> None:
         query = "UPDATE signals SET last_error = NULL WHERE tenant_id = ? AND id = ? AND status = 'processed'"
         await self._sql.many(query, ((tenant_id, id_) for id_ in ids))
 
     async def is_known(self, scope: Scope) -> bool:
-        return await self._sql.one(f"SELECT 1 FROM signals WHERE {_SAME} LIMIT 1", _session(scope)) is not None
+        return await self._sql.one(f"SELECT 1 FROM signals WHERE {_SAME} LIMIT 1", _session_params(scope)) is not None
 
     async def clear(self, scope: Scope) -> None:
-        await self._sql.run(f"DELETE FROM signals WHERE {_SAME}", _session(scope))
+        await self._sql.run(f"DELETE FROM signals WHERE {_SAME}", _session_params(scope))
 
     async def purge(self, tenant_id: str, before: Instant) -> int:
         query = "DELETE FROM signals WHERE tenant_id = ? AND status = 'processed' AND created_at < ?"
@@ -200,9 +200,9 @@ class SuppressedTable:
 
     async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
-        for part in chunks(turn_ids):
+        for part in split_chunks(turn_ids):
             values = (tenant_id, *part)
-            rows = await self._sql.rows(_HIDDEN.replace("(:ids)", f"({marks(len(part))})"), values + values)
+            rows = await self._sql.rows(_HIDDEN.replace("(:ids)", f"({placeholder_list(len(part))})"), values + values)
             found.update(str(row[0]) for row in rows)
         return found
 
@@ -215,9 +215,11 @@ class SuppressedTable:
 
     async def evidence(self, tenant_id: str, turn_ids: Sequence[str]) -> list[tuple[str, str, Mapping[str, Any]]]:
         found: list[tuple[str, str, Mapping[str, Any]]] = []
-        for part in chunks(turn_ids):
-            rows = await self._sql.rows(_DELETED.replace("(:ids)", f"({marks(len(part))})"), (tenant_id, *part))
-            found += [(str(row[0]), str(row[1]), load(row[2])) for row in rows]
+        for part in split_chunks(turn_ids):
+            rows = await self._sql.rows(
+                _DELETED.replace("(:ids)", f"({placeholder_list(len(part))})"), (tenant_id, *part)
+            )
+            found += [(str(row[0]), str(row[1]), load_json_object(row[2])) for row in rows]
         return found
 
 
@@ -260,27 +262,29 @@ class LlmCacheTable:
         )
 
 
-def _narrowed(scope: Scope) -> tuple[str, list[str]]:
+def _scope_condition(scope: Scope) -> tuple[str, list[str]]:
     """The part of a condition that says whose signals, and its values."""
     given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     return "".join(f" AND {name} = ?" for name, _ in given), [value for _, value in given]
 
 
-def _params(signal: Signal) -> tuple[object, ...]:
+def _signal_params(signal: Signal) -> tuple[object, ...]:
     who = signal.scope
     scope = (who.tenant_id, signal.id, who.user_id, who.agent_id, who.run_id)
     state = (signal.status, signal.attempts, signal.last_error, signal.occurred_at, signal.created_at)
-    return (*scope, signal.user_text, signal.assistant_text, dump(signal.data), *state, signal.due_at)
+    return (*scope, signal.user_text, signal.assistant_text, dump_json(signal.data), *state, signal.due_at)
 
 
-def _session(scope: Scope) -> tuple[str, str, str, str]:
+def _session_params(scope: Scope) -> tuple[str, str, str, str]:
     return (scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
 
 
-def _signal(row: Row) -> Signal:
+def _signal_from_row(row: Row) -> Signal:
     id_, tenant, user, agent, run, text, occurred_at, created_at, answer, data, status, attempts, error, due_at = row
     scope = Scope(tenant, user, agent, run)
-    return Signal(id_, scope, text, occurred_at, created_at, answer, load(data), status, attempts, error, due_at)
+    return Signal(
+        id_, scope, text, occurred_at, created_at, answer, load_json_object(data), status, attempts, error, due_at
+    )
 
 
 # --- the log of background work ---------------------------------------------------------------------------------------
@@ -303,16 +307,16 @@ class JobsTable:
 
     async def put(self, job: Job) -> None:
         who, tokens = job.scope, (job.input_tokens, job.output_tokens)
-        done = (job.task, job.status, job.created_at, job.model, dump(job.details), *tokens, job.duration_ms)
+        done = (job.task, job.status, job.created_at, job.model, dump_json(job.details), *tokens, job.duration_ms)
         values = (job.id, who.tenant_id, who.user_id, who.agent_id, who.run_id, *done)
-        await self._sql.run(f"INSERT INTO jobs ({_JOBS_COLUMNS}) VALUES ({marks(len(values))})", values)
+        await self._sql.run(f"INSERT INTO jobs ({_JOBS_COLUMNS}) VALUES ({placeholder_list(len(values))})", values)
 
     async def find(
         self, scope: Scope, *, task: str | None = None, status: str | None = None, limit: int = 100, offset: int = 0
     ) -> list[Job]:
-        where, values = _where(scope, task=task, status=status)
+        where, values = _job_condition(scope, task=task, status=status)
         query = f"SELECT {_JOBS_COLUMNS} FROM jobs WHERE {where} ORDER BY seq DESC LIMIT ? OFFSET ?"
-        return [_job(row) for row in await self._sql.rows(query, (*values, limit, offset))]
+        return [_job_from_row(row) for row in await self._sql.rows(query, (*values, limit, offset))]
 
     async def figures(self, tenant_id: str) -> list[JobFigures]:
         rows = await self._sql.rows(_FIGURES, (tenant_id,))
@@ -322,22 +326,24 @@ class JobsTable:
         ]
 
     async def forget(self, scope: Scope) -> None:
-        where, values = _where(scope)
+        where, values = _job_condition(scope)
         await self._sql.run(f"DELETE FROM jobs WHERE {where}", values)
 
     async def purge(self, tenant_id: str, before: Instant) -> int:
         return await self._sql.run("DELETE FROM jobs WHERE tenant_id = ? AND created_at < ?", (tenant_id, before))
 
 
-def _where(scope: Scope, **more: str | None) -> tuple[str, list[str]]:
+def _job_condition(scope: Scope, **more: str | None) -> tuple[str, list[str]]:
     named = {name: getattr(scope, name) for name in ("user_id", "agent_id", "run_id")} | more
     given = [("tenant_id", scope.tenant_id), *((name, value) for name, value in named.items() if value)]
     return " AND ".join(f"{name} = ?" for name, _ in given), [value for _, value in given]
 
 
-def _job(row: Row) -> Job:
+def _job_from_row(row: Row) -> Job:
     id_, tenant, user, agent, run, task, status, created_at, model, details, *figures = row
-    return Job(id_, task, Scope(tenant, user, agent, run), status, created_at, model, load(details), *figures)
+    return Job(
+        id_, task, Scope(tenant, user, agent, run), status, created_at, model, load_json_object(details), *figures
+    )
 
 
 # --- who works on what ------------------------------------------------------------------------------------------------
@@ -391,10 +397,10 @@ class ReceiptsTable:
 
     async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
         who = (scope.tenant_id, receipt_id, scope.user_id, scope.agent_id, scope.run_id)
-        await self._sql.many(_INSERT, [(*who, dump(body), at)])
+        await self._sql.many(_INSERT, [(*who, dump_json(body), at)])
 
     async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
-        query = f"SELECT id FROM receipts WHERE tenant_id = ? AND id IN ({marks(len(ids))})"
+        query = f"SELECT id FROM receipts WHERE tenant_id = ? AND id IN ({placeholder_list(len(ids))})"
         return {row[0] for row in await self._sql.rows(query, (tenant_id, *ids))}
 
     async def erased(self, tenant_id: str, since: Instant) -> list[Erased]:
@@ -403,12 +409,12 @@ class ReceiptsTable:
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
         query = "SELECT body FROM receipts WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, receipt_id))
-        return None if row is None else load(row[0])
+        return None if row is None else load_json_object(row[0])
 
     async def owned(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
         query = "SELECT user_id, agent_id, run_id, body FROM receipts WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, receipt_id))
-        return None if row is None else (Scope(tenant_id, *row[:3]), load(row[3]))
+        return None if row is None else (Scope(tenant_id, *row[:3]), load_json_object(row[3]))
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         query = "SELECT user_id, agent_id, run_id FROM receipts WHERE tenant_id = ? AND id = ?"
@@ -417,7 +423,7 @@ class ReceiptsTable:
 
     async def amend(self, tenant_id: str, receipt_id: str, body: Mapping[str, Any]) -> None:
         query = "UPDATE receipts SET body = ? WHERE tenant_id = ? AND id = ?"
-        await self._sql.run(query, (dump(body), tenant_id, receipt_id))
+        await self._sql.run(query, (dump_json(body), tenant_id, receipt_id))
 
     async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:
         await self._sql.many("DELETE FROM receipts WHERE tenant_id = ? AND created_at < ?", [(tenant_id, before)])
@@ -493,10 +499,10 @@ class CalibrationTable:
     async def get(self, tenant_id: str, name: str) -> dict[str, Any] | None:
         query = "SELECT body FROM calibration WHERE tenant_id = ? AND signature = ?"
         row = await self._sql.one(query, (tenant_id, name))
-        return None if row is None else load(row[0])
+        return None if row is None else load_json_object(row[0])
 
     async def put(self, tenant_id: str, name: str, body: Mapping[str, Any], at: Instant) -> None:
-        await self._sql.run(_CALIBRATION_PUT, (tenant_id, name, dump(body), at))
+        await self._sql.run(_CALIBRATION_PUT, (tenant_id, name, dump_json(body), at))
 
     async def sample(self, scope: Scope, signature: str, most: int) -> tuple[int, list[bytes]]:
         given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]

@@ -16,18 +16,24 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from memstone.adapters.sql.backup_archive import (
+    extract_archive,
     left_over,
     manifest_for,
-    pack,
-    remove,
-    staged,
+    open_staging_folder,
+    remove_path,
     unfinished_beside,
-    unpack,
+    write_archive,
 )
-from memstone.adapters.sqlite.connection import BUSY_SECONDS, Connection, connect
-from memstone.adapters.sqlite.copies import blocks, traces
+from memstone.adapters.sqlite.connection import BUSY_SECONDS, Connection, open_connection
+from memstone.adapters.sqlite.copies import count_traces, read_blocks
 from memstone.adapters.sqlite.integrity import begin_log, refuse_damaged_copy
-from memstone.adapters.sqlite.migrations import latest, make_schema, migrate, refuse_upgraded, version_of
+from memstone.adapters.sqlite.migrations import (
+    latest_schema_version,
+    make_schema,
+    migrate_schema,
+    refuse_upgraded,
+    version_of,
+)
 from memstone.drive import drive
 from memstone.errors import Corrupted, MemstoneError, StorageBusy
 from memstone.model.former_name import FORMER_NAME
@@ -53,11 +59,11 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
     raw.execute("PRAGMA foreign_keys = OFF")
     raw.execute("ATTACH DATABASE ? AS foreign_store", (str(source),))
     try:
-        ours, theirs = _objects(raw, "main"), _objects(raw, "foreign_store")
+        ours, theirs = _read_schema_objects(raw, "main"), _read_schema_objects(raw, "foreign_store")
         tables = [name for (kind, name), _ in ours.items() if kind == "table" and not name.startswith("fulltext")]
         _refuse_other_tables(ours, theirs, tables)
         raw.execute("BEGIN IMMEDIATE")
-        rows = {table: count for table in tables if (count := _take(raw, table)) and table != _MARK}
+        rows = {table: count for table in tables if (count := _copy_table_rows(raw, table)) and table != _MARK}
         raw.execute("INSERT INTO fulltext (fulltext) VALUES ('rebuild')")
         raw.execute("COMMIT")
     except sqlite3.IntegrityError as error:
@@ -69,7 +75,7 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
     return {"rows": rows, "objects": sorted(f"{kind} {name}" for kind, name in theirs.keys() - ours.keys())}
 
 
-def _objects(raw: sqlite3.Connection, database: str) -> _Objects:
+def _read_schema_objects(raw: sqlite3.Connection, database: str) -> _Objects:
     """Everything that a database is made of, by kind and name: how it was made, blanks apart."""
     return {(kind, name): "".join((made or "").split()) for kind, name, made in raw.execute(_OBJECTS.format(database))}
 
@@ -83,7 +89,7 @@ def _refuse_other_tables(ours: _Objects, theirs: _Objects, tables: list[str]) ->
         )
 
 
-def _take(raw: sqlite3.Connection, table: str) -> int:
+def _copy_table_rows(raw: sqlite3.Connection, table: str) -> int:
     """Copy the rows of a table; gives how many were left out."""
     (count,) = raw.execute(f'SELECT count(*) FROM foreign_store."{table}"').fetchone()
     if table in _BARRED:
@@ -117,39 +123,39 @@ def write_backup(
 ) -> dict[str, Any]:
     """Copy everything as it is now into one file; others go on writing."""
     for path in left_over(target.parent, target.name):
-        remove(path)
-    with staged(target) as folder:
+        remove_path(path)
+    with open_staging_folder(target) as folder:
         copy = folder / _DATABASE
         with closing(sqlite3.connect(copy)) as written:
-            _copy(source, written, progress)
+            _copy_pages(source, written, progress)
             refuse_damaged_copy(written, "the store")
             begin_log(Connection(written))
             written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-            about = _about(written)
-        return pack(target, {_DATABASE: copy}, {**about, "created_at": created_at}, signer)
+            about = _manifest_fields(written)
+        return write_archive(target, {_DATABASE: copy}, {**about, "created_at": created_at}, signer)
 
 
-def _copy(source: Connection, target: sqlite3.Connection, progress: Progress | None) -> None:
+def _copy_pages(source: Connection, target: sqlite3.Connection, progress: Progress | None) -> None:
     """All pages of one snapshot: the open transaction keeps it, whatever others commit meanwhile."""
     source.raw.execute("BEGIN")
     try:
         source.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        source.raw.backup(target, pages=_PAGES, progress=_steps(progress), sleep=0.01)
+        source.raw.backup(target, pages=_PAGES, progress=_progress_callback(progress), sleep=0.01)
     finally:
         source.rollback()
 
 
-def _about(database: sqlite3.Connection) -> dict[str, Any]:
+def _manifest_fields(database: sqlite3.Connection) -> dict[str, Any]:
     schema = int(database.execute("PRAGMA user_version").fetchone()[0])
-    return {"store": _STORE, "schema": schema, "tables": _counts(database)}
+    return {"store": _STORE, "schema": schema, "tables": _count_table_rows(database)}
 
 
-def _counts(database: sqlite3.Connection) -> dict[str, int]:
+def _count_table_rows(database: sqlite3.Connection) -> dict[str, int]:
     names = [row[0] for row in database.execute(_TABLES).fetchall()]
     return {name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}
 
 
-def _steps(progress: Progress | None) -> Callable[[int, int, int], None]:
+def _progress_callback(progress: Progress | None) -> Callable[[int, int, int], None]:
     """Say how many pages are done; give up when nothing moves, because somebody holds the lock."""
     deadline = time.monotonic() + BUSY_SECONDS
 
@@ -168,30 +174,34 @@ def _steps(progress: Progress | None) -> Callable[[int, int, int], None]:
 
 
 @contextmanager
-def opened(path: Path, beside: Path, admit: Admit | None = None) -> Iterator[tuple[Connection, dict[str, Any]]]:
+def open_backup(path: Path, beside: Path, admit: Admit | None = None) -> Iterator[tuple[Connection, dict[str, Any]]]:
     """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
 
     With ``admit`` a foreign one is rebuilt, and its manifest says what was left out.
     """
-    with staged(beside) as folder:
-        name = _FORMER_DATABASE if _FORMER_DATABASE in manifest_for(path, _STORE, latest())["files"] else _DATABASE
-        manifest = unpack(path, folder, frozenset({name}))
-        connection = connect(str(folder / name), uri=False, writable=True, durable=False)
+    with open_staging_folder(beside) as folder:
+        name = (
+            _FORMER_DATABASE
+            if _FORMER_DATABASE in manifest_for(path, _STORE, latest_schema_version())["files"]
+            else _DATABASE
+        )
+        manifest = extract_archive(path, folder, frozenset({name}))
+        connection = open_connection(str(folder / name), uri=False, writable=True, durable=False)
         try:
             _refuse_damaged(path, connection, manifest)
             if admit is not None and admit(manifest) == "foreign":
-                connection, left_out = _rebuilt(connection, folder / name, folder / "rebuilt.db")
+                connection, left_out = _rebuild_store(connection, folder / name, folder / "rebuilt.db")
                 manifest = {**manifest, "left_out": left_out}
-            migrate(connection, None)
+            migrate_schema(connection, None)
             yield connection, manifest
         finally:
             connection.close()
 
 
-def _rebuilt(connection: Connection, source: Path, target: Path) -> tuple[Connection, dict[str, Any]]:
+def _rebuild_store(connection: Connection, source: Path, target: Path) -> tuple[Connection, dict[str, Any]]:
     version = version_of(connection)
     connection.close()
-    rebuilt = connect(str(target), uri=False, writable=True, durable=False)
+    rebuilt = open_connection(str(target), uri=False, writable=True, durable=False)
     try:
         return rebuilt, take_rows(rebuilt, source, version)
     except BaseException:
@@ -202,7 +212,9 @@ def _rebuilt(connection: Connection, source: Path, target: Path) -> tuple[Connec
 def _refuse_damaged(path: Path, connection: Connection, manifest: dict[str, Any]) -> None:
     try:
         problems = [row[0] for row in connection.raw.execute("PRAGMA integrity_check(3)").fetchall()]
-        agrees = version_of(connection) == manifest["schema"] and _counts(connection.raw) == manifest.get("tables")
+        agrees = version_of(connection) == manifest["schema"] and _count_table_rows(connection.raw) == manifest.get(
+            "tables"
+        )
     except sqlite3.Error as error:
         raise Corrupted(f"{path} is damaged: {error}", hint="use another backup") from error
     if problems != ["ok"]:
@@ -211,21 +223,21 @@ def _refuse_damaged(path: Path, connection: Connection, manifest: dict[str, Any]
         raise Corrupted(f"{path} does not hold what its manifest says", hint="use another backup")
 
 
-def prepared(copy: Connection, prepare: Work[bool], live: Connection) -> None:
+def prepare_copy(copy: Connection, prepare: Work[bool], live: Connection) -> None:
     """Make a copy ready to take the place of the store."""
-    if removed(copy, prepare):
+    if run_removal(copy, prepare):
         copy.raw.execute("VACUUM")
     highest = dict(live.raw.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
     copy.begin("BEGIN IMMEDIATE")
     try:
-        _renumber(copy.raw, highest)
+        _advance_sequences(copy.raw, highest)
         copy.raw.execute("COMMIT")
     except BaseException:
         copy.rollback()
         raise
 
 
-def removed(connection: Connection, work: Work[T], *, live: bool = False) -> T:
+def run_removal(connection: Connection, work: Work[T], *, live: bool = False) -> T:
     """The result of a unit that removes rows and all that refers to them, in one transaction.
 
     SQLite would look for referring rows by whole tables, for every row that goes. So it looks once, at the end; where
@@ -269,7 +281,7 @@ def _in_transaction(connection: Connection, work: Work[T], wrong: str) -> T:
     return value
 
 
-def _renumber(database: sqlite3.Connection, highest: dict[str, int]) -> None:
+def _advance_sequences(database: sqlite3.Connection, highest: dict[str, int]) -> None:
     """Give out no number twice, and let every index that follows the change counter see that it must begin anew."""
     database.execute("DELETE FROM changes")
     for name, number in {"changes": 0, **highest}.items():
@@ -286,41 +298,41 @@ def _renumber(database: sqlite3.Connection, highest: dict[str, int]) -> None:
 def put_back(copy: Connection, live: Connection, progress: Progress | None) -> None:
     """Let a copy take the place of an open store."""
     refuse_upgraded(live)
-    copy.raw.backup(live.raw, pages=_PAGES, progress=_steps(progress), sleep=0.01)
+    copy.raw.backup(live.raw, pages=_PAGES, progress=_progress_callback(progress), sleep=0.01)
 
 
 # --- copies of somebody who is erased ---------------------------------------------------------------------------------
 
 
-def rewrite(known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
+def rewrite_copy(known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
     """Erase in a backup; what stays in the way is told, not raised."""
     path = Path(known.path)
     try:
         for unfinished in left_over(path.parent, path.name):
-            remove(unfinished)
+            remove_path(unfinished)
         if not known.whole and unfinished_beside(path):
             return Copy(known.path, "unreachable", "it is being written")
         if not path.is_file():
             return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
-        found = _rewritten(path, work, signer)
+        found = _erase_in_copy(path, work, signer)
         return Copy(known.path, "clean") if found is None else Copy(known.path, "rewritten", found=found)
     except (OSError, MemstoneError, sqlite3.Error) as error:
         return Copy(known.path, "unreachable", str(error))
 
 
-def _rewritten(path: Path, work: Work[Look | None], signer: Signer) -> int | None:
+def _erase_in_copy(path: Path, work: Work[Look | None], signer: Signer) -> int | None:
     """How many traces are left; None when there was nothing to erase."""
-    with opened(path, path) as (connection, manifest):
+    with open_backup(path, path) as (connection, manifest):
         ours = signer.origin(manifest) == "ours"
-        look: Look | None = removed(connection, work)
+        look: Look | None = run_removal(connection, work)
         if look is None:
             return None
         connection.raw.execute("VACUUM")
-        about = {**_about(connection.raw), "created_at": manifest.get("created_at"), "rewritten": True}
+        about = {**_manifest_fields(connection.raw), "created_at": manifest.get("created_at"), "rewritten": True}
         file = Path(connection.raw.execute("PRAGMA database_list").fetchone()[2])
-        found = traces(connection, {file.name: blocks(file, look.overlap)}, look)
+        found = count_traces(connection, {file.name: read_blocks(file, look.overlap)}, look)
         connection.close()
-        pack(path, {_DATABASE: file}, about, signer if ours else None)
+        write_archive(path, {_DATABASE: file}, about, signer if ours else None)
     return sum(found.values())
 
 
@@ -329,8 +341,8 @@ def rewrite_beside(store: Path, work: Work[Look | None]) -> list[Copy]:
 
     A copy that was made before an upgrade is there for the Memstone of that time, so it cannot be rewritten.
     """
-    found = [_removed(path) for path in left_over(store.parent, store.name)]
-    return found + [_without(path, work) for path in sorted(store.parent.glob(f"{store.name}.before-*"))]
+    found = [_remove_leftover(path) for path in left_over(store.parent, store.name)]
+    return found + [_delete_outdated_copy(path, work) for path in sorted(store.parent.glob(f"{store.name}.before-*"))]
 
 
 def drop_settings_beside(store: Path, tenant_id: str, scope_key: str) -> None:
@@ -348,19 +360,19 @@ def drop_settings_beside(store: Path, tenant_id: str, scope_key: str) -> None:
             log.warning("%s may hold keys of providers as plain text: %s", path, error)
 
 
-def _removed(path: Path) -> Copy:
+def _remove_leftover(path: Path) -> Copy:
     try:
-        remove(path)
+        remove_path(path)
     except OSError as error:
         return Copy(str(path), "unreachable", str(error))
     return Copy(str(path), "deleted", "a crash had left it")
 
 
-def _without(path: Path, work: Work[Look | None]) -> Copy:
+def _delete_outdated_copy(path: Path, work: Work[Look | None]) -> Copy:
     if path.name.endswith(("-wal", "-shm")):  # go with their file
         return Copy(str(path), "clean")
     try:
-        if not _holds(path, work):
+        if not _has_data_to_erase(path, work):
             return Copy(str(path), "clean")
         for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             one.unlink(missing_ok=True)
@@ -369,10 +381,10 @@ def _without(path: Path, work: Work[Look | None]) -> Copy:
     return Copy(str(path), "deleted", "it was made before an upgrade")
 
 
-def _holds(path: Path, work: Work[Look | None]) -> bool:
+def _has_data_to_erase(path: Path, work: Work[Look | None]) -> bool:
     """Whether there is anything to erase; so it is taken to be where this Memstone cannot tell."""
     try:
-        connection = connect(str(path), uri=False, writable=True, durable=False)
+        connection = open_connection(str(path), uri=False, writable=True, durable=False)
     except sqlite3.Error:
         return True
     try:

@@ -52,7 +52,7 @@ def is_unreadable(error: sqlite3.Error) -> bool:
     return str(error).startswith("Could not decode to UTF-8")
 
 
-def translated(error: sqlite3.Error, where: str) -> MemstoneError:
+def to_memstone_error(error: sqlite3.Error, where: str) -> MemstoneError:
     """The typed error for one of SQLite's."""
     if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
         return Conflict(f"the same thing is already stored: {error}")
@@ -81,7 +81,7 @@ class translating:  # noqa: N801 - it is used like a function
         if error is None:
             return
         if isinstance(error, sqlite3.Error):
-            raise translated(error, self._where) from error
+            raise to_memstone_error(error, self._where) from error
         if isinstance(error, (UnicodeEncodeError, OverflowError)):
             hint = "a number has 64 bits at most, and a text whole characters only"
             raise InvalidInput(f"{self._where} cannot hold a value: {error}", hint=hint) from error
@@ -123,7 +123,7 @@ class SqliteSql:
     async def many(self, query: str, params: Iterable[Params]) -> None:
         rows = iter(params)
         part = list(islice(rows, _TOGETHER))
-        while len(part) == _TOGETHER and (several := _several(query)):
+        while len(part) == _TOGETHER and (several := _multi_row_insert(query)):
             self._execute(several, list(chain.from_iterable(part)))
             part = list(islice(rows, _TOGETHER))
         if part:
@@ -131,7 +131,7 @@ class SqliteSql:
 
 
 @lru_cache(maxsize=_STATEMENTS)
-def _several(query: str) -> str:
+def _multi_row_insert(query: str) -> str:
     """The same INSERT for several rows, '' when it is none of given values. Each statement opens every index anew.
 
     OR FAIL leaves the rows before one that fails, as statements of one row do: whoever fails undoes the whole unit.
@@ -193,7 +193,7 @@ class Connection:
         self.raw.close()
 
 
-def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connection:
+def open_connection(target: str, *, uri: bool, writable: bool, durable: bool) -> Connection:
     """Open a connection. Autocommit: transactions begin and end where the code says so."""
     raw = sqlite3.connect(
         target,
@@ -204,8 +204,8 @@ def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connect
         timeout=BUSY_SECONDS,
     )
     try:
-        raw.create_function("casefold", 1, _casefold, deterministic=True)
-        for pragma in _pragmas(writable=writable, durable=durable):
+        raw.create_function("casefold", 1, _casefold_text, deterministic=True)
+        for pragma in _list_pragmas(writable=writable, durable=durable):
             raw.execute(f"PRAGMA {pragma}")
     except BaseException:
         raw.close()
@@ -213,7 +213,7 @@ def connect(target: str, *, uri: bool, writable: bool, durable: bool) -> Connect
     return Connection(raw, durable=writable and durable)
 
 
-def _pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:
+def _list_pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:
     # cell_size_check: a page whose entries cannot be is noticed when it is read, not when it has led astray.
     shared = (
         *("foreign_keys = ON", "cache_size = -8192", "temp_store = MEMORY", "trusted_schema = OFF"),
@@ -227,5 +227,5 @@ def _pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:
     return (*shared, synchronous, "secure_delete = ON", "wal_autocheckpoint = 8000")
 
 
-def _casefold(value: Any) -> Any:
+def _casefold_text(value: Any) -> Any:
     return value.casefold() if isinstance(value, str) else value

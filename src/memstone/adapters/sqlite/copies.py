@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.adapters.sqlite.connection import Connection, connect, translating
+from memstone.adapters.sqlite.connection import Connection, open_connection, translating
 from memstone.adapters.sqlite.migrations import APPLICATION_ID, FORMER_ID
 from memstone.errors import Conflict, Corrupted, InvalidInput, NotFoundError, StorageBusy
 from memstone.model.instant import Instant
@@ -36,20 +36,20 @@ _held: Final[dict[tuple[int, int], int]] = {}
 _holding: Final = ForkSafeLock()
 
 
-def traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
+def count_traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
     """How many pieces each file holds, but for those that stand in a row: somebody else may have said the same."""
-    found = {name: _found(parts, look) for name, parts in files.items()}
+    found = {name: _find_pieces(parts, look) for name, parts in files.items()}
     if any(found.values()):
-        kept = _found(_texts(connection), look)
+        kept = _find_pieces(_read_row_texts(connection), look)
         found = {name: pieces - kept for name, pieces in found.items()}
     return {name: len(pieces) for name, pieces in found.items()}
 
 
-def _found(parts: Iterable[bytes], look: Look) -> set[bytes]:
+def _find_pieces(parts: Iterable[bytes], look: Look) -> set[bytes]:
     return {piece for part in parts for piece in look(part)}
 
 
-def blocks(path: Path, overlap: int) -> Iterator[bytes]:
+def read_blocks(path: Path, overlap: int) -> Iterator[bytes]:
     """A file in parts, each of which begins with the end of the one before."""
     before = b""
     with path.open("rb") as file:
@@ -66,16 +66,16 @@ def live_blocks(path: Path, overlap: int) -> Iterator[bytes]:
     would believe itself alone and take the log away under us. So this descriptor stays open while there is a file.
     """
     if not _LOCKED:
-        yield from blocks(path, overlap)
+        yield from read_blocks(path, overlap)
         return
-    file, at, before = _descriptor(path), 0, b""
+    file, at, before = _shared_descriptor(path), 0, b""
     while block := os.pread(file, _READ, at):
         part = before + block
         yield part
         at, before = at + len(block), part[-overlap:] if overlap else b""
 
 
-def _descriptor(path: Path) -> int:
+def _shared_descriptor(path: Path) -> int:
     with _holding:
         for gone in [one for one, file in _held.items() if not os.fstat(file).st_nlink]:
             os.close(_held.pop(gone))  # its file was removed: nobody can open it, and its room is wanted
@@ -86,7 +86,7 @@ def _descriptor(path: Path) -> int:
         return _held[which]
 
 
-def _texts(connection: Connection) -> Iterator[bytes]:
+def _read_row_texts(connection: Connection) -> Iterator[bytes]:
     """Every text that a row holds."""
     for (table,) in connection.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         rows = connection.raw.execute(f'SELECT * FROM "{table}"')
@@ -194,10 +194,10 @@ class SqliteCopies:
                 return work(self._open_writer())
 
     def _inspect(self, path: Path) -> dict[str, Any]:
-        from memstone.adapters.sqlite.backup import opened
+        from memstone.adapters.sqlite.backup import open_backup
 
         self._refuse_own(path)
-        with translating(str(path)), self._staging() as beside, opened(path, beside) as (_, manifest):
+        with translating(str(path)), self._staging_path() as beside, open_backup(path, beside) as (_, manifest):
             return manifest
 
     def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
@@ -206,19 +206,19 @@ class SqliteCopies:
         self._refuse_own(path)
         with (
             translating(self._where),
-            self._staging() as beside,
-            backup.opened(path, beside, admit) as (copy, manifest),
+            self._staging_path() as beside,
+            backup.open_backup(path, beside, admit) as (copy, manifest),
             self._queue.turn,
         ):
             live = self._open_writer()
             live.rollback()  # whatever an interrupted thread left open
-            backup.prepared(copy, prepare, live)
+            backup.prepare_copy(copy, prepare, live)
             backup.put_back(copy, live, progress)
         self._wipe_log()
         return manifest
 
     @contextmanager
-    def _staging(self) -> Iterator[Path]:
+    def _staging_path(self) -> Iterator[Path]:
         """Beside which file something may be put for a while."""
         file = self._file()
         if file is not None:
@@ -234,15 +234,15 @@ class SqliteCopies:
 
         file = self._file() if own else None
         beside = backup.rewrite_beside(file, work) if file is not None else []
-        return beside + [backup.rewrite(one, work, signer) for one in known]
+        return beside + [backup.rewrite_copy(one, work, signer) for one in known]
 
     def _remove(self, work: Work[T]) -> T:
-        from memstone.adapters.sqlite.backup import removed
+        from memstone.adapters.sqlite.backup import run_removal
 
         with translating(self._where), self._queue.turn:
             connection = self._open_writer()
             connection.rollback()  # whatever an interrupted thread left open
-            return removed(connection, work, live=True)
+            return run_removal(connection, work, live=True)
 
     def _wipe(self) -> bool:
         with translating(self._where):
@@ -251,7 +251,7 @@ class SqliteCopies:
                     self._open_writer().raw.execute("VACUUM")
                 return True
             # On a connection of its own: the new file is put together in a file, not in memory.
-            with self._queue.turn, closing(connect(str(file), uri=False, writable=True, durable=True)) as own:
+            with self._queue.turn, closing(open_connection(str(file), uri=False, writable=True, durable=True)) as own:
                 own.raw.execute("PRAGMA temp_store = FILE")
                 own.wait_with_jitter()
                 own.begin("VACUUM")
@@ -268,7 +268,7 @@ class SqliteCopies:
         file, deadline = self._file(), time.monotonic() + (_PATIENCE if seconds is None else seconds)
         if file is None:
             return True
-        with closing(connect(str(file), uri=False, writable=True, durable=True)) as own:
+        with closing(open_connection(str(file), uri=False, writable=True, durable=True)) as own:
             own.wait_with_jitter()
             while own.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 if time.monotonic() > deadline:
@@ -277,7 +277,7 @@ class SqliteCopies:
         return True
 
     def _traces(self, look: Look) -> dict[str, int]:
-        return self._on_snapshot(lambda connection: traces(connection, self._raw(connection, look.overlap), look))
+        return self._on_snapshot(lambda connection: count_traces(connection, self._raw(connection, look.overlap), look))
 
     def _raw(self, connection: Connection, overlap: int) -> dict[str, Iterable[bytes]]:
         """The bytes of the store's file and of its log; the memory that SQLite shares beside them holds no content."""
@@ -286,7 +286,7 @@ class SqliteCopies:
             return {self._where: (connection.raw.serialize(),)}
         log = file.with_name(f"{file.name}-wal")  # nobody locks this one
         found: dict[str, Iterable[bytes]] = {file.name: live_blocks(file, overlap)}
-        return {**found, log.name: blocks(log, overlap)} if log.exists() else found
+        return {**found, log.name: read_blocks(log, overlap)} if log.exists() else found
 
 
 # --- move a SQLite store, with everything that lies beside it, to another place on this machine -----------------------
@@ -305,8 +305,8 @@ def move_store(source: Path, target: Path) -> list[Path]:
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = sorted([*source.parent.glob(f"{source.name}.before-*"), *source.parent.glob(f"{source.name}.key")])
     # What lies beside goes first: if the power fails in between, the store is still found where it was.
-    moved = [_move(path, target.with_name(target.name + path.name[len(source.name) :])) for path in beside]
-    return [_move(source, target), *moved]
+    moved = [_move_file(path, target.with_name(target.name + path.name[len(source.name) :])) for path in beside]
+    return [_move_file(source, target), *moved]
 
 
 def _take_in_log(path: Path) -> None:
@@ -322,6 +322,6 @@ def _take_in_log(path: Path) -> None:
         raise Corrupted(f"{path} is damaged: {error}", hint="restore a backup") from error
 
 
-def _move(source: Path, target: Path) -> Path:
+def _move_file(source: Path, target: Path) -> Path:
     shutil.move(source, target)
     return target

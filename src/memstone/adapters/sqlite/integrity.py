@@ -34,10 +34,10 @@ _OPEN_ANYWAY: Final = "`memstone export --everybody` saves what can be read; sto
 
 def find_damage(database: sqlite3.Connection) -> list[str]:
     """Return what is damaged, by tables and the first of each; nothing for a sound file."""
-    if not (found := _problems(database, "integrity_check(5)")):
+    if not (found := _find_problems(database, "integrity_check(5)")):
         return _damaged_values(database)
     tables = [row[0] for row in database.execute(_TABLES).fetchall()]
-    wrong = {table: _problems(database, f"integrity_check('{table}')") for table in tables}
+    wrong = {table: _find_problems(database, f"integrity_check('{table}')") for table in tables}
     return [f"{table}: {lines[0]}" for table, lines in wrong.items() if lines] or found
 
 
@@ -46,20 +46,20 @@ def refuse_damaged_file(connection: Connection, path: Path) -> None:
     log = path.with_name(f"{path.name}-wal")
     if path.stat().st_size + (log.stat().st_size if log.exists() else 0) > CHECKED_BYTES:
         return
-    if found := _problems(connection.raw, "integrity_check(1)"):
+    if found := _find_problems(connection.raw, "integrity_check(1)"):
         raise Corrupted(f"{path} is damaged: {found[0]}", hint=f"restore a backup; {_OPEN_ANYWAY}")
 
 
 def refuse_damaged_copy(database: sqlite3.Connection, store: str) -> None:
     """Raise ``Corrupted`` if a copy that was just made is damaged, because the store is."""
-    if found := _problems(database, "integrity_check(1)") or _damaged_values(database):
+    if found := _find_problems(database, "integrity_check(1)") or _damaged_values(database):
         raise Corrupted(
             f"{store} is damaged, and no backup was written: {found[0]}",
             hint=f"keep the backups you have: `memstone doctor` shows what is damaged; {_OPEN_ANYWAY}",
         )
 
 
-def _problems(database: sqlite3.Connection, check: str) -> list[str]:
+def _find_problems(database: sqlite3.Connection, check: str) -> list[str]:
     try:
         return [row[0] for row in database.execute(f"PRAGMA {check}").fetchall() if row[0] != "ok"]
     except sqlite3.DatabaseError as error:  # the check breaks off at a page that cannot be read
@@ -130,7 +130,7 @@ _PAUSE: Final = 5.0
 
 def lacks_log(database: sqlite3.Connection, path: Path) -> bool:
     """Whether a file says that a log belongs to it, and there is none."""
-    return _says_more(database) is True and not _log_bytes(path) and not _note(path).exists()
+    return _says_more(database) is True and not _log_bytes(path) and not _log_mark_path(path).exists()
 
 
 def refuse_without_log(connection: Connection, path: Path) -> None:
@@ -145,18 +145,18 @@ def refuse_without_log(connection: Connection, path: Path) -> None:
 
 def take_note_of_log(connection: Connection, path: Path) -> None:
     """Say that nothing is missing that a process announced which crashed before it could say so."""
-    if _log_bytes(path) or _note(path).exists():
+    if _log_bytes(path) or _log_mark_path(path).exists():
         begin_log(connection)
-        _note(path).unlink(missing_ok=True)
+        _log_mark_path(path).unlink(missing_ok=True)
 
 
 def begin_log(connection: Connection) -> None:
     """Say that what was announced is there: in the log, or in a copy that needs none."""
     if _says_more(connection.raw):
-        _run(connection, _BEGIN)
+        _execute_in_transaction(connection, _BEGIN)
 
 
-def _run(connection: Connection, statement: str) -> None:
+def _execute_in_transaction(connection: Connection, statement: str) -> None:
     connection.begin("BEGIN IMMEDIATE")
     try:
         connection.raw.execute(statement)
@@ -165,7 +165,7 @@ def _run(connection: Connection, statement: str) -> None:
         connection.rollback()
 
 
-def _note(path: Path) -> Path:
+def _log_mark_path(path: Path) -> Path:
     """A file that is there while a log is announced: if the process dies meanwhile, nothing is missing."""
     return path.with_name(f"{path.name}-mark")
 
@@ -215,9 +215,9 @@ class LogMark:
             self._salt, self._next = self._read_salt(), 0.0
 
     def _announce(self, connection: Connection) -> None:
-        note = _note(self._path)
+        note = _log_mark_path(self._path)
         note.touch(ONLY_ME)
-        _run(connection, _ANNOUNCE)
+        _execute_in_transaction(connection, _ANNOUNCE)
         try:
             connection.raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         finally:

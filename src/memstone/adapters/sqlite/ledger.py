@@ -21,8 +21,8 @@ from weakref import WeakSet
 
 from pydantic import BaseModel, ConfigDict
 
-from memstone.adapters.sql.rows import MY_FOLDER, make_private, told
-from memstone.adapters.sqlite.connection import Connection, connect, translating
+from memstone.adapters.sql.rows import MY_FOLDER, make_private, run_and_log
+from memstone.adapters.sqlite.connection import Connection, open_connection, translating
 from memstone.adapters.sqlite.copies import SqliteCopies
 from memstone.adapters.sqlite.integrity import (
     LogMark,
@@ -32,7 +32,7 @@ from memstone.adapters.sqlite.integrity import (
     refuse_without_log,
     take_note_of_log,
 )
-from memstone.adapters.sqlite.migrations import latest, migrate, refuse_upgraded, version_of
+from memstone.adapters.sqlite.migrations import latest_schema_version, migrate_schema, refuse_upgraded, version_of
 from memstone.adapters.sqlite.write_queue import WriteQueue
 from memstone.drive import drive
 from memstone.errors import MemstoneError, StorageError, StorageFull, StorageReadOnly, Unsupported
@@ -63,20 +63,20 @@ _resting: list[Forkable] = []
 _forking: Final = threading.Lock()
 
 
-def watch(ledger: Forkable) -> None:
+def register_for_forks(ledger: Forkable) -> None:
     """Tell a ledger about every fork, as long as it lives."""
     with _forking:
         _watched.add(ledger)
 
 
-def _before() -> None:
+def _pause_for_fork() -> None:
     _forking.acquire()
     _resting.extend(_watched)
     for ledger in _resting:
         ledger.before_fork()
 
 
-def _after(*, child: bool) -> None:
+def _resume_after_fork(*, child: bool) -> None:
     for ledger in _resting:
         ledger.after_fork(child=child)
     _resting.clear()
@@ -85,9 +85,9 @@ def _after(*, child: bool) -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before,
-        after_in_parent=lambda: _after(child=False),
-        after_in_child=lambda: _after(child=True),
+        before=_pause_for_fork,
+        after_in_parent=lambda: _resume_after_fork(child=False),
+        after_in_child=lambda: _resume_after_fork(child=True),
     )
 
 
@@ -245,12 +245,12 @@ class SqliteLedger(SqliteCopies):
         self._log_mark = LogMark(config.path) if config.path is not None else None
         self._closed = ""
         self._start()
-        watch(self)
+        register_for_forks(self)
 
     def _start(self) -> None:
         """Locks and queues nobody holds: at first, and in a forked child."""
         self._guard = threading.Lock()
-        self._queue = WriteQueue(self._open_writer, self._committed)
+        self._queue = WriteQueue(self._open_writer, self._update_log_mark)
         self._readers = Readers(self._fresh_reader)
         self._held: tuple[bool, bool] = (False, False)
 
@@ -268,14 +268,14 @@ class SqliteLedger(SqliteCopies):
             raise Unsupported("a file has no roles to grant anything to", kind="ledger", name="sqlite")
         before = await self._io.run(self._version)
         await self.open()
-        return {"location": self._where, "before": before, "schema": latest()}
+        return {"location": self._where, "before": before, "schema": latest_schema_version()}
 
     def _version(self) -> int:
         """The version of the file as it is; 0 where there is none."""
         if self._config.path is None or not self._config.path.exists():
             return 0
         with translating(self._where):
-            connection = connect(str(self._config.path), uri=False, writable=False, durable=True)
+            connection = open_connection(str(self._config.path), uri=False, writable=False, durable=True)
             try:
                 return version_of(connection)
             finally:
@@ -283,7 +283,7 @@ class SqliteLedger(SqliteCopies):
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit on one snapshot."""
-        return await self._io.run(lambda: self._read(work))
+        return await self._io.run(lambda: self._run_read(work))
 
     async def peek(self, work: Work[T]) -> T:
         """Run a unit of one statement."""
@@ -291,7 +291,7 @@ class SqliteLedger(SqliteCopies):
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
-        return await told(work, lambda unit: self._io.run(lambda: self._write(unit)))
+        return await run_and_log(work, lambda unit: self._io.run(lambda: self._write(unit)))
 
     async def aside(self, work: Work[T]) -> T:
         """Run a unit as any other one that writes: there is one place to write in a file."""
@@ -299,7 +299,7 @@ class SqliteLedger(SqliteCopies):
 
     async def note(self, work: Work[T]) -> T:
         """Run a unit as one transaction that does not wait for the disk, unless one does that it is stored with."""
-        return await told(work, lambda unit: self._io.run(lambda: self._write(unit, synced=False)))
+        return await run_and_log(work, lambda unit: self._io.run(lambda: self._write(unit, synced=False)))
 
     def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
         """This ledger: a file has no walls between tenants."""
@@ -326,26 +326,26 @@ class SqliteLedger(SqliteCopies):
         with translating(self._where):
             return self._queue.run(work, synced=synced)
 
-    def _read(self, work: Work[T]) -> T:
+    def _run_read(self, work: Work[T]) -> T:
         if self._config.path is None:  # one connection is the whole store, so reads take their turn
             return self._write(work)
 
-        def read(connection: Connection) -> T:
+        def run_in_snapshot(connection: Connection) -> T:
             connection.raw.execute("BEGIN")
             value = drive(work(connection.tx))
             connection.raw.execute("COMMIT")
             return value
 
         with translating(self._where):
-            return self._asked(read)
+            return self._use_reader(run_in_snapshot)
 
     def _peek(self, work: Work[T]) -> T:
         if self._config.path is None:
             return self._write(work)
         with translating(self._where):
-            return self._asked(lambda connection: drive(work(connection.tx)))
+            return self._use_reader(lambda connection: drive(work(connection.tx)))
 
-    def _asked(self, read: Callable[[Connection], T]) -> T:
+    def _use_reader(self, read: Callable[[Connection], T]) -> T:
         """The result of reading; where a table or column is missing after an upgrade, say that."""
         try:
             return self._readers.use(read)
@@ -356,9 +356,9 @@ class SqliteLedger(SqliteCopies):
 
     def _fresh_reader(self) -> Connection:
         self._open_writer()
-        return connect(str(self._config.path), uri=False, writable=False, durable=True)
+        return open_connection(str(self._config.path), uri=False, writable=False, durable=True)
 
-    def _committed(self, connection: Connection) -> None:
+    def _update_log_mark(self, connection: Connection) -> None:
         if self._log_mark is not None:
             self._log_mark.keep(connection)
 
@@ -390,10 +390,10 @@ class SqliteLedger(SqliteCopies):
             "location": self._where,
             "sqlite": sqlite3.sqlite_version,
             "schema": version_of(connection),
-            "latest_schema": latest(),
-            "journal": _ask(connection, "journal_mode")[0][0],
+            "latest_schema": latest_schema_version(),
+            "journal": _query_pragma(connection, "journal_mode")[0][0],
             "integrity": damage or ["ok"],
-            "foreign_keys": 0 if damage else len(_ask(connection, "foreign_key_check")),
+            "foreign_keys": 0 if damage else len(_query_pragma(connection, "foreign_key_check")),
             "bytes": self._config.path.stat().st_size if self._config.path else 0,
         }
 
@@ -440,17 +440,17 @@ class SqliteLedger(SqliteCopies):
                 lock.release()
 
 
-def _ask(connection: Connection, pragma: str) -> list[tuple[Any, ...]]:
+def _query_pragma(connection: Connection, pragma: str) -> list[tuple[Any, ...]]:
     return connection.raw.execute(f"PRAGMA {pragma}").fetchall()
 
 
 def _fresh_writer(config: SqliteConfig) -> Connection:
     if config.path is None:
-        connection = connect(":memory:", uri=False, writable=True, durable=False)
+        connection = open_connection(":memory:", uri=False, writable=True, durable=False)
     else:
         _make_folder(config.path)
         make_private(config.path)  # its log and its shared memory get the same permissions
-        connection = connect(str(config.path), uri=False, writable=True, durable=config.durable)
+        connection = open_connection(str(config.path), uri=False, writable=True, durable=config.durable)
     try:
         if config.path is not None and config.check:
             refuse_damaged_file(connection, config.path)
@@ -458,7 +458,7 @@ def _fresh_writer(config: SqliteConfig) -> Connection:
         if config.path is not None:
             take_note_of_log(connection, config.path)
         _use_wal(connection, config)
-        migrate(connection, config.path)
+        migrate_schema(connection, config.path)
         connection.wait_with_jitter()
     except (sqlite3.Error, MemstoneError):
         connection.close()

@@ -33,16 +33,16 @@ class Migration(NamedTuple):
 
 
 @cache
-def migrations() -> tuple[Migration, ...]:
+def list_migrations() -> tuple[Migration, ...]:
     """All steps, in order."""
     folder = files("memstone.adapters.sqlite") / "sql"
     scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
     return tuple(Migration(int(item.name[:4]), item.name, item.read_text("utf-8")) for item in scripts)
 
 
-def latest() -> int:
+def latest_schema_version() -> int:
     """The schema version this Memstone writes."""
-    return migrations()[-1].number
+    return list_migrations()[-1].number
 
 
 def version_of(connection: Connection) -> int:
@@ -55,11 +55,11 @@ def refuse_upgraded(connection: Connection) -> None:
 
     Call it within a transaction that holds the write lock: nobody upgrades the file before that transaction ends.
     """
-    if (version := version_of(connection)) > latest():
-        raise upgraded(version, latest())
+    if (version := version_of(connection)) > latest_schema_version():
+        raise schema_upgraded_error(version, latest_schema_version())
 
 
-def upgraded(version: int, known: int) -> SchemaTooNew:
+def schema_upgraded_error(version: int, known: int) -> SchemaTooNew:
     """The error for a process that has a store open which a newer Memstone has upgraded meanwhile."""
     return SchemaTooNew(
         f"the database was upgraded to schema {version} while this process, which knows {known}, had it open",
@@ -67,24 +67,24 @@ def upgraded(version: int, known: int) -> SchemaTooNew:
     )
 
 
-def migrate(connection: Connection, path: Path | None) -> int:
+def migrate_schema(connection: Connection, path: Path | None) -> int:
     """Apply what is missing; gives the version the file had before."""
     before = version_of(connection)
     _refuse_foreign(connection, before)
-    if before == latest():
+    if before == latest_schema_version():
         return before
     # One transaction for all steps: nobody else finds, upgrades or copies a store that is half upgraded.
-    with _upgrading(connection):
+    with _upgrade_transaction(connection):
         before = version_of(connection)
-        if 0 < before < latest() and path is not None:
+        if 0 < before < latest_schema_version() and path is not None:
             _copy_aside(path)
-        _apply_steps(connection, latest())
+        _apply_steps(connection, latest_schema_version())
     return before
 
 
 def make_schema(connection: Connection, version: int) -> None:
     """Make an empty store of an older version."""
-    with _upgrading(connection):
+    with _upgrade_transaction(connection):
         _apply_steps(connection, version)
 
 
@@ -94,12 +94,12 @@ def _refuse_foreign(connection: Connection, version: int) -> None:
     mark = connection.raw.execute("PRAGMA application_id").fetchone()[0]
     if used and mark not in (APPLICATION_ID, FORMER_ID):
         raise Corrupted("this SQLite file was not made by Memstone", hint="choose another path for store.url")
-    if version > latest():
-        raise SchemaTooNew(f"the database has schema {version}, this Memstone knows {latest()}")
+    if version > latest_schema_version():
+        raise SchemaTooNew(f"the database has schema {version}, this Memstone knows {latest_schema_version()}")
 
 
 def _copy_aside(path: Path) -> None:
-    target = path.with_name(f"{path.name}.before-{latest():04d}")
+    target = path.with_name(f"{path.name}.before-{latest_schema_version():04d}")
     if target.exists():
         return
     # Under another name until it is whole: a copy that a crash cut short must not pass for one.
@@ -113,7 +113,7 @@ def _copy_aside(path: Path) -> None:
 
 
 @contextmanager
-def _upgrading(connection: Connection) -> Iterator[None]:
+def _upgrade_transaction(connection: Connection) -> Iterator[None]:
     """Hold the right to write from the first step to the last."""
     connection.begin("BEGIN IMMEDIATE")
     try:
@@ -126,14 +126,14 @@ def _upgrading(connection: Connection) -> Iterator[None]:
 
 def _apply_steps(connection: Connection, version: int) -> None:
     done = version_of(connection)
-    for step in migrations():
+    for step in list_migrations():
         if done < step.number <= version:
-            _apply(connection, step)
+            _apply_migration(connection, step)
 
 
-def _apply(connection: Connection, step: Migration) -> None:
+def _apply_migration(connection: Connection, step: Migration) -> None:
     try:
-        for statement in statements(step.script):
+        for statement in split_statements(step.script):
             connection.raw.execute(statement)
         connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.raw.execute(f"PRAGMA user_version = {step.number}")
@@ -142,12 +142,12 @@ def _apply(connection: Connection, step: Migration) -> None:
 
 
 @cache
-def statements(script: str) -> tuple[str, ...]:
+def split_statements(script: str) -> tuple[str, ...]:
     """The statements of a script; ``executescript`` would commit the transaction first."""
-    return tuple(_split(script))
+    return tuple(_iter_statements(script))
 
 
-def _split(script: str) -> Iterator[str]:
+def _iter_statements(script: str) -> Iterator[str]:
     pending = ""
     for line in script.splitlines(keepends=True):
         pending += line

@@ -66,7 +66,7 @@ class WriteQueue:
             with self.turn:
                 while not job.done:
                     # A thread that was interrupted leaves the units it had taken; then each owner runs its own.
-                    self._serve(self._taken() or [job])
+                    self._serve(self._take_jobs() or [job])
         except BaseException:
             self._withdraw(job)
             raise
@@ -76,7 +76,7 @@ class WriteQueue:
         with suppress(ValueError):
             self._waiting.remove(job)
 
-    def _taken(self) -> list[_Job[Any]]:
+    def _take_jobs(self) -> list[_Job[Any]]:
         return [self._waiting.popleft() for _ in range(min(len(self._waiting), _SHARED))]
 
     def _serve(self, jobs: list[_Job[Any]]) -> None:
@@ -85,9 +85,9 @@ class WriteQueue:
             connection.rollback()  # whatever an interrupted thread left open
             connection.sync(wanted=any(job.synced for job in jobs))
             if len(jobs) == 1:
-                _alone(connection, jobs[0])
+                _run_single_job(connection, jobs[0])
             else:
-                _together(connection, jobs)
+                _run_job_batch(connection, jobs)
         except Exception as error:  # noqa: BLE001 - each caller raises it as the result of its own unit
             for job in jobs:
                 job.error, job.done = job.error or error, True
@@ -95,28 +95,28 @@ class WriteQueue:
             self._committed(connection)
 
 
-def _begin(connection: Connection, jobs: list[_Job[Any]]) -> None:
+def _begin_transaction(connection: Connection, jobs: list[_Job[Any]]) -> None:
     patience = BUSY_SECONDS if any(job.synced for job in jobs) else _NOTED_SECONDS
     connection.begin("BEGIN IMMEDIATE", patience)
     refuse_upgraded(connection)
 
 
-def _alone(connection: Connection, job: _Job[Any]) -> None:
+def _run_single_job(connection: Connection, job: _Job[Any]) -> None:
     try:
-        _begin(connection, [job])
+        _begin_transaction(connection, [job])
         job.run(connection)
-        _commit(connection, [job])
+        _commit_jobs(connection, [job])
     except BaseException:
         connection.rollback()
         raise
 
 
-def _together(connection: Connection, jobs: list[_Job[Any]]) -> None:
+def _run_job_batch(connection: Connection, jobs: list[_Job[Any]]) -> None:
     try:
-        _begin(connection, jobs)
+        _begin_transaction(connection, jobs)
         for job in jobs:
             _in_savepoint(connection, job)
-        _commit(connection, jobs)
+        _commit_jobs(connection, jobs)
     except _Lost:
         _one_by_one(connection, jobs)
     except BaseException:
@@ -124,7 +124,7 @@ def _together(connection: Connection, jobs: list[_Job[Any]]) -> None:
         raise
 
 
-def _commit(connection: Connection, jobs: list[_Job[Any]]) -> None:
+def _commit_jobs(connection: Connection, jobs: list[_Job[Any]]) -> None:
     try:
         connection.raw.execute("COMMIT")
         _mark_done(jobs)
@@ -162,6 +162,6 @@ def _in_savepoint(connection: Connection, job: _Job[Any]) -> None:
 def _one_by_one(connection: Connection, jobs: list[_Job[Any]]) -> None:
     for job in jobs:
         try:
-            _alone(connection, job)
+            _run_single_job(connection, job)
         except Exception as error:  # noqa: BLE001 - belongs to the caller of this unit, who raises it
             job.error, job.done = error, True

@@ -33,15 +33,17 @@ class LocalText:
 
     def __init__(self, config: LocalTextConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io
-        self._held: Held[TextPartition, TextRow] = Held(ledger, config.memory_mb * 1_000_000, _rows, _partition)
+        self._held: Held[TextPartition, TextRow] = Held(
+            ledger, config.memory_mb * 1_000_000, _load_rows, _build_partition
+        )
 
     async def search(self, query: WordsQuery) -> Sequence[TextHit]:
         """The best of a user; without a user, of every user whose links name the agent or run."""
         from memstone.adapters.text import ranking
 
         partitions = await self._partitions(query.scope)
-        parts = [await self._io.run(lambda one=one: ranking.found(one, query)) for one in partitions]  # type: ignore[misc]
-        return parts[0] if len(parts) == 1 else _best([hit for part in parts for hit in part], query.limit)
+        parts = [await self._io.run(lambda one=one: ranking.search_partition(one, query)) for one in partitions]  # type: ignore[misc]
+        return parts[0] if len(parts) == 1 else _merge_hits([hit for part in parts for hit in part], query.limit)
 
     async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
         """What was said around these, and how much each of ``words`` tells in this scope."""
@@ -49,9 +51,9 @@ class LocalText:
 
         found = Around()
         for partition in await self._partitions(scope):
-            found.near |= ranking.around(partition, seqs)
+            found.near |= ranking.find_adjacent(partition, seqs)
             for word in words:
-                told = ranking.rarity(partition, word)
+                told = ranking.word_rarity(partition, word)
                 found.rarity[word] = min(found.rarity.get(word, told), told)
         return found
 
@@ -75,17 +77,17 @@ class LocalText:
         return await self._ledger.of(scope.tenant_id).read(lambda tx: tx.admin.users_of(scope))
 
 
-async def _rows(tx: Tx, name: Name, since: int | None) -> list[TextRow]:
+async def _load_rows(tx: Tx, name: Name, since: int | None) -> list[TextRow]:
     return await tx.text.partition(name[0], name[1], since)
 
 
-def _partition(rows: list[TextRow], stamp: int, _: Name) -> TextPartition:
+def _build_partition(rows: list[TextRow], stamp: int, _: Name) -> TextPartition:
     from memstone.adapters.text.partition import TextPartition
 
     return TextPartition.of(rows, stamp)
 
 
-def _best(hits: list[TextHit], limit: int) -> list[TextHit]:
+def _merge_hits(hits: list[TextHit], limit: int) -> list[TextHit]:
     """The best of several users' hits; a memory linked to two of them counts once."""
     by_seq: dict[int, TextHit] = {}
     for hit in sorted(hits, key=lambda hit: -hit.score):

@@ -30,7 +30,7 @@ class Postings:
 
     def __init__(self, bodies: Sequence[str]) -> None:
         numbers: defaultdict[str, int] = defaultdict(counting().__next__)
-        parts = [_numbered(bodies[at : at + _AT_ONCE], numbers) for at in range(0, len(bodies), _AT_ONCE)]
+        parts = [_number_words(bodies[at : at + _AT_ONCE], numbers) for at in range(0, len(bodies), _AT_ONCE)]
         words = np.concatenate([one for one, _ in parts]) if parts else np.zeros(0, dtype=np.int64)
         lengths = [length for _, some in parts for length in some]
         rows = np.repeat(np.arange(len(bodies)), lengths)
@@ -67,7 +67,7 @@ class Postings:
         return int(self._rows.nbytes + self._counts.nbytes + self._starts.nbytes + 120 * len(self._numbers))
 
 
-def _numbered(bodies: Sequence[str], numbers: defaultdict[str, int]) -> tuple[Any, list[int]]:
+def _number_words(bodies: Sequence[str], numbers: defaultdict[str, int]) -> tuple[Any, list[int]]:
     """The words of some texts as numbers, and how many each has."""
     words = " ".join(bodies).split()
     lengths = [body.count(" ") + 1 for body in bodies]
@@ -219,7 +219,7 @@ class TextPartition:
             return None
         gone = np.nonzero(np.isin(columns.seqs[: self.rows], [row.seq for row in rows if row.seq <= last]))[0]
         alive = self._without(gone)
-        if (alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows) or not self._untied(gone):
+        if (alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows) or not self._unlink_rows(gone):
             return None
         grown = TextPartition(stamp, self.rows, self.shared, alive)
         for row in added:
@@ -233,7 +233,7 @@ class TextPartition:
         alive[gone] = False
         return alive
 
-    def _untied(self, gone: Any) -> bool:
+    def _unlink_rows(self, gone: Any) -> bool:
         """Tie what stood before and after rows that are gone; False where a conversation lost its end.
 
         A reader may see this while it looks: it then skips what is no longer there, as the next one will.
@@ -270,7 +270,7 @@ class TextPartition:
         columns.lengths[here] = [body.count(" ") + 1 for body in bodies]
         columns.speakers[here] = shared.speakers.many([row.speaker_terms for row in rows])
         columns.days[here] = shared.days.many([row.day_terms for row in rows])
-        columns.asking[here] = [_asking(row) for row in rows]
+        columns.asking[here] = [_question_ratio(row) for row in rows]
         columns.own[here] = [row.own_words for row in rows]
         for name in {row.speaker for row in rows if row.own_words}:
             if name.lower() not in _ROLES:
@@ -279,7 +279,7 @@ class TextPartition:
 
     def _chain(self, at: int, row: TextRow) -> None:
         """Tie a row to the one that was said before it in the same conversation."""
-        name = _conversation(row)
+        name = _row_conversation(row)
         if name is None:
             return
         before = self.shared.last.get(name)
@@ -295,7 +295,7 @@ class TextPartition:
         """
         ends: dict[Conversation, tuple[Instant, int]] = {}
         for row in added:
-            name, place = _conversation(row), (row.created_at, row.first)
+            name, place = _row_conversation(row), (row.created_at, row.first)
             if name is None:
                 continue
             there = self.shared.last.get(name)
@@ -306,14 +306,14 @@ class TextPartition:
         return True
 
 
-def _asking(row: TextRow) -> float:
+def _question_ratio(row: TextRow) -> float:
     """How much of a text asks; of what a user and an assistant say to each other, whether it states nothing at all."""
     if row.speaker.lower() in _BOTH:
         return float(asks_alone(row.text))
     return question_share(row.text) if "?" in row.text else 0.0
 
 
-def _conversation(row: TextRow) -> Conversation | None:
+def _row_conversation(row: TextRow) -> Conversation | None:
     """What a row is a part of; what was put aside stands alone, so that nobody is found by its words in its place."""
     if not row.active:
         return None

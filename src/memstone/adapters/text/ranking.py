@@ -21,62 +21,62 @@ _LINKS: Final = 2  # a memory may be linked to a user in several runs
 _NOWHERE: Final = np.zeros(0, dtype=np.int64)
 
 
-def found(partition: TextPartition, query: WordsQuery) -> TextHits:
+def search_partition(partition: TextPartition, query: WordsQuery) -> TextHits:
     """The best rows of the scope, one for each memory, then those of ``also`` that are not among them."""
     if not partition.count:
         return TextHits.of(())
     speaker = partition.shared.speakers.known(query.named) if query.named else -1
-    places, scores = _matching(partition, query) if query.words else (_NOWHERE, _NOWHERE)
+    places, scores = _find_matches(partition, query) if query.words else (_NOWHERE, _NOWHERE)
     if query.also:
-        seqs, others = partition.shared.columns.seqs, _places(partition, query.also)
+        seqs, others = partition.shared.columns.seqs, _find_places(partition, query.also)
         others = others[~np.isin(seqs[others], seqs[places])]
         places, scores = np.concatenate([places, others]), np.concatenate([scores, np.zeros(len(others))])
     assistant = partition.shared.speakers.known(query.assistant) if query.assistant else -1
-    return _hits(partition, places, scores, speaker, assistant, _coverage(partition, query.words, places))
+    return _build_hits(partition, places, scores, speaker, assistant, _query_coverage(partition, query.words, places))
 
 
-def _matching(partition: TextPartition, query: WordsQuery) -> tuple[Any, Any]:
+def _find_matches(partition: TextPartition, query: WordsQuery) -> tuple[Any, Any]:
     """Where the best stand, best first, and their scores."""
-    allowed = _allowed(partition, query)
-    scores = _scores(partition, query.words, alone=query.alone)
+    allowed = _allowed_mask(partition, query)
+    scores = _bm25_scores(partition, query.words, alone=query.alone)
     matching = np.nonzero(scores > 0 if allowed is None else (scores > 0) & allowed)[0]
-    best = _once(partition, _best(scores, matching, _LINKS * query.limit), query.limit)
+    best = _drop_duplicates(partition, _rank_places(scores, matching, _LINKS * query.limit), query.limit)
     return best, scores[best]
 
 
-def _coverage(partition: TextPartition, words: Sequence[str], places: Any) -> Any:
+def _query_coverage(partition: TextPartition, words: Sequence[str], places: Any) -> Any:
     """How much of what a question tells each of these rows holds itself: its rare words count more than its common."""
     shares, total = np.zeros(len(places)), 0.0
     for word in set(words) if len(places) else ():
-        holding = _weights(partition, word, []) > 0
+        holding = _term_weights(partition, word, []) > 0
         weight = float(np.log(1 + (partition.count + 0.5) / (np.count_nonzero(holding) + 0.5)))
         total += weight
         shares += weight * holding[places]
     return shares / total if total else shares
 
 
-def around(partition: TextPartition, seqs: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+def find_adjacent(partition: TextPartition, seqs: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
     """For each memory, those said right before and after it with their distance."""
-    return {_seq(partition, at): _near(partition, at) for at in _places(partition, seqs).tolist()}
+    return {_seq_at(partition, at): _list_adjacent(partition, at) for at in _find_places(partition, seqs).tolist()}
 
 
-def rarity(partition: TextPartition, word: str) -> float:
+def word_rarity(partition: TextPartition, word: str) -> float:
     """How much a word tells: the fewer memories hold it, the more."""
     places, _ = partition.shared.postings.of(word, partition.rows)
     holding = len(places) if partition.alive is None else int(partition.alive[places].sum())
     return float(np.log(1 + (partition.count - holding + 0.5) / (holding + 0.5)))
 
 
-def _scores(partition: TextPartition, words: Sequence[str], *, alone: bool) -> Any:
+def _bm25_scores(partition: TextPartition, words: Sequence[str], *, alone: bool) -> Any:
     scores = np.zeros(partition.rows, dtype=np.float32)
     if not words:
         return scores
-    neighbours, norm, own_norm = partition.ready = partition.ready or _ready(partition)
+    neighbours, norm, own_norm = partition.ready = partition.ready or _prepare_norms(partition)
     if alone:
         neighbours, norm = [], own_norm
     rows = partition.count
     for word in words:
-        weight = _weights(partition, word, neighbours)
+        weight = _term_weights(partition, word, neighbours)
         holding = int(np.count_nonzero(weight))
         if holding:
             idf = max(_LEAST_IDF, float(np.log((rows - holding + 0.5) / (holding + 0.5))))
@@ -84,13 +84,13 @@ def _scores(partition: TextPartition, words: Sequence[str], *, alone: bool) -> A
     return scores
 
 
-def _ready(partition: TextPartition) -> tuple[list[tuple[Any, float]], Any, Any]:
+def _prepare_norms(partition: TextPartition) -> tuple[list[tuple[Any, float]], Any, Any]:
     """What depends on no word. A state is searched many times, and who comes second finds this."""
-    neighbours = _neighbours(partition)
-    return neighbours, _norm(partition, neighbours), _norm(partition, [])
+    neighbours = _adjacent_columns(partition)
+    return neighbours, _length_norm(partition, neighbours), _length_norm(partition, [])
 
 
-def _neighbours(partition: TextPartition) -> list[tuple[Any, float]]:
+def _adjacent_columns(partition: TextPartition) -> list[tuple[Any, float]]:
     """Columns that name for each row another one beside it (-1: none), and how much that one's words count for it."""
     rows, columns = partition.rows, partition.shared.columns
     before, after = columns.before[:rows].copy(), np.where(columns.after[:rows] < rows, columns.after[:rows], -1)
@@ -100,7 +100,7 @@ def _neighbours(partition: TextPartition) -> list[tuple[Any, float]]:
     return [(before, NEXT_TO), (after, NEXT_TO), (second[0], TWO_AWAY), (second[1], TWO_AWAY)]
 
 
-def _norm(partition: TextPartition, neighbours: list[tuple[Any, float]]) -> Any:
+def _length_norm(partition: TextPartition, neighbours: list[tuple[Any, float]]) -> Any:
     """What a long text must make up for."""
     own = partition.shared.columns.lengths[: partition.rows]
     lengths = own + _MARGIN
@@ -110,7 +110,7 @@ def _norm(partition: TextPartition, neighbours: list[tuple[Any, float]]) -> Any:
     return K1 * (1 - B + B * lengths / mean)
 
 
-def _weights(partition: TextPartition, word: str, neighbours: list[tuple[Any, float]]) -> Any:
+def _term_weights(partition: TextPartition, word: str, neighbours: list[tuple[Any, float]]) -> Any:
     """How often each row holds a word: itself, by its day and speaker, and by what stands beside it."""
     shared, rows = partition.shared, partition.rows
     places, counts = shared.postings.of(word, rows)
@@ -128,7 +128,7 @@ def _weights(partition: TextPartition, word: str, neighbours: list[tuple[Any, fl
     return weight if partition.alive is None else weight * partition.alive
 
 
-def _allowed(partition: TextPartition, query: WordsQuery) -> Any:
+def _allowed_mask(partition: TextPartition, query: WordsQuery) -> Any:
     """Which rows may be found; None means all."""
     rows, columns, ids = partition.rows, partition.shared.columns, partition.shared.ids
     masks = [] if partition.alive is None else [partition.alive]
@@ -136,20 +136,20 @@ def _allowed(partition: TextPartition, query: WordsQuery) -> Any:
         if wanted:
             masks.append(columns.labels[column, :rows] == ids.known(wanted))
     if query.layers:
-        masks.append(chosen(columns.labels[2, :rows], ids.numbers, query.layers))
+        masks.append(match_any_code(columns.labels[2, :rows], ids.numbers, query.layers))
     if query.among is not None:
         masks.append(np.isin(columns.seqs[:rows], list(query.among)))
     return np.logical_and.reduce(masks) if masks else None
 
 
-def chosen(column: Any, numbers: dict[str, int], wanted: Sequence[str]) -> Any:
+def match_any_code(column: Any, numbers: dict[str, int], wanted: Sequence[str]) -> Any:
     """Which rows of a column of numbers stand for one of the wanted texts."""
     table = np.zeros(len(numbers) + 1, dtype=bool)
     table[[numbers[text] for text in wanted if text in numbers]] = True
     return table[column]
 
 
-def _best(scores: Any, places: Any, limit: int) -> Any:
+def _rank_places(scores: Any, places: Any, limit: int) -> Any:
     """The places with the best scores, best first; equal scores: the later row first."""
     if len(places) > limit > 0:
         bound = np.partition(scores[places], len(places) - limit)[len(places) - limit]
@@ -157,13 +157,13 @@ def _best(scores: Any, places: Any, limit: int) -> Any:
     return places[np.lexsort((-places, -scores[places]))]
 
 
-def _once(partition: TextPartition, places: Any, limit: int) -> Any:
+def _drop_duplicates(partition: TextPartition, places: Any, limit: int) -> Any:
     """The first places, one for each memory: it may be linked more than once."""
     _, first = np.unique(partition.shared.columns.seqs[places], return_index=True)
     return places[np.sort(first)[:limit]]
 
 
-def _places(partition: TextPartition, seqs: Sequence[int]) -> Any:
+def _find_places(partition: TextPartition, seqs: Sequence[int]) -> Any:
     if not seqs or not partition.rows:
         return _NOWHERE
     known = partition.shared.columns.seqs[: partition.rows]
@@ -172,7 +172,7 @@ def _places(partition: TextPartition, seqs: Sequence[int]) -> Any:
     return places[known[places] == wanted]
 
 
-def _near(partition: TextPartition, at: int) -> list[tuple[int, int]]:
+def _list_adjacent(partition: TextPartition, at: int) -> list[tuple[int, int]]:
     columns, found = partition.shared.columns, []
     for column in (columns.before, columns.after):
         beside = at
@@ -180,15 +180,17 @@ def _near(partition: TextPartition, at: int) -> list[tuple[int, int]]:
             beside = int(column[beside])
             if not 0 <= beside < partition.rows:
                 break
-            found.append((_seq(partition, beside), distance))
+            found.append((_seq_at(partition, beside), distance))
     return found
 
 
-def _seq(partition: TextPartition, at: int) -> int:
+def _seq_at(partition: TextPartition, at: int) -> int:
     return int(partition.shared.columns.seqs[at])
 
 
-def _hits(partition: TextPartition, places: Any, scores: Any, speaker: int, assistant: int, coverage: Any) -> TextHits:
+def _build_hits(
+    partition: TextPartition, places: Any, scores: Any, speaker: int, assistant: int, coverage: Any
+) -> TextHits:
     columns = partition.shared.columns
     own = columns.own[places]
     spoken = own & (columns.speakers[places] == speaker)

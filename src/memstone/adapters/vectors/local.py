@@ -52,7 +52,9 @@ class LocalVectors:
     def __init__(self, config: LocalConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io
         self.quant: str = config.quant or ""
-        self._held: Held[Partition, VectorRow] = Held(ledger, config.memory_mb * 1_000_000, _rows, _partition)
+        self._held: Held[Partition, VectorRow] = Held(
+            ledger, config.memory_mb * 1_000_000, _load_rows, _build_partition
+        )
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """The nearest of a user; without a user, of every user whose links name the agent or run."""
@@ -61,7 +63,7 @@ class LocalVectors:
         hits: list[DenseHit] = []
         own: set[int] = set()
         for user in users:
-            partition = await self._held.fresh((query.scope.tenant_id, user, _space(query.signature, self.quant)))
+            partition = await self._held.fresh((query.scope.tenant_id, user, _space_name(query.signature, self.quant)))
             run = self._io.run_long if partition.bytes > _LONG else self._io.run
             found = await run(partial(partition.nearest, wide))
             if len(users) == 1 and not self.quant:
@@ -69,7 +71,7 @@ class LocalVectors:
             hits += found
             if self.quant and query.spoken is not None:
                 own |= partition.own(found)
-        nearest = hits if len(users) == 1 else _best(hits, wide.limit)
+        nearest = hits if len(users) == 1 else _merge_hits(hits, wide.limit)
         return await self._compared_again(query, nearest, own) if self.quant else nearest
 
     async def forget(self, tenant_id: str) -> None:
@@ -84,7 +86,7 @@ class LocalVectors:
         seqs = [hit.seq for hit in hits if not hit.extra or hit.seq in query.also]
         ledger, tenant_id = self._ledger.of(query.scope.tenant_id), query.scope.tenant_id
         rows = await ledger.read(lambda tx: tx.vectors.many(tenant_id, query.signature, seqs))
-        cosines = await self._io.run(partial(_cosines, query, rows, own))
+        cosines = await self._io.run(partial(_compute_cosines, query, rows, own))
         near = [hit.seq for hit in hits if not hit.extra and hit.seq in cosines]
         near.sort(key=lambda seq: (-cosines[seq], -seq))
         best = dict.fromkeys(near[: query.limit])
@@ -92,17 +94,17 @@ class LocalVectors:
         return [DenseHit(seq, cosines[seq], extra=seq in others) for seq in (*best, *others)]
 
 
-def _space(signature: str, quant: str) -> str:
+def _space_name(signature: str, quant: str) -> str:
     """What is held is told apart by the vector space and by how its vectors are held."""
     return f"{signature}:{quant}" if quant else signature
 
 
-async def _rows(tx: Tx, name: Name, since: int | None) -> list[VectorRow]:
+async def _load_rows(tx: Tx, name: Name, since: int | None) -> list[VectorRow]:
     tenant_id, user_id, space = name
     return await tx.vectors.partition(tenant_id, user_id, space.removesuffix(":int8"), since)
 
 
-def _partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
+def _build_partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
     from memstone.adapters.vectors.partition import Partition
 
     signature = name[2].removesuffix(":int8")
@@ -110,21 +112,21 @@ def _partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
     return Partition.of(rows, stamp, dim=int(signature.split(":")[-1]), quant=quant)
 
 
-def _cosines(query: VectorQuery, rows: list[tuple[int, bytes]], own: set[int]) -> dict[int, float]:
+def _compute_cosines(query: VectorQuery, rows: list[tuple[int, bytes]], own: set[int]) -> dict[int, float]:
     if not rows:
         return {}
     import numpy as np
 
-    from memstone.adapters.vectors.partition import matrix
+    from memstone.adapters.vectors.partition import to_matrix
 
-    seqs, vectors = [seq for seq, _ in rows], matrix([vector for _, vector in rows])
+    seqs, vectors = [seq for seq, _ in rows], to_matrix([vector for _, vector in rows])
     found: Any = np.vecdot(vectors, query.vector)
     if own:
         found = np.where([seq in own for seq in seqs], np.vecdot(vectors, query.spoken), found)
     return dict(zip(seqs, found.tolist(), strict=True))
 
 
-def _best(hits: list[DenseHit], limit: int) -> list[DenseHit]:
+def _merge_hits(hits: list[DenseHit], limit: int) -> list[DenseHit]:
     """The best of several users' hits; a memory linked to two of them counts once."""
     by_seq: dict[int, DenseHit] = {}
     for hit in hits:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import DimensionMismatch, VectorStoreError
-from memstone.model.query import Where, matches
+from memstone.model.query import Where, is_match
 from memstone.ports.index import CollectionInfo, Point, PointHit
 from memstone.ports.io import Io
 
@@ -51,25 +51,25 @@ class MemoryVectors:
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
         given = list(points)
-        await self._run(lambda: self._named(collection).put(given))
+        await self._run(lambda: self._get_collection(collection).put(given))
 
     async def patch(self, collection: str, point_id: str, payload: dict[str, Any]) -> bool:
-        return await self._run(lambda: self._named(collection).patch(point_id, payload))
+        return await self._run(lambda: self._get_collection(collection).patch(point_id, payload))
 
     async def delete(self, collection: str, ids: Iterable[str]) -> None:
         given = list(ids)
-        await self._run(lambda: self._named(collection).remove(given))
+        await self._run(lambda: self._get_collection(collection).remove(given))
 
     async def get(self, collection: str, point_id: str) -> Point | None:
-        return await self._run(lambda: self._named(collection).get(point_id))
+        return await self._run(lambda: self._get_collection(collection).get(point_id))
 
     async def search(
         self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
     ) -> list[PointHit]:
-        return await self._run(lambda: self._named(collection).search(vector, limit, where))
+        return await self._run(lambda: self._get_collection(collection).search(vector, limit, where))
 
     async def scan(self, collection: str, where: Where | None = None, limit: int = 100) -> list[Point]:
-        return await self._run(lambda: self._named(collection).scan(where, limit))
+        return await self._run(lambda: self._get_collection(collection).scan(where, limit))
 
     async def reset(self) -> None:
         await self._run(self._collections.clear)
@@ -77,11 +77,11 @@ class MemoryVectors:
     async def _run(self, work: Callable[[], T]) -> T:
         """One thing at a time, away from the event loop."""
 
-        def guarded() -> T:
+        def run_locked() -> T:
             with self._guard:
                 return work()
 
-        return await self._io.run(guarded)
+        return await self._io.run(run_locked)
 
     def _create(self, name: str, dimension: int) -> None:
         known = self._collections.get(name)
@@ -96,7 +96,7 @@ class MemoryVectors:
     def _infos(self) -> list[CollectionInfo]:
         return [CollectionInfo(name, len(one.ids), one.dimension) for name, one in sorted(self._collections.items())]
 
-    def _named(self, name: str) -> _Collection:
+    def _get_collection(self, name: str) -> _Collection:
         try:
             return self._collections[name]
         except KeyError:
@@ -120,12 +120,12 @@ class _Collection:
         rows = [self._unit(point.vector) for point in points]
         for point, row in zip(points, rows, strict=True):
             place = self._place(point.id)
-            self._block[place], self._payloads[place] = row, _copied(point.payload)
+            self._block[place], self._payloads[place] = row, _copy_payload(point.payload)
 
     def patch(self, point_id: str, payload: dict[str, Any]) -> bool:
         place = self._places.get(point_id)
         if place is not None:
-            self._payloads[place] = _copied(payload)
+            self._payloads[place] = _copy_payload(payload)
         return place is not None
 
     def remove(self, ids: Iterable[str]) -> None:
@@ -150,17 +150,17 @@ class _Collection:
         for place in np.argsort(-scores, kind="stable"):
             if len(hits) >= limit:
                 break
-            if where is None or matches(where, self._payloads[place]):
+            if where is None or is_match(where, self._payloads[place]):
                 score = min(1.0, max(0.0, float(scores[place])))
-                hits.append(PointHit(self.ids[place], score, _copied(self._payloads[place])))
+                hits.append(PointHit(self.ids[place], score, _copy_payload(self._payloads[place])))
         return hits
 
     def scan(self, where: Where | None, limit: int) -> list[Point]:
-        found = [place for place, payload in enumerate(self._payloads) if where is None or matches(where, payload)]
+        found = [place for place, payload in enumerate(self._payloads) if where is None or is_match(where, payload)]
         return [self._point(place) for place in sorted(found, key=self.ids.__getitem__)[: max(0, limit)]]
 
     def _point(self, place: int) -> Point:
-        return Point(self.ids[place], self._block[place].tolist(), _copied(self._payloads[place]))
+        return Point(self.ids[place], self._block[place].tolist(), _copy_payload(self._payloads[place]))
 
     def _place(self, point_id: str) -> int:
         """Where a point stands; a new one goes to the end."""
@@ -174,11 +174,11 @@ class _Collection:
 
     def _unit(self, vector: Sequence[float]) -> Any:
         """The vector with length one; a zero vector stays zero and so scores 0 with everything."""
-        row = self._checked(vector)
+        row = self._validate_vector(vector)
         row = row / (np.abs(row).max() or 1.0)  # first to a size whose square is neither 0 nor infinite
         return (row / (np.linalg.norm(row) or 1.0)).astype(np.float32)
 
-    def _checked(self, vector: Sequence[float]) -> Any:
+    def _validate_vector(self, vector: Sequence[float]) -> Any:
         try:
             row = np.asarray(vector, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -196,6 +196,6 @@ class _Collection:
         )
 
 
-def _copied(payload: dict[str, Any]) -> dict[str, Any]:
+def _copy_payload(payload: dict[str, Any]) -> dict[str, Any]:
     """A payload nobody else holds; most values cannot be changed and need no copy, which is what makes it quick."""
     return {name: deepcopy(value) if isinstance(value, (list, dict)) else value for name, value in payload.items()}

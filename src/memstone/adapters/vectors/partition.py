@@ -187,7 +187,7 @@ class Partition:
         start, end = self.rows, self.rows + len(rows)
         seqs, agents, runs, layers, vectors, own = zip(*rows, strict=True)
         for at in range(0, len(rows), _PARTITION_AT_ONCE):
-            self.block.put(start + at, matrix(vectors[at : at + _PARTITION_AT_ONCE]))
+            self.block.put(start + at, to_matrix(vectors[at : at + _PARTITION_AT_ONCE]))
         self.seqs[start:end] = seqs
         for column, values in enumerate((agents, runs, layers)):
             self.labels[column, start:end] = self.codes.many(values)
@@ -201,7 +201,7 @@ class Partition:
         if not self.rows:
             return DenseHits.of(())
         scores = self._cosines(query)
-        best = _top(scores, self._once(self._allowed(query)), query.limit)
+        best = _rank_places(scores, self._once(self._allowed_mask(query)), query.limit)
         found = np.concatenate([best, self._extra(query, self.seqs[best])])
         return DenseHits(self.seqs[found], scores[found].astype(np.float64), len(best), float(scores.mean()))
 
@@ -219,7 +219,7 @@ class Partition:
         held = self.labels[_OWN, self._places(seqs)]
         return {seq for seq, own in zip(seqs, held, strict=True) if own}
 
-    def _allowed(self, query: VectorQuery) -> Any:
+    def _allowed_mask(self, query: VectorQuery) -> Any:
         """Which rows may be found; None means all."""
         masks = [] if self.alive is None else [self.alive]
         for column, wanted in enumerate((query.scope.agent_id, query.scope.run_id)):
@@ -252,7 +252,7 @@ class Partition:
         return np.minimum(np.searchsorted(self.seqs[: self.rows], seqs), self.rows - 1)
 
 
-def matrix(vectors: Sequence[bytes]) -> Any:
+def to_matrix(vectors: Sequence[bytes]) -> Any:
     """Stored vectors as rows of float32."""
     try:
         return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
@@ -260,7 +260,7 @@ def matrix(vectors: Sequence[bytes]) -> Any:
         raise Corrupted("a stored vector is damaged: it is too short or too long") from error
 
 
-def _top(scores: Any, places: Any, limit: int) -> Any:
+def _rank_places(scores: Any, places: Any, limit: int) -> Any:
     """Those of the places with the best scores, best first; equal scores: the later row first."""
     if len(places) > limit:
         # argpartition alone would cut between equal scores at random; keep all that tie with the last one.

@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
-from memstone.adapters.postgres.connection import PgVector, connected, setting_up
+from memstone.adapters.postgres.connection import PgVector, open_connection, setting_up
 from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Lent, Options, Pool
-from memstone.adapters.postgres.statements import Statement, Wire, translated
+from memstone.adapters.postgres.statements import Statement, Wire, to_numbered_placeholders
 from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
 from memstone.model.query import DATA, FIELDS, INT64, METADATA, UNSET_WHEN_EMPTY, And, Condition, Not, Op, Or, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit
@@ -44,19 +44,21 @@ class Test:
     params: tuple[Any, ...] = ()
 
 
-def compiled(where: Where | None) -> Test:
+def compile_filter(where: Where | None) -> Test:
     """A test of a row's ``payload`` that is true or false, never NULL."""
     if where is None:
         return Test("TRUE")
     if isinstance(where, Not):
-        test = compiled(where.part)
+        test = compile_filter(where.part)
         return Test(f"NOT ({test.text})", test.params)
     if isinstance(where, Condition):
-        return _leaf(where)
-    return _joined("AND" if isinstance(where, And) else "OR", map(compiled, where.parts), empty=isinstance(where, And))
+        return _compile_condition(where)
+    return _join_tests(
+        "AND" if isinstance(where, And) else "OR", map(compile_filter, where.parts), empty=isinstance(where, And)
+    )
 
 
-def _joined(word: str, tests: Iterable[Test], *, empty: bool) -> Test:
+def _join_tests(word: str, tests: Iterable[Test], *, empty: bool) -> Test:
     parts = list(tests)
     if not parts:
         return Test(str(empty))
@@ -64,53 +66,53 @@ def _joined(word: str, tests: Iterable[Test], *, empty: bool) -> Test:
     return Test(text, tuple(param for part in parts for param in part.params))
 
 
-def _leaf(condition: Condition) -> Test:
+def _compile_condition(condition: Condition) -> Test:
     field, op, value = condition.field, condition.op, condition.value
     if field not in FIELDS and not field.startswith((METADATA, DATA)):
         raise InvalidFilter(f"{field!r} names no field")
     if op in _NEGATIONS:
-        return compiled(Not(Condition(field, _NEGATIONS[op], value)))
+        return compile_filter(Not(Condition(field, _NEGATIONS[op], value)))
     if op is Op.IN:
         return (
-            compiled(Or(tuple(Condition(field, Op.EQ, each) for each in value if each is None)))
+            compile_filter(Or(tuple(Condition(field, Op.EQ, each) for each in value if each is None)))
             if not value
-            else (_among(field, tuple(value)))
+            else (_equality_test(field, tuple(value)))
         )
     if op is Op.EXISTS:
-        return _present(field) if value else compiled(Not(Condition(field, Op.EXISTS, value=True)))
+        return _presence_test(field) if value else compile_filter(Not(Condition(field, Op.EXISTS, value=True)))
     if op is Op.EQ:
-        return _among(field, (value,))
-    return _part(field, op, value)
+        return _equality_test(field, (value,))
+    return _compile_operator(field, op, value)
 
 
-def _present(field: str) -> Test:
+def _presence_test(field: str) -> Test:
     empty = " AND payload -> ? <> '\"\"'" if field in UNSET_WHEN_EMPTY else ""
     text = f"coalesce(jsonb_typeof(payload -> ?) <> 'null'{empty}, FALSE)"
     return Test(text, (field, field) if empty else (field,))
 
 
-def _among(field: str, values: tuple[Any, ...]) -> Test:
+def _equality_test(field: str, values: tuple[Any, ...]) -> Test:
     """It equals one of the values: ``jsonb`` compares types and numbers as the reference evaluator does."""
     absent = [each for each in values if each is None]
-    wanted = [_json(each) for each in values if each is not None and _comparable(field, each)]
+    wanted = [_to_json(each) for each in values if each is not None and _is_comparable(field, each)]
     tests = [Test("coalesce(payload -> ? = ANY (?::jsonb[]), FALSE)", (field, wanted))] if wanted else []
     if absent:
-        tests.append(compiled(Condition(field, Op.EXISTS, value=False)))
-    return _joined("OR", tests, empty=False)
+        tests.append(compile_filter(Condition(field, Op.EXISTS, value=False)))
+    return _join_tests("OR", tests, empty=False)
 
 
-def _comparable(field: str, value: object) -> bool:
+def _is_comparable(field: str, value: object) -> bool:
     return isinstance(value, (bool, int, float, str)) and not (field in UNSET_WHEN_EMPTY and value == "")
 
 
-def _part(field: str, op: Op, value: Any) -> Test:
+def _compile_operator(field: str, op: Op, value: Any) -> Test:
     if op in _SIGNS:
-        return _ordered(field, _SIGNS[op], value)
+        return _comparison_test(field, _SIGNS[op], value)
     if op is not Op.CONTAINS:
         raise Unsupported(f"a pgvector store cannot do {op}", hint="use contains, or filter by the memory itself")
     members = (
         "CASE jsonb_typeof(payload -> ?) WHEN 'array' THEN payload -> ? @> ?::jsonb",
-        (field, field, _json(value)),
+        (field, field, _to_json(value)),
     )
     if not isinstance(value, str):
         return Test(f"coalesce({members[0]} END, FALSE)", members[1])
@@ -118,7 +120,7 @@ def _part(field: str, op: Op, value: Any) -> Test:
     return Test(text, (*members[1], field, value))
 
 
-def _ordered(field: str, sign: str, value: Any) -> Test:
+def _comparison_test(field: str, sign: str, value: Any) -> Test:
     """CASE keeps the conversion from being tried on anything but a number."""
     if isinstance(value, str):
         unset = "nullif(payload ->> ?, '')" if field in UNSET_WHEN_EMPTY else "payload ->> ?"
@@ -127,16 +129,16 @@ def _ordered(field: str, sign: str, value: Any) -> Test:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return Test("FALSE")
     text = f"CASE jsonb_typeof(payload -> ?) WHEN 'number' THEN (payload ->> ?)::numeric {sign} ? END"
-    return Test(f"coalesce({text}, FALSE)", (field, field, Decimal(repr(_number(value)))))
+    return Test(f"coalesce({text}, FALSE)", (field, field, Decimal(repr(_to_comparable_number(value)))))
 
 
-def _number(value: float) -> int | float:
+def _to_comparable_number(value: float) -> int | float:
     """Beyond 64 bits a whole number is compared as a float."""
     return float(value) if isinstance(value, int) and value not in INT64 else value
 
 
-def _json(value: object) -> str:
-    return json.dumps(_number(value) if isinstance(value, int) and not isinstance(value, bool) else value)
+def _to_json(value: object) -> str:
+    return json.dumps(_to_comparable_number(value) if isinstance(value, int) and not isinstance(value, bool) else value)
 
 
 # --- a vector store in PostgreSQL -------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ class PgVectorStore:
             raise DimensionMismatch(f"collection {collection!r} cannot have {dimension} dimensions")
         async with self._unit() as wire:
             await wire.fetch("SELECT pg_advisory_xact_lock(hashtext($1))", (self._config.schema_name,))
-            known = await self._known(wire, collection)
+            known = await self._read_collection(wire, collection)
             if known is None:
                 await self._make(wire, collection, dimension)
             elif known[0] != dimension:
@@ -218,7 +220,8 @@ class PgVectorStore:
         async with self._unit() as wire:
             tables = await wire.fetch(_TABLES, (self._config.schema_name,))
             return [
-                CollectionInfo(name, await _count(wire, self._table(name)), dimension) for name, dimension in tables
+                CollectionInfo(name, await _count_rows(wire, self._table(name)), dimension)
+                for name, dimension in tables
             ]
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
@@ -226,7 +229,10 @@ class PgVectorStore:
         given = list(points)
         async with self._unit() as wire:
             dimension, _ = await self._there(wire, collection)
-            rows = {one.id: (one.id, self._unit_vector(collection, one.vector, dimension), _text(one)) for one in given}
+            rows = {
+                one.id: (one.id, self._unit_vector(collection, one.vector, dimension), _payload_json(one))
+                for one in given
+            }
             statement = (
                 f"INSERT INTO {self._table(collection)} (id, vector, payload) VALUES ($1, $2, $3::jsonb) "
                 "ON CONFLICT (id) DO UPDATE SET vector = excluded.vector, payload = excluded.payload"
@@ -250,13 +256,13 @@ class PgVectorStore:
             await self._there(wire, collection)
             statement = f"SELECT id, vector, payload FROM {self._table(collection)} WHERE id = $1"
             rows = await wire.fetch(statement, (point_id,))
-        return _point(*rows[0]) if rows else None
+        return _point_from_row(*rows[0]) if rows else None
 
     async def search(
         self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
     ) -> list[PointHit]:
         """By the index where there is much to compare, and one by one where that found too few."""
-        test = compiled(where)
+        test = compile_filter(where)
         async with self._unit() as wire:
             dimension, size = await self._there(wire, collection)
             asked = self._unit_vector(collection, vector, dimension)
@@ -266,18 +272,18 @@ class PgVectorStore:
             if len(rows) < limit:
                 await wire.change("SET LOCAL enable_indexscan = off", ())
                 rows = await self._nearest(wire, collection, asked, limit, test)
-        return [PointHit(point_id, _score(distance), payload) for point_id, distance, payload in rows]
+        return [PointHit(point_id, _similarity_score(distance), payload) for point_id, distance, payload in rows]
 
     async def scan(self, collection: str, where: Where | None = None, limit: int = 100) -> list[Point]:
-        test = compiled(where)
+        test = compile_filter(where)
         async with self._unit() as wire:
             await self._there(wire, collection)
             statement = (
                 f"SELECT id, vector, payload FROM {self._table(collection)} WHERE {test.text} "
                 'ORDER BY id COLLATE "C" LIMIT ?'
             )
-            rows = await wire.fetch(translated(statement), (*test.params, max(0, limit)))
-        return [_point(*row) for row in rows]
+            rows = await wire.fetch(to_numbered_placeholders(statement), (*test.params, max(0, limit)))
+        return [_point_from_row(*row) for row in rows]
 
     async def reset(self) -> None:
         async with self._unit() as wire:
@@ -306,16 +312,16 @@ class PgVectorStore:
             f"SELECT id, vector <=> ?, payload FROM {self._table(collection)} WHERE {test.text} "
             "ORDER BY vector <=> ? LIMIT ?"
         )
-        return await wire.fetch(translated(statement), (asked, *test.params, asked, max(0, limit)))
+        return await wire.fetch(to_numbered_placeholders(statement), (asked, *test.params, asked, max(0, limit)))
 
-    async def _known(self, wire: Wire, collection: str) -> tuple[int, float] | None:
+    async def _read_collection(self, wire: Wire, collection: str) -> tuple[int, float] | None:
         rows = await wire.fetch(_DIMENSION, (self._config.schema_name, collection))
         return (int(rows[0][0]), float(rows[0][1])) if rows else None
 
     async def _there(self, wire: Wire, collection: str) -> tuple[int, float]:
-        known = await self._known(wire, collection)
+        known = await self._read_collection(wire, collection)
         if known is None:
-            raise self._failed(f"there is no collection {collection!r}", "create it first")
+            raise self._store_error(f"there is no collection {collection!r}", "create it first")
         return known
 
     def _table(self, collection: str) -> str:
@@ -343,8 +349,8 @@ class PgVectorStore:
     async def _unit(self) -> AsyncIterator[Wire]:
         """One transaction; whatever goes wrong leaves nothing behind."""
         try:
-            pool = self._pool if self._pool is not None else await self._io.run(self._opened)
-            lent = await self._begun(pool)
+            pool = self._pool if self._pool is not None else await self._io.run(self._open_pool)
+            lent = await self._begin_transaction(pool)
             try:
                 yield lent.wire
                 await lent.wire.commit()
@@ -353,14 +359,14 @@ class PgVectorStore:
                 await pool.give(lent)
         except psycopg.Error as error:
             told = error.diag.message_primary or type(error).__name__
-            raise self._failed(told, "is the database there, and pgvector 0.8 in it?") from error
+            raise self._store_error(told, "is the database there, and pgvector 0.8 in it?") from error
 
-    async def _begun(self, pool: Pool) -> Lent:
+    async def _begin_transaction(self, pool: Pool) -> Lent:
         """A connection that has answered; those that were lost while nobody used them are left."""
         for last in [False] * self._config.pool_size + [True]:
             lent = await pool.take()
             try:
-                await lent.wire.begin(self._beginning())
+                await lent.wire.begin(self._begin_statements())
                 await lent.wire.told()
             except psycopg.Error:
                 lost = lent.wire.lost
@@ -372,7 +378,7 @@ class PgVectorStore:
                 return lent
         raise AssertionError  # the last one returns or raises
 
-    def _beginning(self) -> list[Statement]:
+    def _begin_statements(self) -> list[Statement]:
         settings = {
             "search_path": self._path,
             "hnsw.iterative_scan": "strict_order",
@@ -382,14 +388,14 @@ class PgVectorStore:
         said = ", ".join(f"set_config('{name}', ${at}, true)" for at, name in enumerate(settings, start=1))
         return [("BEGIN", ()), (f"SELECT {said}", tuple(settings.values()))]
 
-    def _opened(self) -> Pool:
-        with connected(self._config.url) as connection:
+    def _open_pool(self) -> Pool:
+        with open_connection(self._config.url) as connection:
             schema = sql.Identifier(self._config.schema_name)
             extension, folder = connection.execute(_THERE, (schema.as_string(),)).fetchone() or (False, False)
             if not (extension and folder):
                 with setting_up(connection):
                     connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-                    if not folder and not self._renamed(connection):
+                    if not folder and not self._rename_former_schema(connection):
                         # even to find it there takes the right to make one
                         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
             row = connection.execute(
@@ -404,7 +410,7 @@ class PgVectorStore:
                 self._pool = AsyncPool(options) if isinstance(self._io, AsyncIo) else BlockingPool(options)
             return self._pool
 
-    def _renamed(self, connection: psycopg.Connection[Any]) -> bool:
+    def _rename_former_schema(self, connection: psycopg.Connection[Any]) -> bool:
         """Rename the default schema of the former name; tells whether there was one."""
         found = connection.execute("SELECT to_regnamespace(%s) IS NOT NULL", (_FORMER_SCHEMA,)).fetchone()
         if self._config.schema_name != _SCHEMA or found != (True,):
@@ -412,22 +418,22 @@ class PgVectorStore:
         connection.execute(f"ALTER SCHEMA {_FORMER_SCHEMA} RENAME TO {_SCHEMA}")
         return True
 
-    def _failed(self, message: str, hint: str) -> VectorStoreError:
+    def _store_error(self, message: str, hint: str) -> VectorStoreError:
         return VectorStoreError(message, kind="vectors", name="pgvector", hint=hint)
 
 
-async def _count(wire: Wire, table: str) -> int:
+async def _count_rows(wire: Wire, table: str) -> int:
     return int((await wire.fetch(f"SELECT count(*) FROM {table}", ()))[0][0])
 
 
-def _text(point: Point) -> str:
+def _payload_json(point: Point) -> str:
     return json.dumps(point.payload)
 
 
-def _point(point_id: str, vector: bytes, payload: dict[str, Any]) -> Point:
+def _point_from_row(point_id: str, vector: bytes, payload: dict[str, Any]) -> Point:
     return Point(point_id, np.frombuffer(vector, "<f4").tolist(), payload)
 
 
-def _score(distance: float) -> float:
+def _similarity_score(distance: float) -> float:
     """1 - distance, within [0, 1]; the distance to a zero vector is no number."""
     return min(1.0, max(0.0, 1.0 - distance)) if distance == distance else 0.0  # noqa: PLR0124 - NaN differs from itself

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 from pydantic import Field
 
-from memstone.adapters.postgres.connection import connected
+from memstone.adapters.postgres.connection import open_connection
 from memstone.adapters.postgres.vectors import Graph, PostgresVectors, Reach
 from memstone.adapters.vectors.local import LocalConfig, LocalVectors
 from memstone.errors import StorageBusy, StorageError
@@ -85,23 +85,23 @@ class PgVectors:
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
         """The nearest of a scope, from here or from the database."""
-        known = await self._looked(query)
+        known = await self._get_scope_info(query)
         if known.rows <= self._config.in_process_rows:
             return await self._local.search(query)
         ledger = self._ledger.of(query.scope.tenant_id)
         if query.among is None or len(query.among) > self._config.exact_rows:
-            found = await self._proposed(ledger, query, known)
+            found = await self._search_index(ledger, query, known)
             if found is not None:
                 return found
             if known.graph is None and self._fits(query, known):
                 return await self._local.search(query)
-        return await ledger.peek(lambda tx: _vectors(tx).nearest(query))
+        return await ledger.peek(lambda tx: _postgres_vectors(tx).nearest(query))
 
-    async def _proposed(self, ledger: Ledger, query: VectorQuery, known: _Known) -> list[DenseHit] | None:
+    async def _search_index(self, ledger: Ledger, query: VectorQuery, known: _Known) -> list[DenseHit] | None:
         graph, reach = known.graph, Reach(self._config.ef_search, self._config.max_scan_tuples)
         if graph is None or not self._pays(query, known, graph):
             return None
-        return await ledger.peek(lambda tx: _vectors(tx).proposed(query, graph, reach))
+        return await ledger.peek(lambda tx: _postgres_vectors(tx).proposed(query, graph, reach))
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
@@ -118,11 +118,11 @@ class PgVectors:
         """Whether all of it can be held in this process beside that of others."""
         return bool(query.scope.user_id) and known.rows * len(query.vector) * _BYTES <= self._config.memory_mb * 500_000
 
-    async def _looked(self, query: VectorQuery) -> _Known:
+    async def _get_scope_info(self, query: VectorQuery) -> _Known:
         scope = query.scope
         # What is held in this process is held of a user, whichever agent and run are asked for.
         counted = Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope
-        key = _key(counted, query.signature)
+        key = _cache_key(counted, query.signature)
         known = self._known.get(key)
         if known is not None and known.left > 0:
             known.left -= 1
@@ -134,17 +134,17 @@ class PgVectors:
         return found
 
     async def _look(self, tx: Tx, scope: Scope, signature: str) -> _Known:
-        rows = await _vectors(tx).size(scope, max(self._config.in_process_rows + 1, _COUNTED))
+        rows = await _postgres_vectors(tx).size(scope, max(self._config.in_process_rows + 1, _COUNTED))
         if rows <= self._config.in_process_rows:
             return _Known(rows, None)
-        return _Known(rows, await _vectors(tx).graph(signature))
+        return _Known(rows, await _postgres_vectors(tx).graph(signature))
 
 
-def _key(scope: Scope, signature: str) -> _Key:
+def _cache_key(scope: Scope, signature: str) -> _Key:
     return scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id, signature
 
 
-def _vectors(tx: Tx) -> PostgresVectors:
+def _postgres_vectors(tx: Tx) -> PostgresVectors:
     return cast("PostgresVectors", tx.vectors)
 
 
@@ -175,20 +175,25 @@ class Build:
     ef_construction: int = 128
 
 
-def build(url: str, tenants: Iterable[str], how: Build, progress: Progress | None = None) -> list[dict[str, Any]]:
+def build_indexes(
+    url: str, tenants: Iterable[str], how: Build, progress: Progress | None = None
+) -> list[dict[str, Any]]:
     """Build what is missing for the vector spaces of these tenants; a role above row-level security sees all tenants'.
 
     Gives what there is now: signature, dimension, name, and whether it was built just now.
     """
-    with connected(url) as connection:
+    with open_connection(url) as connection:
         # Not waited for: the build waits for everybody who looks at the tables, and so for whoever waits for it.
         if connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
             raise StorageBusy("an index is being built already", hint="wait until it is complete")
         connection.execute("SET statement_timeout = 0")  # however many vectors there are
-        return [_space(url, connection, *space, how, progress) for space in _spaces(connection, tenants)]
+        return [
+            _build_space_index(url, connection, *space, how, progress)
+            for space in _read_vector_spaces(connection, tenants)
+        ]
 
 
-def _spaces(connection: psycopg.Connection[Any], tenants: Iterable[str]) -> list[tuple[str, int]]:
+def _read_vector_spaces(connection: psycopg.Connection[Any], tenants: Iterable[str]) -> list[tuple[str, int]]:
     found: dict[str, int] = {}
     for tenant in tenants:
         connection.execute("SELECT set_config('memstone.tenant', %s, false)", (tenant,))
@@ -196,7 +201,7 @@ def _spaces(connection: psycopg.Connection[Any], tenants: Iterable[str]) -> list
     return sorted(found.items())
 
 
-def _space(
+def _build_space_index(
     url: str, connection: psycopg.Connection[Any], signature: str, dim: int, how: Build, progress: Progress | None
 ) -> dict[str, Any]:
     half = how.half or dim > _MOST[False]
@@ -211,7 +216,7 @@ def _space(
         connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier("memstone", graph.name)))
     try:
         with _watched(url, connection.info.backend_pid, progress):
-            connection.execute(_statement(connection, graph, signature, dim, how))
+            connection.execute(_create_index_statement(connection, graph, signature, dim, how))
     except psycopg.errors.InsufficientPrivilege as error:
         raise StorageError(
             f"{graph.name}: {error.diag.message_primary}", hint="connect as the role that owns the tables"
@@ -219,7 +224,9 @@ def _space(
     return {**told, "built": True}
 
 
-def _statement(connection: psycopg.Connection[Any], graph: Graph, signature: str, dim: int, how: Build) -> sql.Composed:
+def _create_index_statement(
+    connection: psycopg.Connection[Any], graph: Graph, signature: str, dim: int, how: Build
+) -> sql.Composed:
     connection.execute(
         "SELECT set_config('search_path', 'pg_catalog, memstone, ' || quote_ident(n.nspname), false) "
         "FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
@@ -259,7 +266,7 @@ class _watched:  # noqa: N801 - reads as what it does
     def _watch(self) -> None:
         assert self._progress is not None  # noqa: S101 - otherwise nobody watches
         try:
-            with connected(self._url) as connection:
+            with open_connection(self._url) as connection:
                 while not self._over.wait(0.5):
                     row = connection.execute(_DONE, (self._pid,)).fetchone()
                     if row is not None and row[1]:

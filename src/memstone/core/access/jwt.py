@@ -59,7 +59,7 @@ class Unproven:
 
     def is_by(self, key: bytes) -> bool:
         """Whether it was made with a key."""
-        return hmac.compare_digest(self.signature, _mac(self.signed, key))
+        return hmac.compare_digest(self.signature, _compute_mac(self.signed, key))
 
 
 def key_name(key: bytes) -> str:
@@ -67,12 +67,12 @@ def key_name(key: bytes) -> str:
     return hashlib.sha256(b"memstone token key\0" + key).hexdigest()[:16]
 
 
-def issued(claims: Claims, key: bytes) -> str:
+def issue_token(claims: Claims, key: bytes) -> str:
     """The token."""
     header = {"alg": _ALGORITHM, "typ": "JWT", "kid": key_name(key)}
     said = {"iss": ISSUER, "aud": AUDIENCE, **asdict(claims)}
-    signed = f"{_written(header)}.{_written(said)}"
-    return f"{signed}.{_encoded(_mac(signed.encode(), key))}"
+    signed = f"{_encode_json(header)}.{_encode_json(said)}"
+    return f"{signed}.{_encode_base64(_compute_mac(signed.encode(), key))}"
 
 
 def looks_like_one(token: str) -> bool:
@@ -80,12 +80,12 @@ def looks_like_one(token: str) -> bool:
     return token.count(".") == _PARTS - 1
 
 
-def read(token: str) -> Unproven | None:
+def parse_token(token: str) -> Unproven | None:
     """What a token says, before it is known who made it; None when it is not well-formed in every detail."""
     if len(token) > MAX_CHARS or not token.isascii() or not looks_like_one(token):
         return None
-    header, said, signature = (_decoded(part) for part in token.split("."))
-    about, claims = _object(header), _claims(_object(said))
+    header, said, signature = (_decode_base64(part) for part in token.split("."))
+    about, claims = _parse_object(header), _parse_claims(_parse_object(said))
     if claims is None or about.keys() != _HEADER or signature is None or len(signature) != _SIGNATURE_BYTES:
         return None
     if about["alg"] != _ALGORITHM or about["typ"] != "JWT" or not isinstance(about["kid"], str):
@@ -93,7 +93,7 @@ def read(token: str) -> Unproven | None:
     return Unproven(claims, about["kid"], token.rpartition(".")[0].encode(), signature)
 
 
-def _claims(said: dict[str, Any]) -> Claims | None:
+def _parse_claims(said: dict[str, Any]) -> Claims | None:
     if said.pop("iss", None) != ISSUER or said.pop("aud", None) != AUDIENCE:
         return None
     names = [field.name for field in fields(Claims)]
@@ -104,36 +104,36 @@ def _claims(said: dict[str, Any]) -> Claims | None:
     return Claims(**said) if all(type(value) is kind and value for value, kind in wanted) else None
 
 
-def _mac(signed: bytes, key: bytes) -> bytes:
+def _compute_mac(signed: bytes, key: bytes) -> bytes:
     return hmac.digest(key, signed, "sha256")
 
 
-def _written(value: dict[str, Any]) -> str:
-    return _encoded(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+def _encode_json(value: dict[str, Any]) -> str:
+    return _encode_base64(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def _encoded(value: bytes) -> str:
+def _encode_base64(value: bytes) -> str:
     return base64.urlsafe_b64encode(value).decode().rstrip("=")
 
 
-def _decoded(part: str) -> bytes | None:
+def _decode_base64(part: str) -> bytes | None:
     """Bytes in the one way in which they are written; several ways would be several tokens that say the same."""
     try:
         value = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    return value if _encoded(value) == part else None
+    return value if _encode_base64(value) == part else None
 
 
-def _object(value: bytes | None) -> dict[str, Any]:
+def _parse_object(value: bytes | None) -> dict[str, Any]:
     try:
-        found = json.loads(value or b"", object_pairs_hook=_distinct)
+        found = json.loads(value or b"", object_pairs_hook=_refuse_duplicate_keys)
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
-def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands there twice")

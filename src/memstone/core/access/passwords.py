@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from memstone.errors import InvalidInput
-from memstone.model.unicode_forms import normalize
+from memstone.model.unicode_forms import normalize_unicode
 
 SALT_BYTES: Final = 16
 MIN_CHARS: Final = 10
@@ -59,24 +59,24 @@ def checked_password(password: object, login: str) -> str:
         raise InvalidInput(
             f"a password has {MIN_CHARS} to {MAX_CHARS:,} characters", hint="a few words make a good one"
         )
-    known = _prepared(password).casefold()
+    known = _normalize_password(password).casefold()
     if known in _COMMON or len(set(known)) <= _FEW or (login and known in {login, login.partition("@")[0], login * 2}):
         raise InvalidInput("this password is too easy to guess", hint="a few words make a good one")
     return password
 
 
-def hashed(password: str, salt: bytes, cost: Cost | None = None) -> str:
+def hash_password(password: str, salt: bytes, cost: Cost | None = None) -> str:
     """What is kept of a password."""
     how = cost or COST
-    return f"$scrypt${how}${_text(salt)}${_text(_scrypt(password, salt, how))}"
+    return f"$scrypt${how}${_encode_base64(salt)}${_encode_base64(_compute_scrypt(password, salt, how))}"
 
 
-def decoy() -> str:
+def decoy_hash() -> str:
     """What is kept of nobody's password: to compare with it takes as long as with anybody's."""
-    return f"$scrypt${COST}${_text(bytes(SALT_BYTES))}${_text(bytes(_HASH_BYTES))}"
+    return f"$scrypt${COST}${_encode_base64(bytes(SALT_BYTES))}${_encode_base64(bytes(_HASH_BYTES))}"
 
 
-def matches(password: str, stored: str) -> bool:
+def is_correct_password(password: str, stored: str) -> bool:
     """Whether it is the password of which that is kept."""
     found = _STORED.fullmatch(stored)
     if found is None:
@@ -84,7 +84,7 @@ def matches(password: str, stored: str) -> bool:
     cost = Cost(*map(int, found.group(1, 2, 3)))
     if not (cost.ln and cost.r and cost.p) or 128 * cost.r * 2**cost.ln > _MOST_MEMORY:
         return False
-    return hmac.compare_digest(_scrypt(password, _bytes(found[4]), cost), _bytes(found[5]))
+    return hmac.compare_digest(_compute_scrypt(password, _decode_base64(found[4]), cost), _decode_base64(found[5]))
 
 
 def is_outdated(stored: str) -> bool:
@@ -92,23 +92,23 @@ def is_outdated(stored: str) -> bool:
     return not stored.startswith(f"$scrypt${COST}$")
 
 
-def _scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
-    given = _prepared(password).encode("utf-8", "surrogatepass")
+def _compute_scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
+    given = _normalize_password(password).encode("utf-8", "surrogatepass")
     return hashlib.scrypt(
         given, salt=salt, n=2**cost.ln, r=cost.r, p=cost.p, maxmem=_MOST_MEMORY * 2, dklen=_HASH_BYTES
     )
 
 
-def _prepared(password: str) -> str:
+def _normalize_password(password: str) -> str:
     """The same password typed on another keyboard is the same password."""
-    return normalize("NFKC", password)
+    return normalize_unicode("NFKC", password)
 
 
-def _text(value: bytes) -> str:
+def _encode_base64(value: bytes) -> str:
     return base64.b64encode(value).decode().rstrip("=")
 
 
-def _bytes(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except binascii.Error:

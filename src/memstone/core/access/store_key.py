@@ -35,7 +35,7 @@ class BackupSigner:
         if self.key is None:
             return dict(manifest)
         signed = {name: value for name, value in manifest.items() if name != _SIGNATURE}
-        return {**signed, _SIGNATURE: {"key": key_id(self.key), "hmac": _mac(self.key, signed)}}
+        return {**signed, _SIGNATURE: {"key": key_id(self.key), "hmac": _compute_hmac(self.key, signed)}}
 
     def origin(self, manifest: Mapping[str, Any]) -> str:
         """Return whether a backup is ``ours`` or ``foreign``; ``Corrupted`` if it was ours and has been changed."""
@@ -43,11 +43,11 @@ class BackupSigner:
         if self.key is None or not isinstance(signature, Mapping) or signature.get("key") != key_id(self.key):
             return FOREIGN
         signed = {name: value for name, value in manifest.items() if name != _SIGNATURE}
-        if not hmac.compare_digest(str(signature.get("hmac")), _mac(self.key, signed)):
+        if not hmac.compare_digest(str(signature.get("hmac")), _compute_hmac(self.key, signed)):
             raise Corrupted("the backup was changed after it was made: its signature does not fit", hint="use another")
         return OURS
 
 
-def _mac(key: bytes, signed: Mapping[str, Any]) -> str:
+def _compute_hmac(key: bytes, signed: Mapping[str, Any]) -> str:
     written = json.dumps(signed, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
     return hmac.new(key, _SIGNING + written, hashlib.sha256).hexdigest()

@@ -17,11 +17,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from memstone.core.rules.own import MANY, own_values, shipped_slots
-from memstone.core.rules.sentence import plain
-from memstone.core.rules.stance import NUMERALS, ends, is_negated, polarity_of, spelled_digits
-from memstone.core.rules.verbs import is_verb, lemma
-from memstone.core.text.normalize import SAID_ON, amended
-from memstone.core.text.stem import stem
+from memstone.core.rules.sentence import expand_contractions
+from memstone.core.rules.stance import NUMERALS, has_ending_word, is_negated, polarity_of, spelled_digits
+from memstone.core.rules.verbs import is_verb, lemmatize_verb
+from memstone.core.text.normalize import SAID_ON, append_amendment
+from memstone.core.text.stem import stem_word
 from memstone.model.policy import OwnSlot
 
 # --- a statement in the words by which it is compared -----------------------------------------------------------------
@@ -89,26 +89,26 @@ class Statement:
 
 
 @lru_cache(maxsize=8192)
-def understand(text: str) -> Statement:
+def parse_statement(text: str) -> Statement:
     """A text as it is compared."""
     found = _FRAME.match(SAID_ON.sub("", text).strip())
     bare = f"{found['question'] or ''} {found['said']}" if found else SAID_ON.sub("", text)
-    said = _GOT.sub(r"\1", spelled_digits(plain(bare).lower()))
-    words = [_normal(one[0]) for one in _TOKEN.finditer(said)]
+    said = _GOT.sub(r"\1", spelled_digits(expand_contractions(bare).lower()))
+    words = [_normalize_word(one[0]) for one in _TOKEN.finditer(said)]
     return Statement(
         text,
         " ".join(said.split()),
         tuple(filter(None, words)),
         frozenset(name for name, pattern in _MEANT.items() if pattern.search(said)),
         polarity_of(said),
-        _owner(said),
+        _statement_owner(said),
     )
 
 
 _OWNER: Final = re.compile(r"(?:(?P<own>i|we|user)\b(?!')|(?:my|our|user's) (?P<theirs>[\w-]+)|(?P<name>\S+))")
 
 
-def _owner(said: str) -> str:
+def _statement_owner(said: str) -> str:
     found = _OWNER.match(said.strip())
     if found is None or found["own"]:
         return "user"
@@ -116,7 +116,7 @@ def _owner(said: str) -> str:
 
 
 @lru_cache(maxsize=16384)
-def _normal(written: str) -> str:
+def _normalize_word(written: str) -> str:
     word = written.removesuffix("'s").removesuffix("’s")
     if word in _SMALL:
         return ""
@@ -124,12 +124,12 @@ def _normal(written: str) -> str:
         return _LIKING.get(word) or NUMERALS[word]
     if any(letter.isdigit() or letter in "+#" for letter in word):
         return word
-    return stem(lemma(word))
+    return stem_word(lemmatize_verb(word))
 
 
 def bare_words(text: str) -> frozenset[str]:
     """The words by which a text is compared, in no order."""
-    return understand(text).bag
+    return parse_statement(text).bag
 
 
 # --- what a person has one of at a time -------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[Filled]:
     found = [Filled(name, "user", value) for name, value in own_values(statement.text, own).items() if MANY not in name]
     if statement.meant & {"wished", "planned", "supposed"}:
         return found
-    clauses = [*_clauses(statement)]
+    clauses = [*_user_clauses(statement)]
     for name, (_, patterns) in shipped_slots().items():
         match = next((one for pattern in patterns for said in clauses if (one := pattern.search(said))), None)
         if match is not None and ("once" not in statement.meant or _HAPPENED.search(match[0])):
@@ -172,7 +172,7 @@ def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[Filled]:
     return found
 
 
-def _clauses(statement: Statement) -> Iterator[str]:
+def _user_clauses(statement: Statement) -> Iterator[str]:
     """A statement, and those of its clauses that go on about the user: "user has moved: they live in Porto now".
 
     What is denied is left out.
@@ -279,17 +279,17 @@ class New:
     """Without, it says nothing by itself, and may still change what is known."""
 
 
-def decide(new: New, known: Sequence[Known]) -> Decision:
+def decide_change(new: New, known: Sequence[Known]) -> Decision:
     """What a statement does to the memories near it."""
-    said = understand(new.text)
-    statements = [understand(one.text) for one in known]
+    said = parse_statement(new.text)
+    statements = [parse_statement(one.text) for one in known]
     if said.bag <= _EMPTY:
         return Decision(Action.IGNORE, None, "says nothing by itself")
     if new.adds:
         for at, memory in enumerate(statements):
             if not known[at].is_others and is_known(said, memory):
                 return Decision(Action.IGNORE, at, "already known")
-    changed = _changed(new, said, known, statements) or _extended(new, said, known, statements)
+    changed = _find_change(new, said, known, statements) or _find_extension(new, said, known, statements)
     if changed is not None:
         return changed
     if not new.adds:
@@ -297,14 +297,16 @@ def decide(new: New, known: Sequence[Known]) -> Decision:
     return Decision(Action.ADD, None, "nothing known says this or its opposite")
 
 
-def _extended(new: New, said: Statement, known: Sequence[Known], statements: Sequence[Statement]) -> Decision | None:
+def _find_extension(
+    new: New, said: Statement, known: Sequence[Known], statements: Sequence[Statement]
+) -> Decision | None:
     """Take the place of a memory that the statement repeats word for word and goes on from: nothing of it is lost."""
     if not new.adds or new.is_quote:
         return None
     for at, memory in enumerate(statements):
         begins = bool(memory.words) and said.words[: len(memory.words)] == memory.words
         alike = (said.polarity, said.meant, said.owner) == (memory.polarity, memory.meant, memory.owner)
-        if begins and alike and not known[at].is_others and _telling(memory):
+        if begins and alike and not known[at].is_others and _content_words(memory):
             return Decision(Action.REVISE, at, "it says the same and more")
     return None
 
@@ -322,51 +324,51 @@ def _in_order(new: Statement, memory: Statement) -> bool:
     return all(word in at for word in new.words)
 
 
-def _changed(new: New, said: Statement, known: Sequence[Known], statements: Sequence[Statement]) -> Decision | None:
+def _find_change(new: New, said: Statement, known: Sequence[Known], statements: Sequence[Statement]) -> Decision | None:
     filled = slots_of(said, new.own)
-    said = understand(_NOTED.sub("", new.text))
+    said = parse_statement(_NOTED.sub("", new.text))
     own = [at for at, one in enumerate(known) if not one.is_others]
     for at in own:
-        reason, value = _why(said, filled, statements[at], new)
+        reason, value = _change_reason(said, filled, statements[at], new)
         if reason:
-            return _change(new, said, statements[at], known[at], at, reason, value)
+            return _build_revision(new, said, statements[at], known[at], at, reason, value)
     best = max(own, key=lambda at: known[at].replaced, default=None)
     if best is None or not _is_likely(said, statements[best], known[best]):
         return None
-    return _change(new, said, statements[best], known[best], best, _read(known[best]))
+    return _build_revision(new, said, statements[best], known[best], best, _curator_reason(known[best]))
 
 
 def _is_likely(said: Statement, memory: Statement, known: Known) -> bool:
     """Whether the curator is sure enough that a statement changes a memory."""
-    shared = 0 if said.meant & {"supposed", "once"} else len(_telling(said) & _telling(memory))
+    shared = 0 if said.meant & {"supposed", "once"} else len(_content_words(said) & _content_words(memory))
     return known.replaced >= ODDS[min(shared, len(ODDS) - 1)]
 
 
-def _read(known: Known) -> str:
+def _curator_reason(known: Known) -> str:
     return f"the curator reads it as a change ({known.replaced:.2f})"
 
 
 def also_changed(new: New, known: Sequence[Known], main: Decision) -> list[Decision]:
     """What else a statement changes: its words are put behind whatever has the old value, or the curator is sure of."""
-    said, filled = understand(_NOTED.sub("", new.text)), slots_of(understand(new.text), new.own)
+    said, filled = parse_statement(_NOTED.sub("", new.text)), slots_of(parse_statement(new.text), new.own)
     found = []
     for at, one in enumerate(known):
-        memory = understand(one.text)
-        reason = _other_value(filled, memory, new)[0] or (_read(one) if _is_likely(said, memory, one) else "")
+        memory = parse_statement(one.text)
+        reason = _other_value(filled, memory, new)[0] or (_curator_reason(one) if _is_likely(said, memory, one) else "")
         if reason and at != main.target and not one.is_others:
-            text = amended(one.stored or one.text, new.quote or new.text, new.day)
+            text = append_amendment(one.stored or one.text, new.quote or new.text, new.day)
             found.append(Decision(Action.REVISE, at, reason, text))
     return found
 
 
-def _why(said: Statement, filled: Sequence[Filled], memory: Statement, new: New) -> tuple[str, str]:
+def _change_reason(said: Statement, filled: Sequence[Filled], memory: Statement, new: New) -> tuple[str, str]:
     """Why a statement surely changes a memory, '' where it does not; and the value that it has no longer."""
     reason, value = _other_value(filled, memory, new)
     if reason:
         return reason, value
     if said.meant == memory.meant and _is_other_amount(said, memory):
         return "the same is said with another number", " ".join(one for one in memory.words if one[:1].isdigit())
-    return _denies(said, memory), ""
+    return _denial_reason(said, memory), ""
 
 
 def _other_value(filled: Sequence[Filled], memory: Statement, new: New) -> tuple[str, str]:
@@ -377,14 +379,14 @@ def _other_value(filled: Sequence[Filled], memory: Statement, new: New) -> tuple
     return "", ""
 
 
-def _denies(said: Statement, memory: Statement) -> str:
-    telling, named = _telling(memory), _telling(said) - _ENDINGS
+def _denial_reason(said: Statement, memory: Statement) -> str:
+    telling, named = _content_words(memory), _content_words(said) - _ENDINGS
     if not telling or not named or said.polarity == memory.polarity or _is_unsure(said, memory):
         return ""
     if telling - _ENDINGS == named or _turns_round(said, memory):
         return "the opposite is said"
-    if said.polarity < 0 and (named <= memory.bag or (ends(said.said) and telling <= said.bag)):
-        return "it has ended" if ends(said.said) else "it is denied"
+    if said.polarity < 0 and (named <= memory.bag or (has_ending_word(said.said) and telling <= said.bag)):
+        return "it has ended" if has_ending_word(said.said) else "it is denied"
     return ""
 
 
@@ -408,12 +410,12 @@ _NOW: Final = re.compile(r" (?:now|currently|these days)\b")
 def _is_other_amount(said: Statement, memory: Statement) -> bool:
     """Whether two statements are the same but for how much, how many or when; what has a number as its name is not."""
     mine, theirs = (_NOW.sub("", one.said.rstrip(".! ")) for one in (said, memory))
-    if mine == theirs or _masked(mine) != _masked(theirs):
+    if mine == theirs or _mask_amounts(mine) != _mask_amounts(theirs):
         return False
-    return "#" in _masked(mine)
+    return "#" in _mask_amounts(mine)
 
 
-def _masked(said: str) -> str:
+def _mask_amounts(said: str) -> str:
     return _AMOUNT.sub(lambda found: f"{found['verb']} #" if _is_verb(found["verb"]) else found[0], said)
 
 
@@ -423,44 +425,44 @@ def _is_verb(word: str) -> bool:
 
 def _turns_round(said: Statement, memory: Statement) -> bool:
     """Whether one likes what the other dislikes."""
-    mine, theirs = _liked(said), _liked(memory)
+    mine, theirs = _attitude_object_words(said), _attitude_object_words(memory)
     if said.owner != memory.owner or mine != theirs or not mine:
         return False
     return bool(_ATTITUDES & said.bag) and bool(_ATTITUDES & memory.bag) and said.polarity != memory.polarity
 
 
-def _liked(statement: Statement) -> frozenset[str]:
+def _attitude_object_words(statement: Statement) -> frozenset[str]:
     return statement.bag - _ATTITUDES - _DENIALS
 
 
-def _telling(statement: Statement) -> frozenset[str]:
+def _content_words(statement: Statement) -> frozenset[str]:
     return statement.bag - _LIGHT
 
 
 def shared_words(one: str, other: str) -> int:
     """How many words that tell something two statements share."""
-    return len(_telling(understand(one)) & _telling(understand(other)))
+    return len(_content_words(parse_statement(one)) & _content_words(parse_statement(other)))
 
 
-def _change(
+def _build_revision(
     new: New, said: Statement, memory: Statement, known: Known, at: int, reason: str, value: str = ""
 ) -> Decision:
     """Take a memory's place where nothing of it is lost but the old value, else put the new words behind it."""
-    over = understand(value).bag | _ATTITUDES
-    lost = _telling(memory) - over - said.bag
+    over = parse_statement(value).bag | _ATTITUDES
+    lost = _content_words(memory) - over - said.bag
     is_whole = new.adds and not new.is_quote and not lost and not _is_yet_to_come(said, memory)
-    text = "" if is_whole else amended(known.stored or known.text, new.quote or new.text, new.day)
+    text = "" if is_whole else append_amendment(known.stored or known.text, new.quote or new.text, new.day)
     return Decision(Action.REVISE, at, reason, text)
 
 
 def to_forget(what: str, known: Sequence[str]) -> list[int]:
     """The memories that somebody asks to be forgotten: those that say all of it, else those that fill what it names."""
-    words = understand(what).bag
-    found = [at for at, text in enumerate(known) if words and words <= understand(text).bag]
+    words = parse_statement(what).bag
+    found = [at for at, text in enumerate(known) if words and words <= parse_statement(text).bag]
     if found:
         return found
     slots = set(asked_slots(words))
-    return [at for at, text in enumerate(known) if any(one.slot in slots for one in slots_of(understand(text)))]
+    return [at for at, text in enumerate(known) if any(one.slot in slots for one in slots_of(parse_statement(text)))]
 
 
 def odds_of(rows: Any) -> list[float]:
@@ -468,7 +470,7 @@ def odds_of(rows: Any) -> list[float]:
     return [1 / (1 + math.exp(-float(row[0]))) for row in rows]
 
 
-def contradicts(new: str, memory: str, own: Iterable[OwnSlot] = ()) -> bool:
+def is_contradiction(new: str, memory: str, own: Iterable[OwnSlot] = ()) -> bool:
     """Whether a statement and a memory cannot both hold, as far as that is sure."""
-    said, known = understand(new), understand(memory)
-    return bool(_why(said, slots_of(said, own), known, New(new, own=tuple(own)))[0])
+    said, known = parse_statement(new), parse_statement(memory)
+    return bool(_change_reason(said, slots_of(said, own), known, New(new, own=tuple(own)))[0])

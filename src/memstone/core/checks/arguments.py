@@ -143,7 +143,7 @@ def check_methods(cls: type) -> None:
     """Let every public method that a class defines refuse arguments of the wrong type."""
     for name, method in list(vars(cls).items()):
         if isinstance(method, FunctionType) and not name.startswith("_"):
-            setattr(cls, name, _checked(method))
+            setattr(cls, name, _wrap_with_checks(method))
 
 
 def check_fields(annotations: Mapping[str, str], given: Arguments) -> None:
@@ -153,7 +153,7 @@ def check_fields(annotations: Mapping[str, str], given: Arguments) -> None:
             _Check.of(name, annotations[name], _MISSING).apply(name, value)
 
 
-def either(name: str, value: Any, other_name: str, other: Any) -> Any:
+def resolve_argument_alias(name: str, value: Any, other_name: str, other: Any) -> Any:
     """Return the value of an argument that has two names; raise ``InvalidInput`` if both are given."""
     if value is not None and other is not None:
         raise InvalidInput(f"{name} and {other_name} are two names for one thing", hint="give one of them")
@@ -179,9 +179,9 @@ class _Check:
             raise self.rule.refusal(name, value)
 
 
-def _checked(method: FunctionType) -> Callable[..., Any]:
+def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
     """The same method behind a check of what it is handed."""
-    names = _parameters(method)[1:]
+    names = _positional_names(method)[1:]
     checks = _checks_of(method)
 
     def check(args: tuple[object, ...], kwargs: Arguments) -> None:
@@ -194,24 +194,24 @@ def _checked(method: FunctionType) -> Callable[..., Any]:
     if iscoroutinefunction(method):
 
         @wraps(method)
-        async def awaited(self: object, *args: Any, **kwargs: Any) -> Any:
+        async def check_and_await(self: object, *args: Any, **kwargs: Any) -> Any:
             check(args, kwargs)
             try:
                 return await method(self, *args, **kwargs)
             except RecursionError as error:
                 raise _too_deep() from error
 
-        return awaited
+        return check_and_await
 
     @wraps(method)
-    def called(self: object, *args: Any, **kwargs: Any) -> Any:
+    def check_and_call(self: object, *args: Any, **kwargs: Any) -> Any:
         check(args, kwargs)
         try:
             return method(self, *args, **kwargs)
         except RecursionError as error:
             raise _too_deep() from error
 
-    return called
+    return check_and_call
 
 
 def _too_deep() -> InvalidInput:
@@ -219,14 +219,14 @@ def _too_deep() -> InvalidInput:
     return InvalidInput("an argument is nested too deeply, or holds itself", hint="a few dozen levels are fine")
 
 
-def _parameters(method: FunctionType) -> tuple[str, ...]:
+def _positional_names(method: FunctionType) -> tuple[str, ...]:
     """The names of what may be given by position."""
     return method.__code__.co_varnames[: method.__code__.co_argcount]
 
 
 def _checks_of(method: FunctionType) -> dict[str, _Check]:
     placed = method.__defaults__ or ()
-    names = _parameters(method)
+    names = _positional_names(method)
     defaults = {**dict(zip(names[len(names) - len(placed) :], placed, strict=True)), **(method.__kwdefaults__ or {})}
     checks = {
         name: _Check.of(name, str(annotation), defaults.get(name, _MISSING))
@@ -340,7 +340,7 @@ def checked_expiry(value: When | None, now: Instant, warnings: list[str]) -> Ins
 
 
 def _as_json(value: dict[str, Any]) -> str:
-    _walk(value, "metadata", 0)
+    _validate_json_value(value, "metadata", 0)
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError) as error:
@@ -352,25 +352,25 @@ _FILLED: Final = {"query": "ask something; get_all lists everything"}
 _DEPTH: Final = 32
 
 
-def _walk(value: object, path: str, depth: int) -> None:
+def _validate_json_value(value: object, path: str, depth: int) -> None:
     if depth > _DEPTH:
         raise InvalidInput(f"metadata is nested deeper than {_DEPTH}")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InvalidInput(f"{path} has a key that is not text: {key!r}")
-            _clean(key, f"a key of {path}")
-            _walk(item, f"{path}.{key}", depth + 1)
+            _validate_text(key, f"a key of {path}")
+            _validate_json_value(item, f"{path}.{key}", depth + 1)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _walk(item, path, depth + 1)
+            _validate_json_value(item, path, depth + 1)
     elif isinstance(value, str):
-        _clean(value, path)
+        _validate_text(value, path)
     elif isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(f"{path} is {value}", hint="JSON has no NaN or infinity")
 
 
-def _clean(value: str, path: str) -> None:
+def _validate_text(value: str, path: str) -> None:
     if "\x00" in value:
         raise InvalidInput(f"{path} holds a NUL character", hint=NO_NUL)
     try:

@@ -58,7 +58,6 @@ from memstone.model.query import (
     Op,
     Or,
     Where,
-    matches,
 )
 from memstone.model.scope import Scope
 
@@ -148,7 +147,7 @@ def write_filters(where: Where) -> dict[str, Any]:
     """Return a tree as callers may write it; what is read from that is the same tree."""
     if isinstance(where, Condition):
         value = list(where.value) if where.op in LISTED else where.value
-        return {"field": _written(where.field), "operator": str(where.op), "value": value}
+        return {"field": _public_field_name(where.field), "operator": str(where.op), "value": value}
     if isinstance(where, Not):
         return {"NOT": write_filters(where.part)}
     return {"AND" if isinstance(where, And) else "OR": [write_filters(part) for part in where.parts]}
@@ -162,17 +161,17 @@ def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:
     """
     where = parse_filters(filters)
     scope: dict[str, str] = {}
-    rest = [part for part in _conjuncts(where) if not _takes(part, scope)]
+    rest = [part for part in _flatten_conjunction(where) if not _pin_scope_id(part, scope)]
     return scope, None if not rest else _all_of(rest)
 
 
-def _conjuncts(where: Where | None) -> list[Where]:
+def _flatten_conjunction(where: Where | None) -> list[Where]:
     if isinstance(where, And):
-        return [leaf for part in where.parts for leaf in _conjuncts(part)]
+        return [leaf for part in where.parts for leaf in _flatten_conjunction(part)]
     return [] if where is None else [where]
 
 
-def _takes(part: Where, scope: dict[str, str]) -> bool:
+def _pin_scope_id(part: Where, scope: dict[str, str]) -> bool:
     if not isinstance(part, Condition) or part.field not in SCOPE_IDS:
         return False
     value: str | None = part.value if part.op is Op.EQ else None
@@ -183,7 +182,7 @@ def _takes(part: Where, scope: dict[str, str]) -> bool:
 
 def names_several(where: Where) -> bool:
     """Whether what is asked beyond the scope is an id out of several."""
-    leaves = (part for part in _conjuncts(where) if isinstance(part, Condition))
+    leaves = (part for part in _flatten_conjunction(where) if isinstance(part, Condition))
     return any(leaf.op is Op.IN and leaf.field in SCOPE_IDS for leaf in leaves)
 
 
@@ -275,25 +274,25 @@ class _Parser:
         op = OPERATORS.get(operator) if isinstance(operator, str) else None
         if op is None:
             raise InvalidFilter(f"unknown operator {short(operator)} for {short(name)}", hint=_KNOWN)
-        field = _field(name)
+        field = _resolve_field(name)
         if op is Op.EXISTS:
             if not isinstance(operand, bool):
-                raise InvalidFilter(f"exists on {_written(field)} takes true or false, not {short(operand)}")
+                raise InvalidFilter(f"exists on {_public_field_name(field)} takes true or false, not {short(operand)}")
             return Condition(field, op, operand)
         if op in LISTED:
             return Condition(field, op, self.listed(field, op, operand))
-        return Condition(field, op, _operand(field, op, operand))
+        return Condition(field, op, _parse_operand(field, op, operand))
 
     def listed(self, field: str, op: Op, operand: object) -> tuple[Scalar, ...]:
         if not isinstance(operand, (list, tuple, set, frozenset)):
-            raise InvalidFilter(f"{op} on {_written(field)} needs a list, not {type(operand).__name__}")
+            raise InvalidFilter(f"{op} on {_public_field_name(field)} needs a list, not {type(operand).__name__}")
         self.values += len(operand)
         if len(operand) > MAX_LIST or self.values > MAX_VALUES:
             raise InvalidFilter(
-                f"{op} on {_written(field)} has too many values",
+                f"{op} on {_public_field_name(field)} has too many values",
                 hint=f"at most {MAX_LIST} in one list and {MAX_VALUES} in one filter",
             )
-        return tuple(_operand(field, op, value) for value in operand)
+        return tuple(_parse_operand(field, op, value) for value in operand)
 
     def _count_node(self, made: int = 1) -> None:
         self.nodes += made
@@ -304,11 +303,11 @@ class _Parser:
 _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values cannot be filtered"
 
 
-def _field(name: object) -> str:
+def _resolve_field(name: object) -> str:
     """The name as it stands in the tree."""
     if not isinstance(name, str):
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
-    name = _text(name, "a field name")
+    name = _validate_text(name, "a field name")
     if name in {"tenant_id", MEMORY + "tenant_id"}:
         raise InvalidFilter("tenant_id is not a filter", hint="the tenant is chosen when the memory is opened")
     if name in {"", METADATA, MEMORY, "metadata"}:
@@ -330,49 +329,49 @@ def _own_field(name: str) -> str:
     return NOTED.get(name) or ALIASES.get(name, name)
 
 
-def _written(field: str) -> str:
+def _public_field_name(field: str) -> str:
     """The name of a field as callers write it."""
     if field in BARE_FIELDS or field.startswith(METADATA):
         return field
     return MEMORY + field.removeprefix(DATA)
 
 
-def _operand(field: str, op: Op, value: object) -> Scalar:
+def _parse_operand(field: str, op: Op, value: object) -> Scalar:
     """One value in the form in which it is compared; its type must suit the field and the operator."""
     kind = "text" if field.startswith(DATA) else FIELDS.get(field)
     if op in PARTIAL and kind not in {None, "text"}:
-        raise InvalidFilter(f"{op} works on text, and {_written(field)} is of type {kind}")
+        raise InvalidFilter(f"{op} works on text, and {_public_field_name(field)} is of type {kind}")
     if value is None and not (op in ORDERED or (op in PARTIAL and kind)):
         return None
     if kind is None:
         return _metadata_operand(field, op, value)
     if kind == "instant":
-        return _instant(field, value)
+        return _parse_instant(field, value)
     if field in SCOPE_IDS and op not in ORDERED | PARTIAL:
         return _scope_id(field, value)
     if kind == "text" and isinstance(value, str):
-        return _text(value, field)
+        return _validate_text(value, field)
     if kind == "number" and isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _number(value, field)
-    raise InvalidFilter(f"{op} on {_written(field)} needs a value of type {kind}, not {type(value).__name__}")
+        return _validate_number(value, field)
+    raise InvalidFilter(f"{op} on {_public_field_name(field)} needs a value of type {kind}, not {type(value).__name__}")
 
 
 def _metadata_operand(field: str, op: Op, value: object) -> Scalar:
     if isinstance(value, bool) and op not in ORDERED:
         return value
     if isinstance(value, str):
-        return _text(value, field)
+        return _validate_text(value, field)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _number(value, field)
+        return _validate_number(value, field)
     if isinstance(value, date):
-        return _instant(field, value)
+        return _parse_instant(field, value)
     raise InvalidFilter(
         f"{op} on {field} cannot take {type(value).__name__}",
         hint="values are text, numbers, dates, and where there is no order also true, false and null",
     )
 
 
-def _text(value: str, name: str) -> str:
+def _validate_text(value: str, name: str) -> str:
     """Plain text that every database can hold."""
     if "\0" in value:
         raise InvalidFilter(f"{name} holds a NUL character: {short(value)}", hint=NO_NUL)
@@ -383,7 +382,7 @@ def _text(value: str, name: str) -> str:
     return str.__str__(value)
 
 
-def _number(value: float, name: str) -> int | float:
+def _validate_number(value: float, name: str) -> int | float:
     if isinstance(value, int):
         if value not in INT64:
             raise InvalidFilter(f"{name} is compared with a whole number beyond 64 bits")
@@ -393,7 +392,7 @@ def _number(value: float, name: str) -> int | float:
     return float(value)
 
 
-def _instant(field: str, value: object) -> str:
+def _parse_instant(field: str, value: object) -> str:
     try:
         return parse_when(cast("When", value), field)  # it refuses every other type
     except InvalidInput as error:
@@ -403,15 +402,12 @@ def _instant(field: str, value: object) -> str:
 def _scope_id(field: str, value: object) -> str:
     """An id in the form in which it is stored, so that 7, "7" and " 7 " are the same person everywhere."""
     try:
-        return _text(clean_id(value, field), field)
+        return _validate_text(clean_id(value, field), field)
     except ScopeError as error:
         raise InvalidFilter(error.message, hint='use {"exists": false} for what is not set') from error
 
 
 # --- the reference evaluator (``memstone.model.query``) on memories ---------------------------------------------------
-
-
-__all__ = ["Lookup", "found_fields", "matches"]
 
 
 def found_fields(found: Found) -> Lookup:
@@ -440,37 +436,37 @@ def found_fields(found: Found) -> Lookup:
 DEFAULT_LAYERS = (Layer.FACT,)
 
 
-def within(scope: Scope) -> Where:
+def where_in_scope(scope: Scope) -> Where:
     """Seen through a link of this scope: the tenant must match, and every other field that is set."""
     given = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
     return And((tenant, *(Condition(name, Op.EQ, value) for name, value in given if value)))
 
 
-def own() -> Where:
+def where_link_direct() -> Where:
     """Hold for what its holder said, and neither for what somebody shared with them nor for what a project was fed."""
     return Condition("link_origin", Op.EQ, DIRECT)
 
 
-def reached(bounds: Bounds) -> Where:
+def where_in_bounds(bounds: Bounds) -> Where:
     """Seen through a link of somebody within bounds."""
-    one = within(Scope(bounds.tenant_id, bounds.user_id, bounds.agent_id))
+    one = where_in_scope(Scope(bounds.tenant_id, bounds.user_id, bounds.agent_id))
     if bounds.user_id or bounds.users is Users.ALL:
         return one
     own = bounds.own_pool
-    some: list[Where] = [Condition("user_id", Op.EQ, str(own)), _begins("user_id", f"{own}:")]
+    some: list[Where] = [Condition("user_id", Op.EQ, str(own)), _where_prefix("user_id", f"{own}:")]
     if bounds.users is Users.PEOPLE:
-        some.append(Not(_begins("user_id", POOLS)))
+        some.append(Not(_where_prefix("user_id", POOLS)))
     return And((one, Or(tuple(some))))
 
 
-def _begins(field: str, prefix: str) -> Where:
+def _where_prefix(field: str, prefix: str) -> Where:
     """A field begins with a text: texts are compared by code point, so these stand side by side."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     return And((Condition(field, Op.GTE, prefix), Condition(field, Op.LT, after)))
 
 
-def current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:
+def where_current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:
     """The version that holds now, in one of these statuses."""
     return And((Condition("valid_to", Op.EXISTS, value=False), _one_of("status", statuses)))
 
@@ -486,12 +482,12 @@ def valid_at(moment: Instant) -> Where:
     )
 
 
-def unexpired(moment: Instant) -> Where:
+def where_unexpired(moment: Instant) -> Where:
     """Has no expiry, or one that lies ahead."""
     return Or((Condition("expires_at", Op.EXISTS, value=False), Condition("expires_at", Op.GT, moment)))
 
 
-def visible(
+def where_visible(
     scope: Scope,
     now: Instant,
     *,
@@ -502,10 +498,10 @@ def visible(
     extra: Where | None = None,
 ) -> And:
     """What this scope may see now (or saw at ``as_of``); ``extra`` is the caller's filter."""
-    parts: list[Where] = [within(scope), _one_of("layer", layers)]
-    parts.append(current(statuses) if as_of is None else valid_at(as_of))
+    parts: list[Where] = [where_in_scope(scope), _one_of("layer", layers)]
+    parts.append(where_current(statuses) if as_of is None else valid_at(as_of))
     if not show_expired:
-        parts.append(unexpired(as_of or now))
+        parts.append(where_unexpired(as_of or now))
     if extra is not None:
         parts.append(extra)
     return And(tuple(parts))

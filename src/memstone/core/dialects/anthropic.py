@@ -17,10 +17,10 @@ from memstone.core.dialects.base import (
     Said,
     Tool,
     arguments_of,
-    listed,
-    mappings,
-    number,
-    table,
+    dict_or_empty,
+    dicts_in_list,
+    int_or_default,
+    list_or_empty,
     text_of,
     with_sum,
 )
@@ -39,30 +39,30 @@ class MessageTools:
         """Unless the caller forces a choice."""
         choice = body.get("tool_choice")
         leaves = choice is None or (isinstance(choice, Mapping) and choice.get("type") == "auto")
-        return leaves and all(tool.get("name") != name for tool in mappings(body.get("tools")))
+        return leaves and all(tool.get("name") != name for tool in dicts_in_list(body.get("tools")))
 
     def offered(self, body: Body, tool: Tool, *, last: bool) -> Json:
         """The tool after those of the caller."""
         own = {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
         if not last:
-            return {**body, "tools": [*listed(body.get("tools")), own]}
+            return {**body, "tools": [*list_or_empty(body.get("tools")), own]}
         return dict(body) if body.get("tools") else {**body, "tools": [own], "tool_choice": {"type": "none"}}
 
     def calls(self, reply: Body, name: str) -> list[Call]:
         """The blocks that call it."""
         return [
             Call(str(one.get("id") or ""), name, arguments_of(one.get("input")))
-            for one in mappings(reply.get("content"))
+            for one in dicts_in_list(reply.get("content"))
             if one.get("type") == "tool_use" and one.get("name") == name
         ]
 
     def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """The answer without the calls of other tools and empty words, and the results as the next message."""
         ids = {call.id for call, _ in results}
-        kept = [one for one in mappings(reply.get("content")) if _is_kept(one, ids)]
+        kept = [one for one in dicts_in_list(reply.get("content")) if _is_kept(one, ids)]
         told = [{"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in results]
         turns = [{"role": "assistant", "content": kept}, {"role": "user", "content": told}]
-        return {**body, "messages": [*listed(body.get("messages")), *turns]}
+        return {**body, "messages": [*list_or_empty(body.get("messages")), *turns]}
 
     def gathered(self, events: Iterable[Body]) -> Json:
         """The message of the first event, with the blocks that follow."""
@@ -71,31 +71,37 @@ class MessageTools:
         for event in events:
             match event.get("type"):
                 case "message_start":
-                    message = {**message, **table(event.get("message"))}
+                    message = {**message, **dict_or_empty(event.get("message"))}
                 case "content_block_start":
-                    blocks[number(event.get("index"))] = dict(table(event.get("content_block")))
+                    blocks[int_or_default(event.get("index"))] = dict(dict_or_empty(event.get("content_block")))
                 case "content_block_delta":
-                    _grow(blocks.setdefault(number(event.get("index")), {}), table(event.get("delta")))
+                    _append_delta(
+                        blocks.setdefault(int_or_default(event.get("index")), {}), dict_or_empty(event.get("delta"))
+                    )
                 case "message_delta":
-                    message |= table(event.get("delta"))
-                    message["usage"] = {**table(message.get("usage")), **table(event.get("usage"))}
-        return {**message, "content": [_closed(blocks[at]) for at in sorted(blocks)]}
+                    message |= dict_or_empty(event.get("delta"))
+                    message["usage"] = {**dict_or_empty(message.get("usage")), **dict_or_empty(event.get("usage"))}
+        return {**message, "content": [_parse_block_input(blocks[at]) for at in sorted(blocks)]}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
         """A block that calls a tool."""
-        block = table(event.get("content_block"))
-        return [(number(event.get("index")), str(block.get("name") or ""))] if block.get("type") == "tool_use" else []
+        block = dict_or_empty(event.get("content_block"))
+        return (
+            [(int_or_default(event.get("index")), str(block.get("name") or ""))]
+            if block.get("type") == "tool_use"
+            else []
+        )
 
     def spared(self, reply: Body, name: str) -> Json:
         """The content without them; if they were all it called, it has come to its end."""
-        kept = [one for one in listed(reply.get("content")) if not _calls(one, name)]
+        kept = [one for one in list_or_empty(reply.get("content")) if not _is_tool_call(one, name)]
         changed = {**reply, "content": kept}
-        return changed if any(_calls(one) for one in kept) else _ended(changed)
+        return changed if any(_is_tool_call(one) for one in kept) else _replace_tool_stop_reason(changed)
 
     def freed(self, event: Body, ours: Ours) -> Json | None:
         """Without these blocks, the others counted without them."""
         if event.get("type") == "message_delta" and ours.alone:
-            return {**event, "delta": _ended(table(event.get("delta")))}
+            return {**event, "delta": _replace_tool_stop_reason(dict_or_empty(event.get("delta")))}
         place = event.get("index")
         if not isinstance(place, int):
             return dict(event)
@@ -122,7 +128,7 @@ class MessageTools:
 
 def _told_again(spent: Body, event: Body) -> Json:
     """What the event before the last counts; the rest was told at the beginning."""
-    return {name: value for name, value in spent.items() if name in table(event.get("usage"))}
+    return {name: value for name, value in spent.items() if name in dict_or_empty(event.get("usage"))}
 
 
 def _is_kept(block: Body, ids: set[str]) -> bool:
@@ -132,17 +138,17 @@ def _is_kept(block: Body, ids: set[str]) -> bool:
     return block.get("type") != "tool_use" or block.get("id") in ids
 
 
-def _calls(block: Any, name: str = "") -> bool:
+def _is_tool_call(block: Any, name: str = "") -> bool:
     """Whether a block calls a tool: this one, or any."""
     return isinstance(block, Mapping) and block.get("type") == "tool_use" and (not name or block.get("name") == name)
 
 
-def _ended(message: Json) -> Json:
+def _replace_tool_stop_reason(message: Json) -> Json:
     """A message that called nothing but our tool, and so nothing."""
     return {**message, "stop_reason": "end_turn"} if message.get("stop_reason") == "tool_use" else message
 
 
-def _grow(block: Json, delta: Body) -> None:
+def _append_delta(block: Json, delta: Body) -> None:
     """Add a piece to its block."""
     kind = str(delta.get("type"))
     if kind == "input_json_delta":
@@ -152,7 +158,7 @@ def _grow(block: Json, delta: Body) -> None:
         block[name] = str(block.get(name) or "") + str(delta.get(name) or "")
 
 
-def _closed(block: Json) -> Json:
+def _parse_block_input(block: Json) -> Json:
     """A block as a whole answer has it: what a tool is given, whoever runs it, is no text there."""
     given: Any = block.get("input")
     if not isinstance(given, str):
@@ -183,19 +189,19 @@ class Messages:
     def question(self, body: Body) -> str:
         """The words of the last user message; results of tools stand in one too and are not words of the user."""
         at = _last_user(body)
-        return "" if at is None else text_of(_own(body["messages"][at].get("content"))).strip()
+        return "" if at is None else text_of(_user_content(body["messages"][at].get("content"))).strip()
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
         """The last user message, without the results of tools and the notes of an agent."""
         at = _last_user(body)
-        content = None if at is None else _own(body["messages"][at].get("content"))
+        content = None if at is None else _user_content(body["messages"][at].get("content"))
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
         """Results of tools in a message after the last words of the user."""
         at = _last_user(body)
         since = [] if at is None else body["messages"][at + 1 :]
-        parts = (part for one in since if isinstance(one, Mapping) for part in listed(one.get("content")))
+        parts = (part for one in since if isinstance(one, Mapping) for part in list_or_empty(one.get("content")))
         return any(isinstance(part, Mapping) and _is_tool(part) for part in parts)
 
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
@@ -206,28 +212,28 @@ class Messages:
             return _no_system(body, block)
         match block.position:
             case Position.SYSTEM_FIRST:
-                return {**body, "system": _system(body.get("system"), block.whole, first=True)}
+                return {**body, "system": _add_to_system(body.get("system"), block.whole, first=True)}
             case Position.SYSTEM_MERGE:
-                return {**body, "system": _system(body.get("system"), block.whole, first=False)}
+                return {**body, "system": _add_to_system(body.get("system"), block.whole, first=False)}
             case Position.PREFIX_LAST_USER:
-                return _prefixed(body, block.whole)
+                return _prefix_last_user(body, block.whole)
             case _:
-                changed = _prefixed(body, block.volatile)
+                changed = _prefix_last_user(body, block.volatile)
                 if block.stable:
-                    changed["system"] = _system(body.get("system"), block.stable, first=True)
+                    changed["system"] = _add_to_system(body.get("system"), block.stable, first=True)
                 return changed
 
     def whole(self, reply: Body) -> Heard:
         """The text blocks of an answer."""
-        return Heard([text_of(reply.get("content"))], dict(table(reply.get("usage"))), finished=True)
+        return Heard([text_of(reply.get("content"))], dict(dict_or_empty(reply.get("usage"))), finished=True)
 
     def piece(self, heard: Heard, event: Body) -> None:
         """Take the next event."""
         kind = event.get("type")
         if kind == "content_block_delta":
-            heard.text.append(text_of(table(event.get("delta")).get("text")))
+            heard.text.append(text_of(dict_or_empty(event.get("delta")).get("text")))
         elif kind in ("message_start", "message_delta"):
-            heard.usage.update(table(event.get("usage") or table(event.get("message")).get("usage")))
+            heard.usage.update(dict_or_empty(event.get("usage") or dict_or_empty(event.get("message")).get("usage")))
         elif kind == "message_stop":
             heard.finished = True
 
@@ -257,14 +263,16 @@ def _last_user(body: Body) -> int | None:
     if not isinstance(given, list):
         return None
     places = range(len(given) - 1, -1, -1)
-    return next((at for at in places if _speaks(given[at])), None)
+    return next((at for at in places if _has_user_words(given[at])), None)
 
 
-def _speaks(message: Any) -> bool:
-    return isinstance(message, Mapping) and message.get("role") == "user" and bool(_own(message.get("content")))
+def _has_user_words(message: Any) -> bool:
+    return (
+        isinstance(message, Mapping) and message.get("role") == "user" and bool(_user_content(message.get("content")))
+    )
 
 
-def _own(content: Any) -> Any:
+def _user_content(content: Any) -> Any:
     """What of a user message the user said."""
     if isinstance(content, str):
         return _without_notes(content)
@@ -287,7 +295,7 @@ def _without_notes(text: str) -> str:
 def _own_part(part: Any) -> Any:
     if not isinstance(part, Mapping) or part.get("type") != "text":
         return part
-    text = _own(part.get("text"))
+    text = _user_content(part.get("text"))
     return {**part, "text": text} if text else None
 
 
@@ -298,20 +306,20 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 def _no_system(body: Body, block: Block) -> dict[str, Any]:
     """For a model without a system prompt: what would stand there is the first message of the user."""
     lead, beside = block.among_the_users()
-    changed = _prefixed(body, beside)
+    changed = _prefix_last_user(body, beside)
     return {**changed, "messages": [{"role": "user", "content": lead}, *changed["messages"]]} if lead else changed
 
 
-def _prefixed(body: Body, text: str) -> dict[str, Any]:
+def _prefix_last_user(body: Body, text: str) -> dict[str, Any]:
     at = _last_user(body)
     if at is None or not text:
         return dict(body)
     given = list(body["messages"])
-    given[at] = {**given[at], "content": _with(given[at].get("content"), text)}
+    given[at] = {**given[at], "content": _insert_text(given[at].get("content"), text)}
     return {**body, "messages": given}
 
 
-def _with(content: Any, text: str) -> Any:
+def _insert_text(content: Any, text: str) -> Any:
     """Content with a text before its words; what tools gave back has to stay in front.
 
     So has what the caller marks as the end of what is cached: the next request has to begin with the same, and this
@@ -326,7 +334,7 @@ def _with(content: Any, text: str) -> Any:
     return [*ahead, *rest[:at], {"type": "text", "text": text}, *rest[at:]]
 
 
-def _system(given: Any, text: str, *, first: bool) -> Any:
+def _add_to_system(given: Any, text: str, *, first: bool) -> Any:
     if isinstance(given, list):
         part = {"type": "text", "text": text}
         return [part, *given] if first else [*given, part]

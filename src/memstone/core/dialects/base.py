@@ -114,10 +114,10 @@ class Tooling(Protocol):
         ...
 
 
-def added(one: Any, other: Any) -> Any:
+def add_usage(one: Any, other: Any) -> Any:
     """Two accounts of what was used in one: numbers add up, tables by name; else the first that says something."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return {name: added(one.get(name), other.get(name)) for name in {**one, **other}}
+        return {name: add_usage(one.get(name), other.get(name)) for name in {**one, **other}}
     if _is_number(one) and _is_number(other):
         return one + other
     return other if one is None else one
@@ -130,7 +130,7 @@ def _is_number(value: Any) -> bool:
 def with_sum(message: Body, spent: Body) -> Json:
     """A message with ``spent`` added to its ``usage``, if it has one."""
     used = message.get("usage")
-    return {**message, "usage": added(used, spent)} if spent and isinstance(used, Mapping) else dict(message)
+    return {**message, "usage": add_usage(used, spent)} if spent and isinstance(used, Mapping) else dict(message)
 
 
 def arguments_of(text: Any) -> Json | None:
@@ -142,24 +142,24 @@ def arguments_of(text: Any) -> Json | None:
     return dict(found) if isinstance(found, Mapping) else None
 
 
-def listed(value: Any) -> list[Any]:
+def list_or_empty(value: Any) -> list[Any]:
     """A list, or an empty one."""
     return list(value) if isinstance(value, list) else []
 
 
-def table(value: Any) -> Json:
+def dict_or_empty(value: Any) -> Json:
     """A table, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def number(value: Any, other: int = 0) -> int:
+def int_or_default(value: Any, other: int = 0) -> int:
     """A whole number, or another one."""
     return value if isinstance(value, int) and not isinstance(value, bool) else other
 
 
-def mappings(value: Any) -> list[Json]:
+def dicts_in_list(value: Any) -> list[Json]:
     """The tables in a list."""
-    return [one for one in listed(value) if isinstance(one, dict)]
+    return [one for one in list_or_empty(value) if isinstance(one, dict)]
 
 
 # --- what the ways to talk to a model have in common ------------------------------------------------------------------
@@ -208,7 +208,7 @@ class Heard:
     @property
     def said(self) -> str:
         """The words of the answer."""
-        return str(readable("".join(self.text)))
+        return str(repair_surrogates("".join(self.text)))
 
 
 class Dialect(Protocol):
@@ -278,7 +278,7 @@ def is_chore(text: str) -> bool:
     return begins >= 0 and text.find(_CHAT_END, begins) >= 0
 
 
-def readable(value: Any) -> Any:
+def repair_surrogates(value: Any) -> Any:
     """Text, or what holds it, in whole characters.
 
     Halves of one that came one after the other are joined; half a character alone becomes the sign for what cannot be
@@ -287,8 +287,8 @@ def readable(value: Any) -> Any:
     if isinstance(value, str):
         return value if _is_whole(value) else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [readable(one) for one in value]
-    return {name: readable(one) for name, one in value.items()} if isinstance(value, dict) else value
+        return [repair_surrogates(one) for one in value]
+    return {name: repair_surrogates(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _is_whole(text: str) -> bool:

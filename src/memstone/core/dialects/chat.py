@@ -17,15 +17,23 @@ from memstone.core.dialects.base import (
     Said,
     Tool,
     arguments_of,
+    dict_or_empty,
+    dicts_in_list,
+    int_or_default,
     is_chore,
-    listed,
-    mappings,
-    number,
-    table,
+    list_or_empty,
     text_of,
     with_sum,
 )
-from memstone.core.showing.inject import INSTRUCTING, Position, SystemRole, injected, instruction, last_user, prefixed
+from memstone.core.showing.inject import (
+    INSTRUCTING,
+    Position,
+    SystemRole,
+    insert_block,
+    instruction_message,
+    last_user,
+    prefix_last_user,
+)
 
 # --- tools in chat completions ----------------------------------------------------------------------------------------
 
@@ -41,7 +49,7 @@ class ChatTools:
 
     def free(self, body: Body, name: str) -> bool:
         """Unless the caller forces a choice, wants several answers, or speaks of functions in the old way."""
-        named = (tool.get("function") or {} for tool in mappings(body.get("tools")))
+        named = (tool.get("function") or {} for tool in dicts_in_list(body.get("tools")))
         taken = any(isinstance(one, Mapping) and one.get("name") == name for one in named)
         odd = body.get("functions") or body.get("n") not in (None, 1)
         return body.get("tool_choice") in (None, "auto") and not taken and not odd
@@ -53,25 +61,25 @@ class ChatTools:
             "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)},
         }
         if not last:
-            return {**body, "tools": [*listed(body.get("tools")), own]}
+            return {**body, "tools": [*list_or_empty(body.get("tools")), own]}
         return dict(body) if body.get("tools") else {**body, "tools": [own], "tool_choice": "none"}
 
     def calls(self, reply: Body, name: str) -> list[Call]:
         """Those of the first choice."""
         return [
             Call(str(one.get("id") or ""), name, arguments_of(one["function"].get("arguments")))
-            for one in mappings(_message(reply).get("tool_calls"))
-            if _name(one) == name
+            for one in dicts_in_list(_first_message(reply).get("tool_calls"))
+            if _function_name(one) == name
         ]
 
     def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """A message of the assistant with these calls, and one message for each result."""
-        said, ids = _message(reply), {call.id for call, _ in results}
-        made = [one for one in mappings(said.get("tool_calls")) if one.get("id") in ids]
+        said, ids = _first_message(reply), {call.id for call, _ in results}
+        made = [one for one in dicts_in_list(said.get("tool_calls")) if one.get("id") in ids]
         thought = {name: said[name] for name in _THOUGHTS if said.get(name)}
         asked = {"role": "assistant", "content": said.get("content"), **thought, "tool_calls": made}
         told = [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results]
-        return {**body, "messages": [*listed(body.get("messages")), asked, *told]}
+        return {**body, "messages": [*list_or_empty(body.get("messages")), asked, *told]}
 
     def gathered(self, events: Iterable[Body]) -> Json:
         """The message that the pieces of the first choice make up."""
@@ -80,31 +88,41 @@ class ChatTools:
         calls: dict[int, Json] = {}
         usage: Any = None
         for event in events:
-            usage = table(event.get("usage")) or usage
-            for delta in _deltas(event):
+            usage = dict_or_empty(event.get("usage")) or usage
+            for delta in _first_choice_deltas(event):
                 text.append(delta["content"] if isinstance(delta.get("content"), str) else "")
-                thought |= {name: _more(thought.get(name), delta[name]) for name in _THOUGHTS if delta.get(name)}
-                for place, piece in _pieces(delta):
-                    _grow(calls, place, piece)
+                thought |= {
+                    name: _append_thoughts(thought.get(name), delta[name]) for name in _THOUGHTS if delta.get(name)
+                }
+                for place, piece in _call_pieces(delta):
+                    _append_call_piece(calls, place, piece)
         message: Json = {"role": "assistant", "content": "".join(text) or None, **thought}
         message |= {"tool_calls": [calls[at] for at in sorted(calls)]} if calls else {}
         return {"choices": [{"index": 0, "message": message}], "usage": usage}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
         """The first piece of a call holds the name; a chunk may hold pieces of several."""
-        return [(place, _name(one)) for delta in _deltas(event) for place, one in _pieces(delta) if _name(one)]
+        return [
+            (place, _function_name(one))
+            for delta in _first_choice_deltas(event)
+            for place, one in _call_pieces(delta)
+            if _function_name(one)
+        ]
 
     def spared(self, reply: Body, name: str) -> Json:
         """The first choice without them; if they were all it called, it has come to its end."""
-        message, choices = _message(reply), mappings(reply.get("choices"))
-        others = [one for one in mappings(message.get("tool_calls")) if _name(one) != name]
+        message, choices = _first_message(reply), dicts_in_list(reply.get("choices"))
+        others = [one for one in dicts_in_list(message.get("tool_calls")) if _function_name(one) != name]
         said = {key: value for key, value in message.items() if key != "tool_calls" or others}
         changed = {**choices[0], "message": said | ({"tool_calls": others} if others else {})}
-        return {**reply, "choices": [changed if others else _ended(changed), *choices[1:]]}
+        return {**reply, "choices": [changed if others else _replace_tool_finish_reason(changed), *choices[1:]]}
 
     def freed(self, event: Body, ours: Ours) -> Json | None:
         """Chunks without the pieces of these calls, the others counted without them."""
-        choices = [_freed(one, ours) if one.get("index", 0) == 0 else one for one in mappings(event.get("choices"))]
+        choices = [
+            _remove_our_calls(one, ours) if one.get("index", 0) == 0 else one
+            for one in dicts_in_list(event.get("choices"))
+        ]
         left = [one for one in choices if one is not None]
         if not choices:
             return dict(event)
@@ -116,7 +134,7 @@ class ChatTools:
 
     def resumed(self, event: Body, begun: Begun) -> Json | None:  # noqa: ARG002 - chunks stand in no order
         """Whose message it is was said at its beginning."""
-        choices = [_without_role(one) for one in mappings(event.get("choices"))]
+        choices = [_without_role(one) for one in dicts_in_list(event.get("choices"))]
         return {**event, "choices": choices} if choices else dict(event)
 
     def with_usage(self, message: Body, spent: Body) -> Json:
@@ -124,60 +142,62 @@ class ChatTools:
         return with_sum(message, spent)
 
 
-def _message(reply: Body) -> Mapping[str, Any]:
-    choices = mappings(reply.get("choices"))
+def _first_message(reply: Body) -> Mapping[str, Any]:
+    choices = dicts_in_list(reply.get("choices"))
     message = choices[0].get("message") if choices else None
     return message if isinstance(message, Mapping) else {}
 
 
-def _deltas(event: Body) -> list[Json]:
-    first = (one for one in mappings(event.get("choices")) if one.get("index", 0) == 0)
+def _first_choice_deltas(event: Body) -> list[Json]:
+    first = (one for one in dicts_in_list(event.get("choices")) if one.get("index", 0) == 0)
     return [delta for one in first if isinstance(delta := one.get("delta"), dict)]
 
 
-def _name(call: Body) -> str:
+def _function_name(call: Body) -> str:
     function = call.get("function")
     return str(function.get("name") or "") if isinstance(function, Mapping) else ""
 
 
-def _pieces(delta: Body) -> list[tuple[int, Json]]:
+def _call_pieces(delta: Body) -> list[tuple[int, Json]]:
     """The pieces of calls in a chunk, by the number of the call; who does not number them has them in order."""
-    return [(number(one.get("index"), at), one) for at, one in enumerate(mappings(delta.get("tool_calls")))]
+    return [
+        (int_or_default(one.get("index"), at), one) for at, one in enumerate(dicts_in_list(delta.get("tool_calls")))
+    ]
 
 
-def _freed(choice: Json, ours: Ours) -> Json | None:
+def _remove_our_calls(choice: Json, ours: Ours) -> Json | None:
     """A choice of a chunk without the pieces of our calls; None when there was nothing else in it."""
-    ended, delta = _ended(choice) if ours.alone else choice, table(choice.get("delta"))
+    ended, delta = _replace_tool_finish_reason(choice) if ours.alone else choice, dict_or_empty(choice.get("delta"))
     if "tool_calls" not in delta:
         return ended
-    pieces = [{**one, "index": ours.moved(at)} for at, one in _pieces(delta) if at not in ours.places]
+    pieces = [{**one, "index": ours.moved(at)} for at, one in _call_pieces(delta) if at not in ours.places]
     rest = {name: value for name, value in delta.items() if name != "tool_calls"}
     if not (pieces or rest.get("role") or rest.get("content") or choice.get("finish_reason")):
         return None
     return {**ended, "delta": rest | ({"tool_calls": pieces} if pieces else {})}
 
 
-def _ended(choice: Json) -> Json:
+def _replace_tool_finish_reason(choice: Json) -> Json:
     """A choice that called nothing but our tool, and so nothing."""
     return {**choice, "finish_reason": "stop"} if choice.get("finish_reason") == _CALLED else choice
 
 
 def _without_role(choice: Json) -> Json:
-    delta = table(choice.get("delta"))
+    delta = dict_or_empty(choice.get("delta"))
     rest = {name: value for name, value in delta.items() if name != "role"}
     return {**choice, "delta": rest} if "role" in delta else choice
 
 
-def _more(before: Any, piece: Any) -> Any:
+def _append_thoughts(before: Any, piece: Any) -> Any:
     """Thoughts with another piece of them: texts and lists grow."""
     if isinstance(before, str) and isinstance(piece, str):
         return before + piece
     return [*before, *piece] if isinstance(before, list) and isinstance(piece, list) else piece
 
 
-def _grow(calls: dict[int, Json], at: int, piece: Body) -> None:
+def _append_call_piece(calls: dict[int, Json], at: int, piece: Body) -> None:
     """Add a piece to its call; what a service says besides it wants to see again."""
-    function = table(piece.get("function"))
+    function = dict_or_empty(piece.get("function"))
     call = calls.setdefault(at, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
     call |= {name: value for name, value in piece.items() if name not in _GROWING and value is not None}
     call["id"] = piece.get("id") or call["id"]
@@ -215,7 +235,7 @@ class Chat:
 
     def goes_on(self, body: Body) -> bool:
         """A message of the role ``tool``, or ``function`` in the old way, after the last one of the user."""
-        roles = (one.get("role") for one in reversed(mappings(body.get("messages"))))
+        roles = (one.get("role") for one in reversed(dicts_in_list(body.get("messages"))))
         return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
 
     def _last(self, body: Body) -> Mapping[str, Any] | None:
@@ -231,21 +251,21 @@ class Chat:
         given = body.get("messages")
         if not isinstance(given, list) or not block.whole:
             return dict(body)
-        return {**body, "messages": _placed(given, block)}
+        return {**body, "messages": _insert_block(given, block)}
 
     def whole(self, reply: Body) -> Heard:
         """The first choice's words."""
-        heard = Heard(usage=dict(table(reply.get("usage"))), finished=True)
-        for choice in mappings(reply.get("choices"))[:1]:
-            heard.text.append(text_of(table(choice.get("message")).get("content")))
+        heard = Heard(usage=dict(dict_or_empty(reply.get("usage"))), finished=True)
+        for choice in dicts_in_list(reply.get("choices"))[:1]:
+            heard.text.append(text_of(dict_or_empty(choice.get("message")).get("content")))
         return heard
 
     def piece(self, heard: Heard, event: Body) -> None:
         """Take the next chunk."""
-        heard.usage = dict(table(event.get("usage")) or heard.usage)
-        for choice in mappings(event.get("choices")):
+        heard.usage = dict(dict_or_empty(event.get("usage")) or heard.usage)
+        for choice in dicts_in_list(event.get("choices")):
             if choice.get("index", 0) == 0:
-                heard.text.append(text_of(table(choice.get("delta")).get("content")))
+                heard.text.append(text_of(dict_or_empty(choice.get("delta")).get("content")))
                 heard.finished = heard.finished or bool(choice.get("finish_reason"))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
@@ -263,10 +283,10 @@ class Chat:
         return "", {"error": {"message": message, "type": "upstream_error", "code": "upstream_cut", **error}}
 
 
-def _placed(messages: list[Any], block: Block) -> list[Any]:
+def _insert_block(messages: list[Any], block: Block) -> list[Any]:
     match block.system:
         case SystemRole.YES:
-            return injected(messages, (block.whole, block.stable, block.volatile), block.position)
+            return insert_block(messages, (block.whole, block.stable, block.volatile), block.position)
         case SystemRole.NO:
             return _no_system(messages, block)
         case _:
@@ -276,24 +296,24 @@ def _placed(messages: list[Any], block: Block) -> list[Any]:
 def _no_system(messages: list[Any], block: Block) -> list[Any]:
     """What would stand in a system message is the first message of the user."""
     lead, beside = block.among_the_users() if last_user(messages) is not None else (block.whole, "")
-    moved = prefixed(messages, beside) if beside else list(messages)
+    moved = prefix_last_user(messages, beside) if beside else list(messages)
     return [{"role": "user", "content": lead}, *moved] if lead else moved
 
 
 def _first_only(messages: list[Any], block: Block) -> list[Any]:
     """What is stable at the front of the one system message, what changes before the words of the last user message."""
     if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE) or last_user(messages) is None:
-        return _fronted(messages, block.whole)
+        return _prepend_system_text(messages, block.whole)
     if block.position is Position.PREFIX_LAST_USER:
-        return prefixed(messages, block.whole)
-    moved = prefixed(messages, block.volatile) if block.volatile else list(messages)
-    return _fronted(moved, block.stable) if block.stable else moved
+        return prefix_last_user(messages, block.whole)
+    moved = prefix_last_user(messages, block.volatile) if block.volatile else list(messages)
+    return _prepend_system_text(moved, block.stable) if block.stable else moved
 
 
-def _fronted(messages: list[Any], text: str) -> list[Any]:
+def _prepend_system_text(messages: list[Any], text: str) -> list[Any]:
     first = messages[0] if messages and isinstance(messages[0], Mapping) else {}
     if first.get("role") not in INSTRUCTING:
-        return [instruction(text, messages), *messages]
+        return [instruction_message(text, messages), *messages]
     content = first.get("content")
     joined = [{"type": "text", "text": text}, *content] if isinstance(content, list) else f"{text}\n\n{content or ''}"
     return [{**first, "content": joined}, *messages[1:]]

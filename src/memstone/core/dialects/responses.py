@@ -16,10 +16,10 @@ from memstone.core.dialects.base import (
     Said,
     Tool,
     arguments_of,
-    listed,
-    mappings,
-    number,
-    table,
+    dict_or_empty,
+    dicts_in_list,
+    int_or_default,
+    list_or_empty,
     text_of,
     with_sum,
 )
@@ -39,7 +39,7 @@ class ResponseTools:
 
     def free(self, body: Body, name: str) -> bool:
         """Unless the caller forces a choice, or the service makes the answer alone or writes down what was said."""
-        taken = any(tool.get("name") == name for tool in mappings(body.get("tools")))
+        taken = any(tool.get("name") == name for tool in dicts_in_list(body.get("tools")))
         elsewhere = body.get("background") or body.get("conversation")
         return body.get("tool_choice") in (None, "auto") and not taken and not elsewhere
 
@@ -53,23 +53,23 @@ class ResponseTools:
             "strict": False,
         }
         if not last:
-            return {**body, "tools": [*listed(body.get("tools")), own]}
+            return {**body, "tools": [*list_or_empty(body.get("tools")), own]}
         return dict(body) if body.get("tools") else {**body, "tools": [own], "tool_choice": "none"}
 
     def calls(self, reply: Body, name: str) -> list[Call]:
         """The items that call it."""
         return [
             Call(str(one.get("call_id") or ""), name, arguments_of(one.get("arguments")))
-            for one in mappings(reply.get("output"))
+            for one in dicts_in_list(reply.get("output"))
             if one.get("type") == "function_call" and one.get("name") == name
         ]
 
     def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """The input, what the model thought, said and called, and the outputs."""
         given, ids = body.get("input"), {call.id for call, _ in results}
-        before = [{"role": "user", "content": given}] if isinstance(given, str) else listed(given)
+        before = [{"role": "user", "content": given}] if isinstance(given, str) else list_or_empty(given)
         unkept = body.get("store") is False
-        made = [one for one in mappings(reply.get("output")) if _belongs(one, ids, unkept=unkept)]
+        made = [one for one in dicts_in_list(reply.get("output")) if _is_item_of_calls(one, ids, unkept=unkept)]
         told = [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in results]
         return {**body, "input": [*before, *made, *told]}
 
@@ -80,13 +80,13 @@ class ResponseTools:
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
         """An item that calls a function."""
-        item = table(event.get("item"))
+        item = dict_or_empty(event.get("item"))
         calls = item.get("type") == "function_call"
-        return [(number(event.get("output_index")), str(item.get("name") or ""))] if calls else []
+        return [(int_or_default(event.get("output_index")), str(item.get("name") or ""))] if calls else []
 
     def spared(self, reply: Body, name: str) -> Json:
         """The output without them."""
-        return {**reply, "output": [one for one in listed(reply.get("output")) if not _calls(one, name)]}
+        return {**reply, "output": [one for one in list_or_empty(reply.get("output")) if not _is_call_of(one, name)]}
 
     def freed(self, event: Body, ours: Ours) -> Json | None:
         """Without these items, the others counted without them."""
@@ -100,8 +100,8 @@ class ResponseTools:
     def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:
         """So many items and events, and what the end will tell of them."""
         whole = self.gathered(events)
-        calls = next((number(event.get("sequence_number")) for event in events if self.begins(event)), 0)
-        items = [*begun.items, *mappings(whole.get("output"))[:place]]
+        calls = next((int_or_default(event.get("sequence_number")) for event in events if self.begins(event)), 0)
+        items = [*begun.items, *dicts_in_list(whole.get("output"))[:place]]
         return Begun(begun.places + place, begun.events or calls, items, begun.id or whole.get("id"))
 
     def resumed(self, event: Body, begun: Begun) -> Json | None:
@@ -114,7 +114,7 @@ class ResponseTools:
             told["output_index"] = place + begun.places
         if isinstance(whole := event.get("response"), Mapping):
             begun.last = whole.get("id")
-            told["response"] = {**whole, "id": begun.id, "output": [*begun.items, *listed(whole.get("output"))]}
+            told["response"] = {**whole, "id": begun.id, "output": [*begun.items, *list_or_empty(whole.get("output"))]}
         return told
 
     def with_usage(self, message: Body, spent: Body) -> Json:
@@ -125,11 +125,11 @@ class ResponseTools:
         return with_sum(message, spent)
 
 
-def _calls(item: object, name: str) -> bool:
+def _is_call_of(item: object, name: str) -> bool:
     return isinstance(item, Mapping) and item.get("type") == "function_call" and item.get("name") == name
 
 
-def _belongs(item: Body, ids: set[str], *, unkept: bool) -> bool:
+def _is_item_of_calls(item: Body, ids: set[str], *, unkept: bool) -> bool:
     """Whether an item of an answer goes with these calls: they themselves, and the thoughts and words before them.
 
     A service that keeps nothing knows a thought only by what it holds, and refuses one that is only a number.
@@ -178,7 +178,7 @@ class Responses:
         """What a tool gave back, after the last words of the user."""
         given = body.get("input")
         at = _last_user(given)
-        since = mappings(listed(given)[0 if at is None else at + 1 :])
+        since = dicts_in_list(list_or_empty(given)[0 if at is None else at + 1 :])
         return any(str(one.get("type")).endswith("_output") for one in since)
 
     def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
@@ -189,18 +189,18 @@ class Responses:
             return _no_system(body, block)
         if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
             first = block.position is Position.SYSTEM_FIRST
-            return {**body, "instructions": _joined(body.get("instructions"), block.whole, first=first)}
+            return {**body, "instructions": _join_instructions(body.get("instructions"), block.whole, first=first)}
         stable = "" if block.position is Position.PREFIX_LAST_USER else block.stable
         volatile = block.whole if block.position is Position.PREFIX_LAST_USER else block.volatile
-        changed = {**body, "input": _prefixed(body.get("input"), volatile)} if volatile else dict(body)
+        changed = {**body, "input": _prefix_last_user(body.get("input"), volatile)} if volatile else dict(body)
         if stable:
-            changed["instructions"] = _joined(body.get("instructions"), stable, first=True)
+            changed["instructions"] = _join_instructions(body.get("instructions"), stable, first=True)
         return changed
 
     def whole(self, reply: Body) -> Heard:
         """The text of an answer's messages."""
-        heard = Heard(usage=dict(table(reply.get("usage"))), finished=True, id=str(reply.get("id") or ""))
-        for item in mappings(reply.get("output")):
+        heard = Heard(usage=dict(dict_or_empty(reply.get("usage"))), finished=True, id=str(reply.get("id") or ""))
+        for item in dicts_in_list(reply.get("output")):
             if item.get("type") == "message":
                 heard.text.append(text_of(item.get("content")))
         return heard
@@ -211,9 +211,9 @@ class Responses:
         if kind == "response.output_text.delta":
             heard.text.append(text_of(event.get("delta")))
         elif kind in _ENDS:
-            whole = table(event.get("response"))
+            whole = dict_or_empty(event.get("response"))
             heard.finished, heard.id = kind == "response.completed", str(whole.get("id") or "")
-            heard.usage = dict(table(whole.get("usage")))
+            heard.usage = dict(dict_or_empty(whole.get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
         """The event at the end of a stream."""
@@ -235,7 +235,7 @@ class Responses:
 def _no_system(body: Body, block: Block) -> dict[str, Any]:
     """For a model without instructions: what would stand there is the first item of the user."""
     lead, beside = block.among_the_users()
-    given = _prefixed(body.get("input"), beside) if beside else body.get("input")
+    given = _prefix_last_user(body.get("input"), beside) if beside else body.get("input")
     if lead:
         items = given if isinstance(given, list) else [{"role": "user", "content": given or ""}]
         given = [{"role": "user", "content": lead}, *items]
@@ -249,7 +249,7 @@ def _last_user(given: Any) -> int | None:
     return next((at for at in places if isinstance(given[at], Mapping) and given[at].get("role") == "user"), None)
 
 
-def _prefixed(given: Any, text: str) -> Any:
+def _prefix_last_user(given: Any, text: str) -> Any:
     if not isinstance(given, list):
         return f"{text}\n\n{given or ''}"
     at = _last_user(given)
@@ -261,6 +261,6 @@ def _prefixed(given: Any, text: str) -> Any:
     return [*given[:at], {**given[at], "content": joined}, *given[at + 1 :]]
 
 
-def _joined(given: str | None, text: str, *, first: bool) -> str:
+def _join_instructions(given: str | None, text: str, *, first: bool) -> str:
     said = given or ""
     return "\n\n".join(part for part in ((text, said) if first else (said, text)) if part)

@@ -15,15 +15,15 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
-from memstone.core.changes.decide import is_known, understand
-from memstone.core.digest.portrait import Digest, Sentence, cut, told
-from memstone.core.entities.find import entities, norm, read
+from memstone.core.changes.decide import is_known, parse_statement
+from memstone.core.digest.portrait import Digest, Sentence, read_session_sentences, truncate_text
+from memstone.core.entities.find import entities_from_spotted, find_names, normalize_name
 from memstone.core.entities.names import COMMON, NOUNS_LIKE_ADJECTIVES, ORDINARY, Spotted
 from memstone.core.gate.words import CALENDAR
 from memstone.core.rules.own_prose import is_english
-from memstone.core.rules.sentence import plain
-from memstone.core.rules.verbs import ADVERBS, FINITE, is_past, is_verb, lemma
-from memstone.core.text.analyze import terms
+from memstone.core.rules.sentence import expand_contractions
+from memstone.core.rules.verbs import ADVERBS, FINITE, is_past, is_verb, lemmatize_verb
+from memstone.core.text.analyze import document_terms
 from memstone.core.text.lexicon import LIGHT, STOP_WORDS
 from memstone.model.curator import Curator
 from memstone.model.memory import Entity, EntityType
@@ -60,26 +60,26 @@ _TO_DO: Final = re.compile(
 _FILLER: Final = frozenset({"mood", "smalltalk", "joke", "hypothetical"})
 
 
-def decisions(sentences: Sequence[Sentence], marked: frozenset[int]) -> tuple[str, ...]:
+def extract_decisions(sentences: Sequence[Sentence], marked: frozenset[int]) -> tuple[str, ...]:
     """What was decided; ``marked`` are sentences that state a decision, by their place.
 
     A proposal of the assistant that the user accepts is shown with the words that accept it.
     """
     found = []
     for at, one in enumerate(sentences):
-        proposed = _proposed(sentences, at)
+        proposed = _accepted_proposal(sentences, at)
         if proposed:
             found.append(f"{proposed} {one.line}")
-        elif _may_list(one) and (one.at in marked or _DECIDED.search(plain(one.text))):
+        elif _may_list(one) and (one.at in marked or _DECIDED.search(expand_contractions(one.text))):
             found.append(one.line)
-    return _last(found)
+    return _latest_lines(found)
 
 
-def _proposed(sentences: Sequence[Sentence], at: int) -> str:
+def _accepted_proposal(sentences: Sequence[Sentence], at: int) -> str:
     """What the assistant said right before, where the user accepts it in a few words that tell something; else ''."""
     one = sentences[at]
     first = not at or sentences[at - 1].turn != one.turn
-    said = plain(one.text)
+    said = expand_contractions(one.text)
     short = one.role == "user" and first and len(said.split()) <= _SHORT
     if not short or not _ACCEPTED.match(said) or not (one.kept or _DECIDED.search(said)):
         return ""
@@ -90,17 +90,17 @@ def _proposed(sentences: Sequence[Sentence], at: int) -> str:
 
 def action_items(sentences: Sequence[Sentence]) -> tuple[str, ...]:
     """What somebody said they would do, or asked for."""
-    return _last([one.line for one in sentences if is_to_do(one)])
+    return _latest_lines([one.line for one in sentences if is_to_do(one)])
 
 
 def is_to_do(one: Sentence) -> bool:
     """Whether a sentence says what is still to be done; what an assistant says it will do is only its answer."""
-    return one.role == "user" and _may_list(one) and _TO_DO.search(plain(one.text)) is not None
+    return one.role == "user" and _may_list(one) and _TO_DO.search(expand_contractions(one.text)) is not None
 
 
 def is_decided(one: Sentence) -> bool:
     """Whether a sentence says in so many words that something was decided."""
-    return _may_list(one) and _DECIDED.search(plain(one.text)) is not None
+    return _may_list(one) and _DECIDED.search(expand_contractions(one.text)) is not None
 
 
 def _may_list(one: Sentence) -> bool:
@@ -110,7 +110,7 @@ def _may_list(one: Sentence) -> bool:
     return bool(one.why) or not one.empty
 
 
-def _last(lines: Sequence[str]) -> tuple[str, ...]:
+def _latest_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """The last ones, in order: what was settled later stands."""
     return tuple(dict.fromkeys(lines))[-MOST:]
 
@@ -144,43 +144,47 @@ _FOREIGN_LETTERS: Final = 5
 """A word of another language that is shorter is hardly what a talk is about."""
 
 
-def named(turns: Sequence[Message]) -> tuple[str, ...]:
+def extract_entity_names(turns: Sequence[Message]) -> tuple[str, ...]:
     """The speakers, then everybody and everything that is named, what comes up most first."""
     spoken = [turn for turn in turns if turn.role in _SPOKEN]
-    spotted = [one for turn in spoken for one in read(turn.text).names]
-    often = Counter(norm(one.name) for one in spotted)
+    spotted = [one for turn in spoken for one in find_names(turn.text).names]
+    often = Counter(normalize_name(one.name) for one in spotted)
     speakers = list(dict.fromkeys(turn.name for turn in spoken if turn.name))
-    proper = [one for one in _distinct(spotted) if one.name != one.name.lower() or one.type != EntityType.CONCEPT]
+    proper = [
+        one for one in _distinct_entities(spotted) if one.name != one.name.lower() or one.type != EntityType.CONCEPT
+    ]
     ranked = sorted(proper, key=lambda one: -often[one.norm])
     return _each_once([*speakers, *(one.name for one in ranked)])[:MOST_ENTITIES]
 
 
-def _distinct(spotted: Iterable[Spotted]) -> list[Entity]:
+def _distinct_entities(spotted: Iterable[Spotted]) -> list[Entity]:
     """Each name once; more than one text holds, so they are taken in pieces."""
     found: dict[str, Entity] = {}
     for one in spotted:
-        for entity in entities([one]):
+        for entity in entities_from_spotted([one]):
             found.setdefault(entity.norm, entity)
     return list(found.values())
 
 
-def topics(turns: Sequence[Message], sentences: Sequence[Sentence], names: Sequence[str]) -> tuple[str, ...]:
+def extract_topics(turns: Sequence[Message], sentences: Sequence[Sentence], names: Sequence[str]) -> tuple[str, ...]:
     """The nouns that a session is about, as they were said: those that come back first, then those that tell most.
 
     Names are no topics. Of what only keeps the talk going nothing is taken.
     """
-    taken = {term for one in names for term in terms(one)}
-    compounds = _compounds(turns)
+    taken = {term for one in names for term in document_terms(one)}
+    compounds = _compound_names(turns)
     found: dict[str, _Topic] = {}
     for sentence in sentences:
         said = sentence.text.lower()
-        for phrase in (*(one for one in compounds if one in said), *_phrases(sentence, turns)):
-            words = terms(phrase)
+        for phrase in (*(one for one in compounds if one in said), *_topic_phrases(sentence, turns)):
+            words = document_terms(phrase)
             if words and words[-1] not in taken:
                 found.setdefault(words[-1], _Topic()).add(phrase, sentence)
     ranked = [one.label for one in sorted(found.values(), key=lambda one: -one.weight)]
-    longer = {word for label in ranked if " " in label for word in terms(label)}
-    return _each_once(label for label in ranked if " " in label or longer.isdisjoint(terms(label)))[:MOST_TOPICS]
+    longer = {word for label in ranked if " " in label for word in document_terms(label)}
+    return _each_once(label for label in ranked if " " in label or longer.isdisjoint(document_terms(label)))[
+        :MOST_TOPICS
+    ]
 
 
 class _Topic:
@@ -204,23 +208,23 @@ class _Topic:
         return len(self.turns) + self.told + (" " in self.label) / 2
 
 
-def _phrases(sentence: Sentence, turns: Sequence[Message]) -> Iterator[str]:
+def _topic_phrases(sentence: Sentence, turns: Sequence[Message]) -> Iterator[str]:
     """The nouns of a sentence that tells something; of another language, the longer words of one that does."""
     if sentence.empty:
         return
     if is_english(turns[sentence.turn].text):
-        yield from nouns(sentence.text)
+        yield from extract_nouns(sentence.text)
         return
     words = (word for word in _TOKEN.findall(sentence.text) if len(word) >= _FOREIGN_LETTERS)
-    yield from (word for word in words if word[0].isupper() and terms(word))
+    yield from (word for word in words if word[0].isupper() and document_terms(word))
 
 
-def nouns(text: str) -> Iterator[str]:
+def extract_nouns(text: str) -> Iterator[str]:
     """The nouns of an English sentence, with the noun before each: what follows a small word or a verb."""
     words = _TOKEN.findall(text)
     at = 0
     while at + 1 < len(words):
-        leads = _leads(words[at].lower(), words[at + 1].lower())
+        leads = _can_precede_noun(words[at].lower(), words[at + 1].lower())
         found = list(takewhile(_is_content, words[at + 1 : at + 2 + _MOST_NOUNS])) if leads else []
         phrase = _noun_phrase(found)
         if phrase:
@@ -228,11 +232,11 @@ def nouns(text: str) -> Iterator[str]:
         at += 1 + (len(found) if phrase else 0)
 
 
-def _leads(word: str, following: str) -> bool:
+def _can_precede_noun(word: str, following: str) -> bool:
     """Whether a noun may follow a word: behind a verb it is what is done, but not behind one that tells how it is."""
     if word in _BEFORE_NOUNS or word.endswith("'s"):
         return True
-    return is_verb(word) and word not in FINITE and lemma(word) not in _LINKING and not is_verb(following)
+    return is_verb(word) and word not in FINITE and lemmatize_verb(word) not in _LINKING and not is_verb(following)
 
 
 def _noun_phrase(words: list[str]) -> list[str]:
@@ -255,20 +259,20 @@ def _is_noun(word: str) -> bool:
     return word in NOUNS_LIKE_ADJECTIVES or not word.endswith(_ENDINGS)
 
 
-def _compounds(turns: Sequence[Message]) -> list[str]:
+def _compound_names(turns: Sequence[Message]) -> list[str]:
     """Names in small letters of several words, such as "pottery class", in the form in which they stand there."""
     said: dict[str, str] = {}
     for turn in turns:
-        for one in read(turn.text).names if turn.role in _SPOKEN else ():
+        for one in find_names(turn.text).names if turn.role in _SPOKEN else ():
             if one.name == one.name.lower() and " " in one.name:
-                said.setdefault(norm(one.name), turn.text[one.start : one.end].lower())
+                said.setdefault(normalize_name(one.name), turn.text[one.start : one.end].lower())
     return list(said.values())
 
 
 def _each_once(names: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for name in names:
-        found.setdefault(norm(name), name)
+        found.setdefault(normalize_name(name), name)
     return tuple(name for form, name in found.items() if form)
 
 
@@ -299,29 +303,31 @@ class Stated:
     salience: float = 0.5
 
 
-def extractive(
+def build_extractive_digest(
     turns: Sequence[Message], stated: Sequence[Stated] = (), curator: Curator | None = None
 ) -> Digest | None:
     """The digest of a session; None when nothing in it tells anything."""
-    sentences = told(turns, curator)
-    facts = _marked(sentences, stated)
+    sentences = read_session_sentences(turns, curator)
+    facts = _map_facts_to_sentences(sentences, stated)
     decided = frozenset(at for at, fact in facts.items() if fact.category == "decision")
-    settled = decisions(sentences, decided)
-    lines = [one.line for one in _chosen(sentences, {at: fact.salience for at, fact in facts.items()})] or settled
+    settled = extract_decisions(sentences, decided)
+    lines = [
+        one.line for one in _select_sentences(sentences, {at: fact.salience for at, fact in facts.items()})
+    ] or settled
     if not lines:
         return None
-    names = named(turns)
+    names = extract_entity_names(turns)
     return Digest(
-        summary=cut("\n".join(lines)),
-        topics=topics(turns, sentences, names),
+        summary=truncate_text("\n".join(lines)),
+        topics=extract_topics(turns, sentences, names),
         entities=names,
         decisions=settled,
         action_items=action_items(sentences),
-        salience=_salience(stated, decided),
+        salience=_digest_salience(stated, decided),
     )
 
 
-def _marked(sentences: Sequence[Sentence], stated: Sequence[Stated]) -> dict[int, Stated]:
+def _map_facts_to_sentences(sentences: Sequence[Sentence], stated: Sequence[Stated]) -> dict[int, Stated]:
     """The weightiest fact of every sentence that states one."""
     found: dict[int, Stated] = {}
     for one in sorted(stated, key=lambda fact: fact.salience):
@@ -331,16 +337,18 @@ def _marked(sentences: Sequence[Sentence], stated: Sequence[Stated]) -> dict[int
     return found
 
 
-def _chosen(sentences: Sequence[Sentence], facts: dict[int, float]) -> list[Sentence]:
+def _select_sentences(sentences: Sequence[Sentence], facts: dict[int, float]) -> list[Sentence]:
     """The sentences that together say most, in the order in which they were said."""
-    weights = _weights(sentences)
-    left = _telling(sentences)
+    weights = _term_weights(sentences)
+    left = _summary_candidates(sentences)
     bonus = {one.at: _FIRST_BONUS for one in [one for one in left if one.role == "user"][:1]}
     chosen: list[Sentence] = []
     covered: set[str] = set()
     while left and len(chosen) < SENTENCES:
-        best = max(left, key=lambda one: (_worth(one, weights, facts, covered) + bonus.get(one.at, 0.0), -one.at))
-        if chosen and _worth(best, weights, facts, covered) <= 0:
+        best = max(
+            left, key=lambda one: (_score_sentence(one, weights, facts, covered) + bonus.get(one.at, 0.0), -one.at)
+        )
+        if chosen and _score_sentence(best, weights, facts, covered) <= 0:
             break
         chosen.append(best)
         covered |= best.terms
@@ -348,7 +356,7 @@ def _chosen(sentences: Sequence[Sentence], facts: dict[int, float]) -> list[Sent
     return sorted(chosen, key=lambda one: one.at)
 
 
-def _telling(sentences: Sequence[Sentence]) -> list[Sentence]:
+def _summary_candidates(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Those that tell something; where the user tells nothing, what they asked for; else what nobody could judge.
 
     An answer alone is no session: without what the user said nobody knows what it is about.
@@ -361,13 +369,13 @@ def _telling(sentences: Sequence[Sentence]) -> list[Sentence]:
     return telling or [one for one in unread if not one.asks] or unread
 
 
-def _weights(sentences: Sequence[Sentence]) -> dict[str, float]:
+def _term_weights(sentences: Sequence[Sentence]) -> dict[str, float]:
     """How much a word says about a session: more when several turns have it."""
     turns = Counter(term for term, _ in {(term, one.turn) for one in sentences for term in one.terms})
     return {term: 1.0 + math.log(count) for term, count in turns.items()}
 
 
-def _worth(one: Sentence, weights: dict[str, float], facts: dict[int, float], covered: set[str]) -> float:
+def _score_sentence(one: Sentence, weights: dict[str, float], facts: dict[int, float], covered: set[str]) -> float:
     new = one.terms - covered
     value = sum(weights[term] for term in new) / math.sqrt(max(_EXTRACTIVE_SHORT, len(one.terms)))
     share = len(new) / len(one.terms) if one.terms else 0.0
@@ -376,7 +384,7 @@ def _worth(one: Sentence, weights: dict[str, float], facts: dict[int, float], co
     return value * (one.weight or 1.0) * (_ASSISTANT_SHARE if one.role == "assistant" else 1.0)
 
 
-def _salience(stated: Sequence[Stated], decided: frozenset[int]) -> float:
+def _digest_salience(stated: Sequence[Stated], decided: frozenset[int]) -> float:
     """As salient as what it states: chit-chat is little, a decision or a fact about oneself is much."""
     if not stated:
         return 0.3
@@ -391,32 +399,32 @@ def shown_turns(turns: Sequence[Message], most: int, chars: int) -> list[str]:
     """Numbered lines for the turns, from 1: the first quarter and the most recent rest, each up to ``chars``."""
     spoken = [(at, turn) for at, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
     if len(spoken) <= most:
-        return [_line(at, turn, chars) for at, turn in spoken]
+        return [_format_turn(at, turn, chars) for at, turn in spoken]
     first = most // 4
     last = most - first
     left_out = len(spoken) - most
     return [
-        *(_line(at, turn, chars) for at, turn in spoken[:first]),
+        *(_format_turn(at, turn, chars) for at, turn in spoken[:first]),
         f"[... {left_out} turns left out ...]",
-        *(_line(at, turn, chars) for at, turn in spoken[len(spoken) - last :]),
+        *(_format_turn(at, turn, chars) for at, turn in spoken[len(spoken) - last :]),
     ]
 
 
-def _line(at: int, turn: Message, chars: int) -> str:
-    return f"[{at}] {speaker(turn)}: {_indented(shortened(turn.text.strip(), chars))}"
+def _format_turn(at: int, turn: Message, chars: int) -> str:
+    return f"[{at}] {speaker_label(turn)}: {_indent_lines(shorten_text(turn.text.strip(), chars))}"
 
 
-def speaker(turn: Message) -> str:
+def speaker_label(turn: Message) -> str:
     """Who speaks, as a model is told."""
     return f"{turn.role} ({' '.join(turn.name.split())})" if turn.name else turn.role
 
 
-def shortened(text: str, chars: int) -> str:
+def shorten_text(text: str, chars: int) -> str:
     """A text up to a length, with a note of how much is missing."""
     return text if len(text) <= chars else f"{text[:chars]} [... {len(text) - chars:,} more characters]"
 
 
-def _indented(text: str) -> str:
+def _indent_lines(text: str) -> str:
     """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
     return "\n    ".join(text.splitlines())
 
@@ -428,17 +436,17 @@ MIN_CHARS: Final = 5
 """What is not longer than this is no fact."""
 
 
-def overlap(one: str, other: str) -> float:
+def word_overlap(one: str, other: str) -> float:
     """How many of the words of two texts both have, from 0 to 1."""
-    mine, theirs = _words(one), _words(other)
+    mine, theirs = _term_set(one), _term_set(other)
     return len(mine & theirs) / len(mine | theirs) if mine or theirs else 0.0
 
 
 def says_the_same(new: str, known: str, most: float) -> bool:
     """Whether two facts share more than ``most`` of their words, and nothing in the new one is new."""
-    return overlap(new, known) > most and is_known(understand(new), understand(known))
+    return word_overlap(new, known) > most and is_known(parse_statement(new), parse_statement(known))
 
 
 @lru_cache(maxsize=4_096)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(document_terms(text))

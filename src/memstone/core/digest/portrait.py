@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, Final
 
-from memstone.core.changes.decide import slots_of, understand
+from memstone.core.changes.decide import parse_statement, slots_of
 from memstone.core.entities.names import names_in
-from memstone.core.ranking.importance import CLASSES, importance
+from memstone.core.ranking.importance import CLASSES, importance_rank
 from memstone.core.reading.facts import KEEP
 from memstone.core.reading.pieces import Piece, read_pieces
-from memstone.core.reading.wording import trim
+from memstone.core.reading.wording import strip_filler
 from memstone.core.rules.own_prose import Span, is_english, own_sentences
-from memstone.core.rules.sentence import is_question, plain
+from memstone.core.rules.sentence import expand_contractions, is_question
 from memstone.core.rules.verbs import finite_at, is_past, is_verb
 from memstone.core.text.analyze import query_terms
 from memstone.core.text.normalize import CHARS_PER_TOKEN, estimate_tokens, normal_text
@@ -72,7 +72,7 @@ def is_identity_grade(category: str, salience: float, subject: str, polarity: in
 
 def identity_category(category: str, text: str) -> str:
     """The category of a fact as an identity has it: what somebody eats, drinks or suffers from is their health."""
-    is_health = category == "preference" and CLASSES[importance(category, text)] == "health"
+    is_health = category == "preference" and CLASSES[importance_rank(category, text)] == "health"
     return "health" if is_health else category
 
 
@@ -81,7 +81,7 @@ def is_lasting(text: str) -> bool:
 
     "Moved to Bergen" is how they live now: what a person has one of counts however it is told.
     """
-    said = understand(text)
+    said = parse_statement(text)
     if any(one.slot in _OF_A_PERSON for one in slots_of(said)):
         return True
     verb = _VERB.match(said.said)
@@ -97,21 +97,21 @@ def inputs_of(lines: Iterable[Line]) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def composed(lines: Sequence[Line], tokens: int) -> str:
+def compose_user_text(lines: Sequence[Line], tokens: int) -> str:
     """The sentences of facts one after the other, as far as they fit; the most salient are taken first.
 
     Of those that are alike in that, what was said last. Ids decide nothing: wherever the same was told, the text is.
     """
     room, kept, seen = tokens * CHARS_PER_TOKEN, list[Line](), set[str]()
-    latest = sorted(lines, key=_told, reverse=True)
-    for line in sorted(latest, key=lambda one: (-one.salience, _place(one))):
+    latest = sorted(lines, key=_time_sort_key, reverse=True)
+    for line in sorted(latest, key=lambda one: (-one.salience, _category_rank(one))):
         said = normal_text(line.text)
-        if said not in seen and len(_sentence(line.text)) + 1 <= room:
+        if said not in seen and len(_as_sentence(line.text)) + 1 <= room:
             seen.add(said)
             kept.append(line)
-            room -= len(_sentence(line.text)) + 1
-    kept.sort(key=lambda one: (_place(one), -one.salience, _told(one)))
-    return " ".join(_sentence(line.text) for line in kept)
+            room -= len(_as_sentence(line.text)) + 1
+    kept.sort(key=lambda one: (_category_rank(one), -one.salience, _time_sort_key(one)))
+    return " ".join(_as_sentence(line.text) for line in kept)
 
 
 def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
@@ -120,7 +120,7 @@ def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
     Beside such a text nothing else says it. Sentences at the end go where there is no room for both.
     """
     said = frozenset(_NAME.findall(text))
-    missing = [_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, said)]
+    missing = [_as_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, said)]
     told = [*missing, *(part for part in _PARTS.split(text) if part)]
     most = tokens * CHARS_PER_TOKEN + 1
     room = sum(chars <= most for chars in accumulate(len(part) + 1 for part in told))
@@ -128,29 +128,29 @@ def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
 
 
 def _is_unnamed(line: Line, said: frozenset[str]) -> bool:
-    names = _names(line)
+    names = _names_in_line(line)
     return bool(names) and names.isdisjoint(said)
 
 
-def _names(line: Line) -> frozenset[str]:
+def _names_in_line(line: Line) -> frozenset[str]:
     """Return what in a sentence is written as a name; how it begins is none."""
     return frozenset(_NAME.findall(line.text.partition(" ")[2]))
 
 
-def _told(line: Line) -> tuple[str, str]:
+def _time_sort_key(line: Line) -> tuple[str, str]:
     return line.said_at, line.text
 
 
-def _place(line: Line) -> int:
+def _category_rank(line: Line) -> int:
     return _ORDER.index(line.category) if line.category in _ORDER else len(_ORDER)
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     said = " ".join(text.split())
     return said if _END.search(said) else f"{said}."
 
 
-def fits(text: str, tokens: int) -> bool:
+def is_within_budget(text: str, tokens: int) -> bool:
     """Whether a text is short enough to stand in every prompt."""
     return estimate_tokens(text) <= tokens
 
@@ -240,17 +240,19 @@ class _Talk:
     pieces: dict[int, list[Piece]] = field(default_factory=dict)
 
 
-def told(turns: Sequence[Message], curator: Curator | None = None) -> list[Sentence]:
+def read_session_sentences(turns: Sequence[Message], curator: Curator | None = None) -> list[Sentence]:
     """The sentences of a session, in order; code, quotes and what was pasted are left out."""
-    return _sentences(_Talk(turns, [turn.name.casefold() for turn in turns if turn.name], _read(turns, curator)))
+    return _build_sentences(
+        _Talk(turns, [turn.name.casefold() for turn in turns if turn.name], _read_turn_pieces(turns, curator))
+    )
 
 
-def _sentences(talk: _Talk) -> list[Sentence]:
+def _build_sentences(talk: _Talk) -> list[Sentence]:
     found: list[Sentence] = []
     for number, turn in enumerate(talk.turns):
         if turn.role not in _SPOKEN or len(found) > _MOST_SENTENCES:
             continue
-        for span in _whole(turn.text, own_sentences(turn.text)):
+        for span in _join_fragments(turn.text, own_sentences(turn.text)):
             if any(letter.isalnum() for letter in span.text):
                 found.append(_told_sentence(talk, span, number, len(found)))
     return found
@@ -268,11 +270,11 @@ def is_idle(message: Message, before: str, curator: Curator) -> bool:
     pieces = read_pieces(curator, message.text, before)
     if pieces and all(one.keep < _SURELY_NOT for one in pieces):
         return True
-    said = _sentences(_Talk([message], (), {0: pieces}))
+    said = _build_sentences(_Talk([message], (), {0: pieces}))
     return bool(said) and all(one.why and one.empty and not one.kept for one in said)
 
 
-def _read(turns: Sequence[Message], curator: Curator | None) -> dict[int, list[Piece]]:
+def _read_turn_pieces(turns: Sequence[Message], curator: Curator | None) -> dict[int, list[Piece]]:
     """What the curator says of the turns that it can read, each behind what was said before it."""
     if curator is None:
         return {}
@@ -284,7 +286,7 @@ def _read(turns: Sequence[Message], curator: Curator | None) -> dict[int, list[P
     }
 
 
-def _whole(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+def _join_fragments(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     """Sentences with what hangs on them: a few words without a verb, and what follows a date such as "2. März"."""
     last: Span | None = None
     for span in spans:
@@ -301,7 +303,7 @@ def _whole(text: str, spans: Sequence[Span]) -> Iterator[Span]:
 def _goes_on(before: str, text: str) -> bool:
     if _ORDINAL.search(before.rstrip()):
         return True
-    words = plain(text).split()
+    words = expand_contractions(text).split()
     few = len(words) <= _FRAGMENT_WORDS and len(before.split()) <= _MOST_WORDS
     return few and is_english(text) and not is_question(text) and not is_question(before) and not _has_verb(words)
 
@@ -320,15 +322,15 @@ def _told_sentence(talk: _Talk, span: Span, number: int, at: int) -> Sentence:
     place = (number, span.start, span.end, at)
     said = Sentence(text, turn.role, turn.name, *place, terms, names, is_question(text))
     pieces = [one for one in talk.pieces.get(number, ()) if one.start < span.end and span.start < one.end]
-    return _judged(said, pieces) if pieces else replace(said, weight=float(not _says_little(said)))
+    return _apply_curator_verdict(said, pieces) if pieces else replace(said, weight=float(not _says_little(said)))
 
 
-def _judged(said: Sentence, pieces: Sequence[Piece]) -> Sentence:
+def _apply_curator_verdict(said: Sentence, pieces: Sequence[Piece]) -> Sentence:
     """A sentence as the curator has it; of an assistant, who is not the one to be remembered, less is believed."""
     main = max(pieces, key=lambda one: min(one.end, said.end) - max(one.start, said.start))
     own = said.role == "user"
     kept = own and max(one.keep for one in pieces) >= KEEP and not said.asks
-    few = len(trim(said.text).split()) < _LEAST_WORDS
+    few = len(strip_filler(said.text).split()) < _LEAST_WORDS
     idle = said.asks or main.why in _FILLER | _ORDERS | {"question"}
     idle = idle or (main.why in _UNMEANT and len(said.terms) < _MANY_TERMS)
     weight = 0.0 if few or (idle and not kept) else 1.0 if kept else _LIGHT
@@ -338,7 +340,7 @@ def _judged(said: Sentence, pieces: Sequence[Piece]) -> Sentence:
 def _says_little(said: Sentence) -> bool:
     """Whether a sentence that nobody has read tells nothing, by its words."""
     too_little = len(said.terms) < _LEAST_TERMS or len(said.text.split()) > _MOST_WORDS
-    few = len(trim(said.text).split()) < _LEAST_WORDS
+    few = len(strip_filler(said.text).split()) < _LEAST_WORDS
     return said.asks or too_little or few or _TOLD_UNREAL.match(said.text) is not None
 
 
@@ -379,7 +381,7 @@ class Digest:
         return {name: list(getattr(self, name)) for name in LISTS}
 
 
-def cut(text: str, limit: int = MAX_TEXT) -> str:
+def truncate_text(text: str, limit: int = MAX_TEXT) -> str:
     """A text that Memstone made itself, within its limit."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}\u2026"
 
@@ -387,7 +389,7 @@ def cut(text: str, limit: int = MAX_TEXT) -> str:
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+))\s*(%?)")
 
 
-def clamped(value: Any, default: float) -> float:
+def clamp_salience(value: Any, default: float) -> float:
     """A salience from 0 to 1; a number may be written as text, what is none is the default."""
     if isinstance(value, str):
         found = _NUMBER.match(value)
@@ -397,7 +399,7 @@ def clamped(value: Any, default: float) -> float:
     return min(1.0, max(0.0, float(value)))
 
 
-def merged(first: Digest, second: Digest, *, sentences: int = 3) -> Digest:
+def merge_digests(first: Digest, second: Digest, *, sentences: int = 3) -> Digest:
     """What was distilled before of a session, and what came since, where the words of before are not kept."""
     told = [one for one in (*first.summary.splitlines(), *second.summary.splitlines()) if one.strip()]
     kept = told if len(told) <= sentences else [told[0], *told[-(sentences - 1) :]]

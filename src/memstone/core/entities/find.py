@@ -55,15 +55,17 @@ _MAX_QUOTED_WORDS: Final = 6
 
 def marked_names(text: str) -> list[Spotted]:
     """Identifiers, addresses and titles; a link or a mask stands there without a name, so that nothing in it is one."""
-    found = [_coded(match) for match in _CODES.finditer(text)] if _ODD.search(text) else []
+    found = [_spot_identifier(match) for match in _CODES.finditer(text)] if _ODD.search(text) else []
     if text[:1] == "'" or any(mark in text for mark in _MARKS):
         found += [
-            one for one in _titles(text) if not any(other.start < one.end > other.start >= one.start for other in found)
+            one
+            for one in _find_quoted_titles(text)
+            if not any(other.start < one.end > other.start >= one.start for other in found)
         ]
     return found
 
 
-def _coded(match: re.Match[str]) -> Spotted:
+def _spot_identifier(match: re.Match[str]) -> Spotted:
     name = match[0]
     told = (
         EntityType.PERSON
@@ -75,7 +77,7 @@ def _coded(match: re.Match[str]) -> Spotted:
     return Spotted(match.start(), match.end(), "" if match.lastgroup == "link" else name, told)
 
 
-def _titles(text: str) -> Iterator[Spotted]:
+def _find_quoted_titles(text: str) -> Iterator[Spotted]:
     """What stands in quotes, when it looks like a title or is said to be one; a quoted sentence is no name."""
     for match in _QUOTED.finditer(text):
         inside = match[match.lastgroup or 0]
@@ -125,7 +127,7 @@ def small_names(text: str, words: set[str]) -> Iterator[Spotted]:
             taken.add(start)
             yield Spotted(start, start + len(name), name, KNOWN[name])
     for word in words & _HEADS:
-        yield from _compound(text, word)
+        yield from _find_compounds(text, word)
 
 
 def place_of(text: str, word: str, start: int) -> int:
@@ -139,7 +141,7 @@ def place_of(text: str, word: str, start: int) -> int:
     return -1
 
 
-def _compound(text: str, head: str) -> Iterator[Spotted]:
+def _find_compounds(text: str, head: str) -> Iterator[Spotted]:
     at = place_of(text, head, 0)
     while at > 0:
         end = at + len(head)
@@ -152,12 +154,12 @@ def _compound(text: str, head: str) -> Iterator[Spotted]:
 def _compound_start(text: str, at: int) -> int:
     """Where the nouns before a noun begin: one, or two if the first makes a compound with the second."""
     modifier, before = _word_before(text, at)
-    if not _modifies(modifier, before):
+    if not _can_modify_noun(modifier, before):
         return at
     start = at - len(modifier) - 1
     if modifier in HEAD_FORMS:
         outer, before = _word_before(text, start)
-        start -= len(outer) + 1 if _modifies(outer, before) else 0
+        start -= len(outer) + 1 if _can_modify_noun(outer, before) else 0
     return start
 
 
@@ -173,7 +175,7 @@ def _goes_on(text: str, end: int) -> bool:
     return following is not None and following[0] in HEAD_FORMS
 
 
-def _modifies(word: str, before: str) -> bool:
+def _can_modify_noun(word: str, before: str) -> bool:
     if len(word) <= 2 or not word.isalpha() or not word.islower() or word in ORDINARY:  # noqa: PLR2004 - no noun
         return False
     if word.endswith("ing"):  # a painting class, but not: we were painting classes
@@ -181,13 +183,13 @@ def _modifies(word: str, before: str) -> bool:
     return word in NOUNS_LIKE_ADJECTIVES or not word.endswith(_ADJECTIVES)
 
 
-def _plural(word: str) -> str:
+def _plural_form(word: str) -> str:
     if word.endswith("y") and word[-2] not in "aeou":
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
-HEAD_FORMS: Final = {**{_plural(head): head for head in HEADS}, **{head: head for head in HEADS}}
+HEAD_FORMS: Final = {**{_plural_form(head): head for head in HEADS}, **{head: head for head in HEADS}}
 """Every form of the second noun of a compound, and the form it is kept in."""
 
 _HEADS: Final = frozenset(HEAD_FORMS)
@@ -320,7 +322,7 @@ class Reading(NamedTuple):
     words: set[str]
 
 
-def norm(name: str) -> str:
+def normalize_name(name: str) -> str:
     """The normal form of a name: one case and form of letters, single blanks, no determiner and no possessive."""
     folded = normal_text(name)
     for _ in range(_EDGES):
@@ -331,12 +333,12 @@ def norm(name: str) -> str:
     return folded
 
 
-def read(text: str) -> Reading:
+def find_names(text: str) -> Reading:
     """The names of a text, each as often as it stands there."""
     text = text[:_LOOKED_AT]
     words = words_of(text)
     found = marked_names(text)
-    rest = _without(text, found) if found else text
+    rest = _mask_names(text, found) if found else text
     found += capital_names(rest)
     found += [one for one in small_names(rest, words) if not _is_inside(one, found)]
     names = sorted(one for one in found if one.name) if len(found) > 1 else [one for one in found if one.name]
@@ -347,18 +349,18 @@ def _is_inside(one: Spotted, others: list[Spotted]) -> bool:
     return any(other.start <= one.start < other.end for other in others)
 
 
-def _without(text: str, taken: list[Spotted]) -> str:
+def _mask_names(text: str, taken: list[Spotted]) -> str:
     """The text with other letters in the place of names that are found already, so that they are not found twice."""
     for one in taken:
         text = f"{text[: one.start]}{'x' * (one.end - one.start)}{text[one.end :]}"
     return text
 
 
-def entities(spotted: list[Spotted]) -> list[Entity]:
+def entities_from_spotted(spotted: list[Spotted]) -> list[Entity]:
     """Each of these names once; where its type is told in one place, it holds for all."""
     by_norm: dict[str, Entity] = {}
     for one in spotted:
-        form = norm(one.name)
+        form = normalize_name(one.name)
         known = by_norm.get(form)
         if known is not None:
             if known.type == EntityType.CONCEPT != one.type:
@@ -370,7 +372,7 @@ def entities(spotted: list[Spotted]) -> list[Entity]:
 
 def query_entities(text: str) -> list[Entity]:
     """What a question names, at most eight."""
-    return entities(read(text).names)[:MAX_ASKED]
+    return entities_from_spotted(find_names(text).names)[:MAX_ASKED]
 
 
 def query_forms(text: str) -> dict[str, float]:
@@ -380,7 +382,7 @@ def query_forms(text: str) -> dict[str, float]:
     whether an entity of exactly that form is known. Part of a longer name counts for half.
     """
     forms = dict.fromkeys((one.norm for one in query_entities(text)), 1.0)
-    words = [norm(word) for word in _ANY_WORD.findall(text[:_LOOKED_AT])[:_MAX_WORDS_ASKED]]
+    words = [normalize_name(word) for word in _ANY_WORD.findall(text[:_LOOKED_AT])[:_MAX_WORDS_ASKED]]
     for one in [*words, *map(" ".join, pairwise(words))]:
         if len(forms) == MAX_FOUND:
             break
@@ -410,19 +412,21 @@ _WORDS_TOO: Final = STOP_WORDS | frozenset(
 """Names that are words of many questions: somebody is meant where they have a capital and do not begin a sentence."""
 
 
-def spoken(query: str, speakers: Collection[str]) -> Spoken:
+def rephrase_as_speaker(query: str, speakers: Collection[str]) -> Spoken:
     """A question in the words of the speakers it names; ``speakers`` are known names in lower case."""
     lowered = query.lower()
-    named = tuple(sorted((name for name in speakers if name in lowered and _pattern(name).search(query)), key=len))
+    named = tuple(
+        sorted((name for name in speakers if name in lowered and _speaker_pattern(name).search(query)), key=len)
+    )
     if not named:
         return NOBODY
     text = query
     for name in reversed(named):  # the longest first: "Mary Ann" before "Mary"
-        text = _pattern(name).sub(lambda match: "my" if match["of"] else "I", text)
+        text = _speaker_pattern(name).sub(lambda match: "my" if match["of"] else "I", text)
     return Spoken(named, text)
 
 
-def _pattern(name: str) -> re.Pattern[str]:
+def _speaker_pattern(name: str) -> re.Pattern[str]:
     of = "(?P<of>['\u2019]s)?(?!\\w)"
     if name in _WORDS_TOO:
         return re.compile(f"(?<!\\w)(?:(?<=[\\w,;:] )|(?=\\w+['\u2019]s)){name.capitalize()}{of}")

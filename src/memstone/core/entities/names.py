@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.core.text.lexicon import LIGHT
 from memstone.core.text.lexicon import STOP_WORDS as SAID_OFTEN
 from memstone.core.text.words import STOP_WORDS
@@ -63,7 +63,7 @@ def unknown_names(statement: str, said: str, leave_out: Sequence[str] = ()) -> l
     words = {word.casefold() for word in _WORD.findall(said)}
     dated = _CALENDAR if _RELATIVE.search(said) else frozenset()
     spelled_out = _initials_known(names, words)
-    known = set(terms(said))
+    known = set(document_terms(said))
     return [
         name
         for name in names
@@ -93,15 +93,15 @@ def _initials_known(names: Sequence[str], words: Collection[str]) -> set[str]:
 # --- names that are known without context, and words that tell what a name stands for. Data only ----------------------
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _names(text: str) -> frozenset[str]:
+def _name_set(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.replace("\n", " ").split(","))
 
 
-FIRST_NAMES: Final = _words(
+FIRST_NAMES: Final = _word_set(
     """aaron abby adam adrian ahmed aisha alan albert alejandro alex alexander alexandra ali alice alicia alina alison
     amanda amelia amir amy ana andrea andreas andrew andy angela anita anja ann anna anne annie anthony antonio arthur
     audrey barbara beatrice becky ben benjamin bernard beth betty bianca bob boris brandon brenda brian bridget bruce
@@ -129,7 +129,7 @@ FIRST_NAMES: Final = _words(
     xavier yasmin yuki yusuf yvonne zoe""",
 )
 
-PLACES: Final = _words(
+PLACES: Final = _word_set(
     """africa america asia europe antarctica australia argentina austria bangladesh belgium bolivia brazil bulgaria
     cambodia canada chile china colombia croatia cuba denmark ecuador egypt england estonia ethiopia finland france
     germany ghana greece hungary iceland india indonesia iran iraq ireland israel italy jamaica japan kenya latvia
@@ -148,20 +148,20 @@ PLACES: Final = _words(
     connecticut florida idaho illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan
     minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon pennsylvania tennessee texas utah
     vermont virginia wisconsin wyoming ontario bali tuscany bavaria scandinavia""",
-) | _names(
+) | _name_set(
     """new york, los angeles, san francisco, san diego, las vegas, hong kong, new zealand, south africa, south korea,
     costa rica, sri lanka, saudi arabia, united states, united kingdom, new delhi, tel aviv, cape town, buenos aires,
     mexico city, new orleans, salt lake city, kuala lumpur, ho chi minh city, rio de janeiro, sao paulo, new jersey,
     north carolina, south carolina, czech republic, puerto rico, nyc, new york city""",
 )
 
-ORGANIZATIONS: Final = _words(
+ORGANIZATIONS: Final = _word_set(
     """google microsoft amazon facebook netflix nvidia intel ibm oracle samsung sony siemens bosch bmw toyota tesla
     ikea spotify uber airbnb salesforce adobe accenture deloitte openai anthropic nasa unesco unicef nato starbucks
     walmart boeing airbus pfizer nestle sap stripe shopify""",
 )
 
-TECHNOLOGIES: Final = _words(
+TECHNOLOGIES: Final = _word_set(
     """python javascript typescript java kotlin scala haskell ruby php perl c++ c# f# rust golang swift docker
     kubernetes linux ubuntu debian windows macos android ios postgres postgresql mysql sqlite redis mongodb kafka
     rabbitmq elasticsearch django flask fastapi rails react vue angular svelte node.js nodejs nextjs tensorflow pytorch
@@ -170,15 +170,17 @@ TECHNOLOGIES: Final = _words(
     css sql obsidian""",
 )
 
-PRODUCTS: Final = _words(
+PRODUCTS: Final = _word_set(
     """iphone ipad macbook airpods kindle playstation xbox nintendo alexa roomba gopro fitbit prius thinkpad chromebook
     ps5""",
 )
 
-EVENTS: Final = _words(
+EVENTS: Final = _word_set(
     """christmas easter thanksgiving halloween diwali ramadan hanukkah passover oktoberfest olympics carnival eid
     """,
-) | _names("new year, new year's eve, valentine's day, black friday, world cup, super bowl, mother's day, father's day")
+) | _name_set(
+    "new year, new year's eve, valentine's day, black friday, world cup, super bowl, mother's day, father's day"
+)
 
 KNOWN: Final = {
     **dict.fromkeys(FIRST_NAMES, EntityType.PERSON),
@@ -190,7 +192,7 @@ KNOWN: Final = {
 }
 """Names and what they stand for where nothing in the text says otherwise."""
 
-AMBIGUOUS: Final = _words(
+AMBIGUOUS: Final = _word_set(
     """rust swift ruby go java excel notion slack unity oracle windows amazon phoenix turkey china georgia rails react
     angular flask jordan carnival notion blender stripe intel gemini claude perl vim git perth bath nice reading
     florence austin orlando sydney victoria virginia uber bali peru cuba wales chile maine"""
@@ -208,13 +210,13 @@ UNCASED_PAIRS: Final = {
 }
 """Names of several words by their first one, the longest first."""
 
-CALENDAR: Final = _words(
+CALENDAR: Final = _word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december mon tue tues wed thu thur thurs fri sat sun jan feb mar apr jun jul aug
     sep sept oct nov dec"""
 )
 
-_STARTERS: Final = _words(
+_STARTERS: Final = _word_set(
     """absolutely agreed ah aha alright amazing another answer anyway art asap ask assistant autumn aw awesome aww awww
     before bravo breakfast bring btw bummer busy bye call can't ceo chapter chat check cheers come congrats
     congratulations cool cto daddy damn dang dear didn't dinner diy dj doesn't don't dr dreams dude either email
@@ -239,7 +241,7 @@ COMMON: Final = STOP_WORDS | SAID_OFTEN | LIGHT | _STARTERS
 
 TYPE_OF_LAST: Final = {
     **dict.fromkeys(
-        _words(
+        _word_set(
             """inc gmbh ltd llc corp corporation ag plc co university college institute bank company foundation hospital
             clinic school academy agency association ministry department council committee union society museum library
             church group labs lab studio studios airlines motors records press times partners ventures capital holdings
@@ -248,7 +250,7 @@ TYPE_OF_LAST: Final = {
         EntityType.ORGANIZATION,
     ),
     **dict.fromkeys(
-        _words(
+        _word_set(
             """street avenue road boulevard lane square plaza lake river mountain mountains mount beach island islands
             bay valley canyon county city town village park forest desert airport station bridge tower castle harbor
             falls coast hills peninsula ocean sea strait temple cathedral district region province"""
@@ -256,7 +258,7 @@ TYPE_OF_LAST: Final = {
         EntityType.LOCATION,
     ),
     **dict.fromkeys(
-        _words(
+        _word_set(
             """festival conference marathon cup championship championships summit parade expo gala tournament fair
             olympics convention day week war revolution concert"""
         ),
@@ -266,15 +268,15 @@ TYPE_OF_LAST: Final = {
 """What the last word of a name says about it."""
 
 TYPE_OF_FIRST: Final = {
-    **dict.fromkeys(_words("lake mount mt. fort port cape lower upper"), EntityType.LOCATION),
+    **dict.fromkeys(_word_set("lake mount mt. fort port cape lower upper"), EntityType.LOCATION),
     **dict.fromkeys(
-        _words("dr. mr. mrs. ms. prof. dr mr mrs ms prof professor aunt uncle grandma grandpa captain sir"),
+        _word_set("dr. mr. mrs. ms. prof. dr mr mrs ms prof professor aunt uncle grandma grandpa captain sir"),
         EntityType.PERSON,
     ),
-    **dict.fromkeys(_words("university bank ministry department institute"), EntityType.ORGANIZATION),
+    **dict.fromkeys(_word_set("university bank ministry department institute"), EntityType.ORGANIZATION),
 }
 
-HEADS: Final = _words(
+HEADS: Final = _word_set(
     """group club class course party trip show game project job plan book system app store shop school center centre
     agency event festival race test team program workshop contest competition tournament exhibition gallery studio
     conference interview meeting lesson recipe garden campaign shelter volunteer counselor therapist degree certificate
@@ -287,7 +289,7 @@ HEADS: Final = _words(
 )
 """Nouns that make one thing of the noun before them: a support group, a book club."""
 
-_NOT_MODIFIERS: Final = _words(
+_NOT_MODIFIERS: Final = _word_set(
     """add adding amazing another anymore attend attended awesome bad beautiful best better big bigger biggest bought
     build building built busy buy buying cheap close cool cozy crazy create created current cute decent
     different difficult double early easy eight ending enjoy entire every exciting expensive explore exploring
@@ -304,7 +306,7 @@ _NOT_MODIFIERS: Final = _words(
     wonderful write writing wrong wrote young"""
 )
 
-NOUNS_LIKE_ADJECTIVES: Final = _words(
+NOUNS_LIKE_ADJECTIVES: Final = _word_set(
     """hospital festival animal metal rental journal capital cereal dental medical music clinic traffic plastic comic
     fabric ceramic shed bed seed feed coral legal technical musical physical detective hive drive family rescue"""
 )
@@ -328,7 +330,7 @@ KIN: Final = dict(
 )
 """Who somebody is to somebody else, each by one word."""
 
-PETS: Final = _words(
+PETS: Final = _word_set(
     "dog puppy pup cat kitten hamster rabbit parrot horse goldfish turtle tortoise pet bird snake pony"
 )
 

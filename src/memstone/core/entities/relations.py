@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from memstone.core.entities.find import MAX_FOUND, Reading, entities, norm, read
+from memstone.core.entities.find import MAX_FOUND, Reading, entities_from_spotted, find_names, normalize_name
 from memstone.core.entities.names import KIN, PETS, Spotted, is_addressed
 from memstone.model.instant import Instant
 from memstone.model.memory import NOTHING, USER, Entity, EntityFound, EntityType, Relation, RelationRow
@@ -63,7 +63,7 @@ class _Rule(NamedTuple):
     targets: tuple[str, ...] = ()
 
 
-def _rules() -> Iterator[tuple[str, _Rule]]:
+def _build_verb_rules() -> Iterator[tuple[str, _Rule]]:
     """The verbs, each with what must follow it up to the name."""
     at = re.compile(rf"{_JOB} (?:at|for|with) (?:the )?")
     post = re.compile(r"(?: now| currently)? (?:an?|the) (?:[\w-]+ ){1,4}?(?:at|for) (?:the )?")
@@ -97,7 +97,7 @@ def _rules() -> Iterator[tuple[str, _Rule]]:
         yield from ((verb, _Rule(relation, tail, ended, targets)) for verb in verbs.split())
 
 
-_RULES: Final = dict(_rules())
+_RULES: Final = dict(_build_verb_rules())
 _VERBS: Final = re.compile(rf"\b(?:{'|'.join(sorted(_RULES, key=len, reverse=True))})\b")
 _NOUNS: Final = frozenset(("job", "internship", "position"))
 _RELATIVES: Final = frozenset(KIN) | PETS
@@ -121,11 +121,11 @@ def found_in(text: str, speaker: str = USER) -> EntityFound:
 
     Pure, and made to be called before a transaction: nothing but the text decides.
     """
-    reading = read(text)
+    reading = find_names(text)
     if not reading.names:
         return NOTHING
-    named = entities(reading.names)
-    relations = _relations(reading, named, speaker)
+    named = entities_from_spotted(reading.names)
+    relations = _extract_relations(reading, named, speaker)
     return EntityFound(_with_speaker(_spoken_of(reading, named, relations), relations, speaker), relations)
 
 
@@ -134,24 +134,24 @@ def _spoken_of(reading: Reading, named: list[Entity], relations: Iterable[Relati
     called = {one for one in reading.names if is_addressed(reading.text, one)}
     if not called:
         return named
-    spoken_of = {norm(one.name) for one in reading.names if one not in called}
+    spoken_of = {normalize_name(one.name) for one in reading.names if one not in called}
     spoken_of.update(end for one in relations for end in (one.source, one.target))
     return [one for one in named if one.norm in spoken_of]
 
 
 def _with_speaker(named: list[Entity], relations: Iterable[Relation], speaker: str) -> tuple[Entity, ...]:
-    form = norm(speaker)
+    form = normalize_name(speaker)
     known = {one.norm for one in named}
     used = form and form not in known and any(form in (one.source, one.target) for one in relations)
     return (*named, Entity(speaker, form, EntityType.PERSON)) if used else tuple(named)
 
 
-def _relations(reading: Reading, named: list[Entity], speaker: str) -> tuple[Relation, ...]:
+def _extract_relations(reading: Reading, named: list[Entity], speaker: str) -> tuple[Relation, ...]:
     if _TELLING.isdisjoint(reading.words):
         return ()
     spotted = reading.names
     starts, ends = {one.start: one for one in spotted}, {one.end: one for one in spotted}
-    sentence = _Sentence(reading.text, starts, ends, norm(speaker))
+    sentence = _Sentence(reading.text, starts, ends, normalize_name(speaker))
     kept = {one.norm for one in named} | {sentence.speaker}
     found: dict[tuple[str, str, str], Relation] = {}
     for one in (*_by_verbs(sentence), *_by_kin(sentence, spotted, reading.words)):
@@ -178,19 +178,19 @@ def _by_verbs(sentence: _Sentence) -> Iterator[Relation]:
     last, last_end = ("", 0, ""), -1
     for verb in _VERBS.finditer(text):
         rule = _RULES[verb[0]]
-        target = _target(sentence, rule, verb.end())
+        target = _find_target(sentence, rule, verb.end())
         if target is None:
             continue
         joined = last_end >= 0 and _AND.fullmatch(text, last_end, verb.start())
-        last = last if joined else _subject(sentence, verb.start(), verb[0])
+        last = last if joined else _find_subject(sentence, verb.start(), verb[0])
         source, start, kind = last
         if source and sentence.is_said(start, target.end):
             last_end = target.end
-            for one in _listed(sentence, rule, target):
-                yield _stated(rule, source, kind, one, text[verb.start() if joined else start : one.end])
+            for one in _listed_targets(sentence, rule, target):
+                yield _build_relation(rule, source, kind, one, text[verb.start() if joined else start : one.end])
 
 
-def _target(sentence: _Sentence, rule: _Rule, at: int) -> Spotted | None:
+def _find_target(sentence: _Sentence, rule: _Rule, at: int) -> Spotted | None:
     tail = rule.tail.match(sentence.text, at)
     target = sentence.starts.get(tail.end()) if tail else None
     if target is None or not rule.targets or target.type in rule.targets:
@@ -198,7 +198,7 @@ def _target(sentence: _Sentence, rule: _Rule, at: int) -> Spotted | None:
     return target if rule.ended and _WORKS_ELSEWHERE.match(sentence.text, target.end) else None
 
 
-def _listed(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterator[Spotted]:
+def _listed_targets(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterator[Spotted]:
     """The name after a verb, and those that are listed with it where one may have several."""
     one: Spotted | None = first
     while one is not None:
@@ -208,15 +208,17 @@ def _listed(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterator[Spotte
         one = following if following is not None and following.type == first.type else None
 
 
-def _stated(rule: _Rule, source: str, kind: str, target: Spotted, evidence: str) -> Relation:
+def _build_relation(rule: _Rule, source: str, kind: str, target: Spotted, evidence: str) -> Relation:
     relation = rule.relation
     if relation in ("lives_in", "located_in"):
         relation = _WHERE.get(kind, relation)
     ended = rule.ended and "have worked" not in evidence and "'ve " not in evidence
-    return Relation(source, relation, norm(target.name), evidence, ended=ended or _PAST.search(evidence) is not None)
+    return Relation(
+        source, relation, normalize_name(target.name), evidence, ended=ended or _PAST.search(evidence) is not None
+    )
 
 
-def _subject(sentence: _Sentence, at: int, verb: str) -> tuple[str, int, str]:
+def _find_subject(sentence: _Sentence, at: int, verb: str) -> tuple[str, int, str]:
     """Who stands before a verb: normal form, where that begins, and what it is; '' when nobody does."""
     before = sentence.text[max(0, at - 40) : at]
     if verb in _NOUNS:
@@ -237,7 +239,7 @@ def _named_subject(sentence: _Sentence, at: int) -> tuple[str, int, str]:
         one = sentence.ends.get(end)
         if one is not None:
             fits = _BETWEEN.match(sentence.text[end:at])
-            return (norm(one.name), one.start, one.type) if fits else ("", 0, "")
+            return (normalize_name(one.name), one.start, one.type) if fits else ("", 0, "")
     return "", 0, ""
 
 
@@ -247,33 +249,33 @@ def _by_kin(sentence: _Sentence, spotted: list[Spotted], words: set[str]) -> Ite
     text = sentence.text
     for match in _KIN_BEFORE.finditer(text):
         named = sentence.starts.get(match.end())
-        owner = _owner(sentence, match["owner"])
+        owner = _resolve_owner(sentence, match["owner"])
         if named is not None and owner:
             evidence = text[match.start() : named.end]
-            yield _kin(norm(named.name), match["kin"], owner, evidence)
+            yield _build_kin_relation(normalize_name(named.name), match["kin"], owner, evidence)
     for match in _PET_NAMED.finditer(text):
         named = sentence.starts.get(match.end())
-        source, start, _ = _subject(sentence, match.start(), match["verb"])
+        source, start, _ = _find_subject(sentence, match.start(), match["verb"])
         if named is not None and source and sentence.is_said(start, named.end):
-            yield Relation(source, "owns", norm(named.name), text[start : named.end])
+            yield Relation(source, "owns", normalize_name(named.name), text[start : named.end])
     for one in spotted:
         after = _KIN_AFTER.match(text, one.end)
-        owner = _owner(sentence, after["owner"]) if after else ""
+        owner = _resolve_owner(sentence, after["owner"]) if after else ""
         if after and owner and sentence.is_said(one.start, after.end()):
-            yield _kin(norm(one.name), after["kin"], owner, text[one.start : after.end()])
+            yield _build_kin_relation(normalize_name(one.name), after["kin"], owner, text[one.start : after.end()])
 
 
-def _kin(name: str, kin: str | None, owner: str, evidence: str) -> Relation:
+def _build_kin_relation(name: str, kin: str | None, owner: str, evidence: str) -> Relation:
     if kin is None:
         return Relation(owner, "owns", name, evidence)
     return Relation(name, f"{KIN[kin]}_of", owner, evidence)
 
 
-def _owner(sentence: _Sentence, said: str) -> str:
+def _resolve_owner(sentence: _Sentence, said: str) -> str:
     folded = said.casefold()
     if folded in ("my", "our"):
         return sentence.speaker
-    return USER if folded.startswith("user") else norm(said)
+    return USER if folded.startswith("user") else normalize_name(said)
 
 
 _KIN_ASKED: Final = re.compile(
@@ -285,7 +287,10 @@ def query_roles(text: str, speaker: str = USER) -> list[tuple[str, str]]:
     """Whom a question means by what they are to somebody: "my sister" is whoever is ``sister_of`` the user."""
     asked = _KIN_ASKED.finditer(text.casefold())
     mine = ("my", "our", "user's")
-    found = [(norm(speaker) if one["owner"] in mine else norm(one["owner"]), f"{KIN[one['kin']]}_of") for one in asked]
+    found = [
+        (normalize_name(speaker) if one["owner"] in mine else normalize_name(one["owner"]), f"{KIN[one['kin']]}_of")
+        for one in asked
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -306,12 +311,14 @@ class Edge:
     seqs: tuple[int, ...]
 
 
-def edges(rows: Iterable[RelationRow]) -> list[Edge]:
+def build_edges(rows: Iterable[RelationRow]) -> list[Edge]:
     """Each edge once, what was stated last first."""
     stated: defaultdict[tuple[str, str, str], list[RelationRow]] = defaultdict(list)
     for row in rows:
         stated[row.source, row.type, row.target].append(row)
-    joined = [_joined(sorted(same, key=lambda row: (row.valid_from, row.memory_seq))) for same in stated.values()]
+    joined = [
+        _merge_relation_rows(sorted(same, key=lambda row: (row.valid_from, row.memory_seq))) for same in stated.values()
+    ]
     rivals: defaultdict[tuple[str, str], list[Edge]] = defaultdict(list)
     for edge in joined:
         rivals[edge.source, edge.type].append(edge)
@@ -319,7 +326,7 @@ def edges(rows: Iterable[RelationRow]) -> list[Edge]:
     return sorted(settled, key=lambda edge: (edge.stated_at, edge.seqs), reverse=True)
 
 
-def _joined(rows: Sequence[RelationRow]) -> Edge:
+def _merge_relation_rows(rows: Sequence[RelationRow]) -> Edge:
     first, last = rows[0], rows[-1]
     seqs = tuple(sorted({row.memory_seq for row in rows}))
     sure = max(row.confidence for row in rows)

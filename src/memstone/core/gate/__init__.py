@@ -28,7 +28,7 @@ ASKS_HOW_IT_WENT: Final = "asks how something went"
 TOO_SHORT: Final = GateDecision(Route.NONE, "too short")
 
 
-def decide(message: str, *, mode: str = GateMode.HEURISTIC, names: Collection[str] = ()) -> GateDecision:
+def decide_route(message: str, *, mode: str = GateMode.HEURISTIC, names: Collection[str] = ()) -> GateDecision:
     """Where to look for what helps with a message.
 
     ``names`` are people and things already known. In mode ``llm`` this is what the rules say; the engine asks a model

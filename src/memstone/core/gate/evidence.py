@@ -53,14 +53,14 @@ _WRITTEN: Final = re.compile(r"[^\W\d_]\w*|[.!?:]")
 _NO_PAST: Final = frozenset("need feed speed bleed breed exceed succeed proceed".split())
 
 
-def _plurals(words: frozenset[str]) -> frozenset[str]:
+def _add_plurals(words: frozenset[str]) -> frozenset[str]:
     return words | {f"{word}s" for word in words}
 
 
 _CERTAIN: Final = ((CALENDAR, "CALENDAR"), (TECH, "TECH"), (PLACES_AND_BRANDS, "PLACE"), (PUBLIC_WORDS, "PUBLIC"))
 _OTHERWISE: Final = (
     (KIN, "KIN"),
-    (_plurals(PRIVATE_THINGS), "OWN"),
+    (_add_plurals(PRIVATE_THINGS), "OWN"),
     (LEISURE, "LEISURE"),
     (PRIVATE_NOUNS, "LIFE"),
     (TECH_WEAK, "DEVICE"),
@@ -79,10 +79,10 @@ _PUBLIC_KIND: Final = _by_word(_CERTAIN)
 _PRIVATE_KIND: Final = _by_word(_OTHERWISE)
 
 
-def weigh(said: Said) -> float:
+def score_evidence(said: Said) -> float:
     """The evidence that a message is about the user's life; zero is undecided."""
     weights = weight_table()
-    return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in features(said))
+    return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in extract_features(said))
 
 
 @cache
@@ -93,23 +93,23 @@ def weight_table() -> dict[str, float]:
     return {feature: int(hundredths) / 100 for feature, hundredths in pairs}
 
 
-def features(said: Said) -> set[str]:
+def extract_features(said: Said) -> set[str]:
     """What is weighed: kinds of words, which of them follow one another, how it begins, and its length."""
-    kinds = list(_kinds(said))
+    kinds = list(_word_kinds(said))
     ends = ["^", *kinds, "$"]
-    found = {*kinds, f"^ {' '.join(kinds[:2])}", _length(len(kinds))}
+    found = {*kinds, f"^ {' '.join(kinds[:2])}", _length_feature(len(kinds))}
     found.update(f"{one} {other}" for one, other in pairwise(ends))
     found.update(f"{one} .. {other}" for one, other in zip(ends, ends[2:], strict=False))
     return found
 
 
-def _length(count: int) -> str:
+def _length_feature(count: int) -> str:
     return next((f"length {name}" for below, name in _LENGTHS if count < below), "length very long")
 
 
-def _kinds(said: Said) -> Iterator[str]:
+def _word_kinds(said: Said) -> Iterator[str]:
     lower = said.text.islower()
-    within, first = (frozenset[str](), frozenset[str]()) if lower else _capitals(said.text)
+    within, first = (frozenset[str](), frozenset[str]()) if lower else _capitalized_words(said.text)
     for token in said.tokens[:_MOST_WORDS]:
         if token in _CARRIERS or not token[0].isalnum():
             yield token
@@ -120,10 +120,10 @@ def _kinds(said: Said) -> Iterator[str]:
         elif token in FIRST_NAMES and (lower or token in within or token in first):
             yield "FIRST_NAME"
         else:
-            yield "NAME" if token in within else _PRIVATE_KIND.get(token) or _shape(token)
+            yield "NAME" if token in within else _PRIVATE_KIND.get(token) or _kind_from_ending(token)
 
 
-def _shape(word: str) -> str:
+def _kind_from_ending(word: str) -> str:
     if word[0].isdigit():
         return "NUMBER"
     if word.endswith("ed") and word not in _NO_PAST:
@@ -133,7 +133,7 @@ def _shape(word: str) -> str:
     return "MANY" if word.endswith("s") and len(word) > _SHORTEST_PLURAL else "WORD"
 
 
-def _capitals(text: str) -> tuple[frozenset[str], frozenset[str]]:
+def _capitalized_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Words with a capital within a sentence, and such that only begin one."""
     within: set[str] = set()
     first: set[str] = set()

@@ -15,7 +15,7 @@ from memstone.core.gate.words import (
     PLACES_AND_BRANDS,
     PRIVATE_NOUNS,
     PUBLIC_WORDS,
-    either,
+    join_alternatives,
 )
 from memstone.core.text.words import STOP_WORDS
 
@@ -149,7 +149,7 @@ _DOES: Final = re.compile(
     re.IGNORECASE,
 )
 _DEED: Final = re.compile(
-    rf"(?: and \w+)?(?: \w+ly| still| ever| already| finally| also| always| even| not| really| just| so| too)? (?:{either(HUMAN_VERBS)})\b"
+    rf"(?: and \w+)?(?: \w+ly| still| ever| already| finally| also| always| even| not| really| just| so| too)? (?:{join_alternatives(HUMAN_VERBS)})\b"
 )
 _TOUCHED: Final = re.compile(
     r"\b(?:what|who|which \w+|how) (?:\w+ )?(?:scared|upset|annoyed|hurt|helped|convinced|made|told|taught|gave|bothered|offended|surprised|cheered"
@@ -173,12 +173,12 @@ def known_name(said: Said, names: Collection[str]) -> str:
     low, found = said.low.casefold(), []
     for name in names:
         folded = name.strip().casefold()
-        if len(folded) >= SHORTEST_NAME and folded in low and _stands(said, low, name.strip(), folded):
+        if len(folded) >= SHORTEST_NAME and folded in low and _is_mentioned(said, low, name.strip(), folded):
             found.append((low.index(folded), name))
     return min(found)[1] if found else ""
 
 
-def _stands(said: Said, low: str, name: str, folded: str) -> bool:
+def _is_mentioned(said: Said, low: str, name: str, folded: str) -> bool:
     if folded in COMMON_WORDS or folded in STOP_WORDS:
         return any(
             found["name"] == name and not _begins_sentence(said.text[: found.start()])

@@ -14,7 +14,7 @@ from memstone.core.gate.words import (
     TECH,
     TECH_THINGS,
     TECH_WEAK,
-    either,
+    join_alternatives,
 )
 
 # --- how people ask for what is remembered ----------------------------------------------------------------------------
@@ -33,7 +33,7 @@ PAST_FORMS: Final = frozenset(
 )
 """What happened, in verbs that do not end in -ed."""
 
-_PAST: Final = rf"(?!need\b|feed\b|\w+ceed\b|bleed\b|breed\b)(?:[a-z]+ed|{either(PAST_FORMS)})"
+_PAST: Final = rf"(?!need\b|feed\b|\w+ceed\b|bleed\b|breed\b)(?:[a-z]+ed|{join_alternatives(PAST_FORMS)})"
 _ADVERBS: Final = (
     r"(?:(?:have|had|already|just|also|ever|both|really|originally|first|last|once|actually|never|finally) ){0,3}"
 )
@@ -204,7 +204,7 @@ POSSESSIVE_WORDS: Final = frozenset(
     """my our mine mein meine meinem meinen meiner meines mijn meu minha meus minhas mio mia miei mi mis mon ma mes unser
     unsere unserer unseren unserem unseres""".split()
 )
-TECH_POSSESSIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ ){{0,3}}?(?:{either(TECH_THINGS)})\b")
+TECH_POSSESSIVE: Final = re.compile(rf"\b(?:my|our) (?:\w+ ){{0,3}}?(?:{join_alternatives(TECH_THINGS)})\b")
 
 THIS_TURN: Final = any_of(
     r"^\W*(?:please |can you |could you |ok |now ){0,3}(?:explain|say|repeat|elaborate|rephrase|try|redo|show|read|do|write) (?:me )?(?:that|this|it|the (?:last|previous|first"
@@ -331,13 +331,13 @@ def own_words_of(message: str) -> Said:
     tokens = _TOKEN.findall(low)
     words = frozenset(tokens)
     if not words.isdisjoint(_CONTRACTED_WORDS):
-        low = _CONTRACTED.sub(_expand, low)
+        low = _CONTRACTED.sub(_expand_contraction, low)
         tokens = _TOKEN.findall(low)
         words = frozenset(tokens)
     return Said(text, low, tokens, words)
 
 
-def _expand(found: re.Match[str]) -> str:
+def _expand_contraction(found: re.Match[str]) -> str:
     at = found.lastindex or 1
     if found[0] == "its":
         return found[0]
@@ -357,7 +357,7 @@ def own_words(message: str) -> str:
         return ""
     if "\n" in text:
         text = _asking_lines(text)
-    text = _unquoted(text)
+    text = _replace_quotations(text)
     if ":" in text:
         text = _before_material(text)
     low = text.lower()
@@ -367,7 +367,7 @@ def own_words(message: str) -> str:
     return (_UNQUOTED.sub(_keep_frame, text) if framed else text).strip()
 
 
-def _unquoted(text: str) -> str:
+def _replace_quotations(text: str) -> str:
     if not any(mark in text for mark in _QUOTES):
         return text
     left = _QUOTED.sub(f" {QUOTED_MARK} ", text)
@@ -418,7 +418,7 @@ _PUBLIC_NAME: Final = re.compile(
 )
 _THE_OWN: Final = re.compile(
     r"\b(?:the|that) (?!post office)(?!(?:most|best|first|average|right|main|meaning|difference|usual|typical|standard|normal|recommended|correct|proper) )"
-    rf"(?:[\w'-]+ ){{0,2}}?(?:{either(PRIVATE_THINGS)})s?\b(?! of an? | in general)"
+    rf"(?:[\w'-]+ ){{0,2}}?(?:{join_alternatives(PRIVATE_THINGS)})s?\b(?! of an? | in general)"
 )
 """What people call "the" without having said which."""
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final, TypeAlias
 
-from memstone.core.entities.find import spoken
+from memstone.core.entities.find import rephrase_as_speaker
 from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, phrases
-from memstone.core.gate.evidence import weigh
+from memstone.core.gate.evidence import score_evidence
 from memstone.core.gate.people import known_name, private_person
 from memstone.core.gate.phrases import (
     DAY,
@@ -24,7 +24,7 @@ from memstone.core.gate.phrases import (
     is_trouble,
     own_words_of,
 )
-from memstone.core.gate.words import KIN, LEISURE, PERSONAL_VERBS, either
+from memstone.core.gate.words import KIN, LEISURE, PERSONAL_VERBS, join_alternatives
 from memstone.model.context_gate import GateDecision, Route
 
 # --- questions whose answer depends on who asks, although nothing in them speaks of memory ----------------------------
@@ -33,8 +33,8 @@ from memstone.model.context_gate import GateDecision, Route
 # ruff: noqa: E501 - a pattern is easier to read and to change as one line than cut into pieces
 
 
-_DECIDE: Final = either(PERSONAL_VERBS)
-_LEISURE: Final = either(LEISURE)
+_DECIDE: Final = join_alternatives(PERSONAL_VERBS)
+_LEISURE: Final = join_alternatives(LEISURE)
 
 ABOUT_USER: Final = any_of(
     r"\b(?:did|have|had|was) i\b(?! (?:just |even )?(?:do|spell|write|get|go|use|used|make|miss|done|pronounce)\b.{0,40}"
@@ -108,7 +108,7 @@ TASTE_WORDS: Final = LEISURE | frozenset(
 AT_HOME: Final = any_of(
     r"\b(?:get|drive|walk|bike|cycle|bus|train|tram|way|back|head|heading|time) (?:back )?(?:home|to work|to the office|to school)\b",
     r"\b(?:from|near|after|before|close to|around) (?:home|work|the office)\b|\b(?:around|near) here\b|\bnear me\b|\bhome from\b|\bcommute\b",
-    rf"\b(?:mum|mom|dad|grandma|grandpa|granny|nana|auntie|oma|opa)(?:'s)?\b|\b(?:{either(KIN)})'s (?:birthday|address|number|name|party|gift|present)\b",
+    rf"\b(?:mum|mom|dad|grandma|grandpa|granny|nana|auntie|oma|opa)(?:'s)?\b|\b(?:{join_alternatives(KIN)})'s (?:birthday|address|number|name|party|gift|present)\b",
     r"\b(?:recycling|waste|rubbish|trash|bins?)\b.{0,30}\b(?:today|tomorrow|tonight|this week|day|out|\w+day)\b|\bdue (?:today|tomorrow|this|next|on|again)\b",
     r"\bon the (?:agenda|calendar|schedule)\b|\bwhen is (?:the|that) (?:next )?\w+ (?:due|again)\b",
     r"\b(?:add|put|cross|remove|take|tick|strike)\b.{1,60}\b(?:to|on|off|from|onto) the (?:\w+ ){0,3}list\b|\bread me the (?:\w+ )?list\b",
@@ -152,23 +152,23 @@ def may_ask_for_words(message: str) -> bool:
 
 def asks_for_words(message: str, names: Collection[str]) -> GateDecision | None:
     """Return a decision for a message that asks for the very words of the user or somebody named; None for others."""
-    return _transcript(own_words_of(message), names)
+    return _match_transcript(own_words_of(message), names)
 
 
-def _search(pattern: re.Pattern[str], words: frozenset[str], said: Said) -> re.Match[str] | None:
+def _search_pattern(pattern: re.Pattern[str], words: frozenset[str], said: Said) -> re.Match[str] | None:
     """Search, but only where one of the words occurs that it takes; scripts without blanks are always searched."""
     if words.isdisjoint(said.words) and said.low.isascii():
         return None
     return pattern.search(said.low)
 
 
-def _identity(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = _search(phrases.IDENTITY, phrases.IDENTITY_WORDS, said)
+def _match_identity(said: Said, _: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.IDENTITY, phrases.IDENTITY_WORDS, said)
     return GateDecision(Route.IDENTITY, "asks who the user is", found[0], asks_memory=True) if found else None
 
 
-def _transcript(said: Said, names: Collection[str]) -> GateDecision | None:
-    found = _search(phrases.TRANSCRIPT, phrases.TRANSCRIPT_WORDS, said)
+def _match_transcript(said: Said, names: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.TRANSCRIPT, phrases.TRANSCRIPT_WORDS, said)
     of_whom = found[0] if found else _whose_words(said, names)
     return GateDecision(Route.TRANSCRIPT, "asks for the very words", of_whom, asks_memory=True) if of_whom else None
 
@@ -177,22 +177,22 @@ def _whose_words(said: Said, names: Collection[str]) -> str:
     """The known name whose very words are asked for, as one asks for one's own; '' when there is none."""
     if phrases.TRANSCRIPT_WORDS.isdisjoint(said.words):
         return ""
-    put = spoken(" ".join(said.text.split()), {name.strip().lower() for name in names if name.strip()})
+    put = rephrase_as_speaker(" ".join(said.text.split()), {name.strip().lower() for name in names if name.strip()})
     return put.named[-1] if phrases.TRANSCRIPT.search(put.text.lower()) else ""
 
 
-def _went(said: Said, _: Collection[str]) -> GateDecision | None:
+def _match_outcome_question(said: Said, _: Collection[str]) -> GateDecision | None:
     found = phrases.WENT.match(said.low)
     return GateDecision(Route.EPISODE, ASKS_HOW_IT_WENT, found[0], asks_memory=True) if found else None
 
 
-def _earlier(said: Said, _: Collection[str]) -> GateDecision | None:
+def _match_earlier_talk(said: Said, _: Collection[str]) -> GateDecision | None:
     if is_general(said) or is_puzzle(said) or is_technical_how_to(said):
         return None
-    found = _search(phrases.PRIOR, phrases.PRIOR_WORDS, said)
+    found = _search_pattern(phrases.PRIOR, phrases.PRIOR_WORDS, said)
     if found and not phrases.NOT_RECALL.search(said.low):
         return GateDecision(Route.EPISODE, "refers to earlier talk", found[0], asks_memory=True)
-    when = _search(phrases.CLOCK, phrases.CLOCK_WORDS, said) or phrases.DATE.search(said.low)
+    when = _search_pattern(phrases.CLOCK, phrases.CLOCK_WORDS, said) or phrases.DATE.search(said.low)
     if when:
         return GateDecision(Route.EPISODE, "names a time", when[0])
     when = phrases.LOOSE_CLOCK.search(said.low)
@@ -205,7 +205,7 @@ def _earlier(said: Said, _: Collection[str]) -> GateDecision | None:
     return None
 
 
-def _known(said: Said, names: Collection[str]) -> GateDecision | None:
+def _match_known_name(said: Said, names: Collection[str]) -> GateDecision | None:
     name = known_name(said, names)
     if name and is_everybodys(name) and _asks_the_world(said, name):
         name = known_name(said, [one for one in names if not is_everybodys(one)])
@@ -217,35 +217,35 @@ def _asks_the_world(said: Said, name: str) -> bool:
     alone = said.low.strip(" .!?") == name.casefold()
     if alone or phrases.OWN_CHOICE.search(said.low):
         return False
-    return is_of_the_world(said) and not _search(TASTE, TASTE_WORDS, said)
+    return is_of_the_world(said) and not _search_pattern(TASTE, TASTE_WORDS, said)
 
 
-def _recall(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = _search(phrases.RECALL, phrases.RECALL_WORDS, said)
+def _match_recall(said: Said, _: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.RECALL, phrases.RECALL_WORDS, said)
     if not found or phrases.NOT_RECALL.search(said.low):
         return None
     return GateDecision(Route.PINNED, "asks to remember", found[0], asks_memory=True)
 
 
-def _possessive(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = _search(phrases.POSSESSIVE, phrases.POSSESSIVE_WORDS, said)
+def _match_possessive(said: Said, _: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.POSSESSIVE, phrases.POSSESSIVE_WORDS, said)
     if not found or is_puzzle(said) or (is_trouble(said) and "our" not in said.words):
         return None
     return GateDecision(Route.PINNED, "speaks of something of the user's", found[0])
 
 
-def _implied(said: Said, _: Collection[str]) -> GateDecision | None:
+def _match_implied_need(said: Said, _: Collection[str]) -> GateDecision | None:
     if is_puzzle(said) or not said.words:
         return None
-    found = _search(ABOUT_USER, ABOUT_USER_WORDS, said)
+    found = _search_pattern(ABOUT_USER, ABOUT_USER_WORDS, said)
     if found:
         return GateDecision(Route.PINNED, "asks about the user", found[0], asks_memory=True)
-    return None if is_technical(said) else _weighed(said)
+    return None if is_technical(said) else _match_by_evidence(said)
 
 
-def _weighed(said: Said) -> GateDecision | None:
-    evidence = weigh(said)
-    found = _needs(said) if evidence > _REFUTED else None
+def _match_by_evidence(said: Said) -> GateDecision | None:
+    evidence = score_evidence(said)
+    found = _match_personal_question(said) if evidence > _REFUTED else None
     if found is None and evidence > _ENOUGH and not is_anybodys(said):
         found = GateDecision(
             Route.PINNED, "reads like a question about the user's own life", f"evidence {evidence:.2f}"
@@ -253,16 +253,25 @@ def _weighed(said: Said) -> GateDecision | None:
     return found
 
 
-def _needs(said: Said) -> GateDecision | None:
-    found = _search(DECISION, DECISION_WORDS, said)
-    found = found or _search(TASTE, TASTE_WORDS, said) or AT_HOME.search(said.low)
+def _match_personal_question(said: Said) -> GateDecision | None:
+    found = _search_pattern(DECISION, DECISION_WORDS, said)
+    found = found or _search_pattern(TASTE, TASTE_WORDS, said) or AT_HOME.search(said.low)
     if found:
         return GateDecision(Route.PINNED, DEPENDS_ON_WHO_ASKS, found[0])
     name = private_person(said) if ASKS.search(said.low) else ""
     return GateDecision(Route.PINNED, "asks about a private person", name, asks_memory=True) if name else None
 
 
-_RULES: Final[tuple[_Rule, ...]] = (_identity, _transcript, _went, _earlier, _known, _recall, _possessive, _implied)
+_RULES: Final[tuple[_Rule, ...]] = (
+    _match_identity,
+    _match_transcript,
+    _match_outcome_question,
+    _match_earlier_talk,
+    _match_known_name,
+    _match_recall,
+    _match_possessive,
+    _match_implied_need,
+)
 
 
 # --- who begins to talk, or asks what there is to do ------------------------------------------------------------------

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import Final
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def either(words: Iterable[str]) -> str:
+def join_alternatives(words: Iterable[str]) -> str:
     """Words as the alternatives of a pattern; ``_`` in word stands for blank or hyphen."""
     return "|".join(sorted(words, key=lambda word: (-len(word), word))).replace("_", "[ -]")
 
 
-KIN: Final = _words(
+KIN: Final = _word_set(
     """mother mom mum mama mummy mommy father dad daddy papa parents sister brother sibling siblings wife husband spouse
     girlfriend boyfriend fianc\u00e9 fianc\u00e9e fiance fiancee son sons daughter daughters kid kids toddler
     grandmother grandma granny nana gran grandfather grandpa grandad granddad grandparents aunt auntie uncle
@@ -24,7 +24,7 @@ KIN: Final = _words(
 )
 """Relatives: who says "mum" without more means their own."""
 
-PRIVATE_THINGS: Final = _words(
+PRIVATE_THINGS: Final = _word_set(
     """office desk flat apartment house garage garden allotment shed attic basement balcony kitchen bathroom bedroom
     nursery hallway living_room guest_room spare_room spare_key key keys fridge freezer boiler heating dishwasher
     washing_machine sofa curtains wardrobe mattress roof fence lawn hedge greenhouse car van bike motorbike kayak
@@ -49,7 +49,7 @@ PRIVATE_THINGS: Final = _words(
 )
 """What people call "the" without having said which: their own."""
 
-LEISURE: Final = _words(
+LEISURE: Final = _word_set(
     """gift gifts present presents restaurant cafe bar pub dinner dinners lunch breakfast brunch supper snack meal
     dessert outfit dress jacket shoe shoes sneakers trainers movie film films series show book books novel
     podcast album playlist song game boardgame hobby hike walk trail route trip getaway holiday vacation
@@ -59,7 +59,7 @@ LEISURE: Final = _words(
 )
 """What is chosen by taste and circumstances."""
 
-PERSONAL_VERBS: Final = _words(
+PERSONAL_VERBS: Final = _word_set(
     """cook eat drink order wear watch read play listen do get buy bring give pick choose see visit take go make say
     tell write start focus prioritise prioritize pack name call plant paint learn try book stay spend study
     practise practice train skip sell keep accept apply move ask invite celebrate prepare pair leave drive
@@ -68,7 +68,7 @@ PERSONAL_VERBS: Final = _words(
 )
 """What one does after having decided for oneself."""
 
-HUMAN_VERBS: Final = _words(
+HUMAN_VERBS: Final = _word_set(
     """pick picked visit visited move moved moving buy bought sell sold quit study studied studying live lived lives
     living like love prefer eat drink want plan planning planned give given bring meet met call say said tell
     told mention mentioned ask asked think feel take leave left stay staying join joined teach teaching learn
@@ -84,7 +84,7 @@ HUMAN_VERBS: Final = _words(
 )
 """What private people are said to do, be or want."""
 
-PRIVATE_NOUNS: Final = _words(
+PRIVATE_NOUNS: Final = _word_set(
     """children child kids kid wife husband partner boyfriend girlfriend ex birthday anniversary boss hobby hobbies
     surname pet pets sister brother mother mom mum father dad parents son daughter cousin aunt uncle friend
     friends flat apartment roommate flatmate colleague wedding surgery allergy allergies gift gifts present
@@ -92,7 +92,7 @@ PRIVATE_NOUNS: Final = _words(
 )
 """What private people have."""
 
-PUBLIC_WORDS: Final = _words(
+PUBLIC_WORDS: Final = _word_set(
     """war wars battle battles empire emperor empress king queen prince princess dynasty kingdom revolution treaty pope
     president presidents minister chancellor parliament senate congress senator election elections constitution
     amendment independence colony colonies slavery crusades soviet union nazi nazis century centuries era ages
@@ -114,7 +114,7 @@ PUBLIC_WORDS: Final = _words(
 )
 """Subjects of general knowledge."""
 
-FAMOUS: Final = _words(
+FAMOUS: Final = _word_set(
     """einstein newton darwin galileo copernicus kepler tesla edison curie pasteur hawking turing lovelace archimedes
     euclid pythagoras aristotle plato socrates confucius buddha jesus moses muhammad mohammed napoleon caesar
     augustus nero cleopatra alexander hannibal charlemagne columbus magellan gutenberg luther calvin shakespeare
@@ -137,7 +137,7 @@ FAMOUS: Final = _words(
 )
 """Names that everybody means the same by."""
 
-PLACES_AND_BRANDS: Final = _words(
+PLACES_AND_BRANDS: Final = _word_set(
     """africa america american asia asian europe european antarctica australia australian austria austrian belgium
     brazil brazilian britain british bulgaria canada canadian chile china chinese colombia croatia cuba cyprus
     czech denmark danish dutch egypt england english estonia ethiopia finland finnish france french german
@@ -168,14 +168,14 @@ PLACES_AND_BRANDS: Final = _words(
 )
 """Capitalised words that are no private person."""
 
-CALENDAR: Final = _words(
+CALENDAR: Final = _word_set(
     """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
     sundays january february march april may june july august september october november december christmas
     easter halloween thanksgiving hanukkah ramadan diwali mum mom dad grandma grandpa oma opa auntie"""
 )
 """Capitalised words that are neither people nor public."""
 
-TECH: Final = _words(
+TECH: Final = _word_set(
     """python javascript typescript java kotlin rust golang php perl sql postgres postgresql mysql sqlite mongodb redis
     bash zsh linux ubuntu docker dockerfile kubernetes k8s kubectl git github gitlab npm yarn pip venv webpack
     vite react angular vue django flask fastapi nginx terraform ansible css html json yaml xml csv regex regexp
@@ -188,7 +188,7 @@ TECH: Final = _words(
 )
 """Computing; "my" in such a question is usually anybody's."""
 
-TECH_WEAK: Final = _words(
+TECH_WEAK: Final = _word_set(
     """function method class variable array list string integer float loop pointer lambda closure thread threads process
     compile exception undefined null excel spreadsheet formula macro branch commit repo repository merge deploy
     deployment container pod cluster server database table column query index schema rest script component hook
@@ -199,7 +199,7 @@ TECH_WEAK: Final = _words(
 )
 """Words of computing that mean something else as well; two of them are needed."""
 
-TECH_THINGS: Final = _words(
+TECH_THINGS: Final = _word_set(
     """code codebase function method class variable array list string loop script program query queries regex table
     database db server container image pod cluster build pipeline branch commit repo repository component hook
     state form page website site css html api endpoint request app dataframe df model dataset loss test tests
@@ -208,7 +208,7 @@ TECH_THINGS: Final = _words(
     printer spreadsheet sheet cell column formula"""
 )
 
-COMMON_WORDS: Final = _words(
+COMMON_WORDS: Final = _word_set(
     """viola sienna aurora saga sakura willow clementine celeste basil jasmine rosemary luna flora tor robin jean jan
     jun ray will mark rose hope grace faith joy bill drew chase art grant rich frank jack summer autumn dawn ruby
     pearl amber iris lily violet daisy olive ivy holly hazel heather ginger pepper sandy sunny stormy skip buddy

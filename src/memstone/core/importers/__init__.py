@@ -25,7 +25,7 @@ Reader: TypeAlias = Callable[[Sequence[Any], Reading], None]
 _READERS: Final[dict[str, Reader]] = {
     "mem0": importers_tables.read_mem0,
     "gateway": importers_tables.read_gateway,
-    "chatgpt": chat_exports.read,
+    "chatgpt": chat_exports.read_chatgpt,
     "claude": importers_chat_exports.claude_read,
     "openwebui": importers_tables.read_openwebui,
     FACTS: importers_tables.read_facts,
@@ -46,14 +46,14 @@ def checked_format(name: object) -> str:
 
 def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
     """What a file of JSON, of JSON lines or of Markdown holds."""
-    text = _decoded(raw)
+    text = _decode_text(raw)
     if not text.strip():
         raise InvalidInput("there is nothing in it")
     if wanted == MARKDOWN:
         into.format = MARKDOWN
         tables.markdown_read(text, into, title)
         return
-    value = _json(text, into)
+    value = _parse_json(text, into)
     if value is None and wanted == AUTO and not text.lstrip().startswith(("{", "[")):
         read_text(raw, MARKDOWN, into, title)
         return
@@ -64,23 +64,23 @@ def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
 
 def read_json(value: Any, wanted: str, into: Reading) -> None:
     """What a JSON document holds."""
-    given = unwrapped(value)
+    given = unwrap_list(value)
     if any(isinstance(one, Mapping) and one.get("format") in _OURS for one in given[:1]):
         raise InvalidInput("this is an export of Memstone", hint="load puts it back, with ids and history")
-    into.format = (recognised(given) or "") if wanted == AUTO else wanted
+    into.format = (detect_format(given) or "") if wanted == AUTO else wanted
     if into.format not in _READERS:
         raise InvalidInput("nothing that could be imported was recognised", hint="name it: format=..., see the guide")
     _READERS[into.format](given, into)
 
 
-def _decoded(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     try:
         return raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput("the file is not UTF-8 text", hint="convert it to UTF-8") from error
 
 
-def _json(text: str, into: Reading) -> Any:
+def _parse_json(text: str, into: Reading) -> Any:
     """One document, or one object a line; None when it is neither. Lines that are broken are counted."""
     try:
         return json.loads(text)
@@ -89,21 +89,21 @@ def _json(text: str, into: Reading) -> Any:
     except ValueError:
         pass
     lines = [line for line in text.split("\n") if line.strip()]  # others may stand in a text
-    found = [value for line in lines if (value := _line(line)) is not None]
-    if not found or not isinstance(_line(lines[0]), (dict, str)):
+    found = [value for line in lines if (value := _parse_json_line(line)) is not None]
+    if not found or not isinstance(_parse_json_line(lines[0]), (dict, str)):
         return None
     into.skip("not JSON", len(lines) - len(found))
     return found
 
 
-def _line(line: str) -> Any:
+def _parse_json_line(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
 
 
-def unwrapped(value: Any) -> list[Any]:
+def unwrap_list(value: Any) -> list[Any]:
     """The list in a document: itself, a field that holds it, or one object alone."""
     if isinstance(value, list):
         return value
@@ -113,7 +113,7 @@ def unwrapped(value: Any) -> list[Any]:
     return [value] if named is None else named
 
 
-def recognised(given: Sequence[Any]) -> str | None:
+def detect_format(given: Sequence[Any]) -> str | None:
     """The format of a list, by what its first objects hold; None when nothing is known of it."""
     objects = [one for one in given[:_LOOKED_AT] if isinstance(one, Mapping)]
     if not objects:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.importers import tables
-from memstone.core.importers.items import Item, Reading, Sort, first, id_of, mapping_of, text_of, word_of
+from memstone.core.importers.items import Item, Reading, Sort, first_time, id_of, mapping_of, text_of, word_of
 from memstone.model.instant import Instant
 
 # --- ``conversations.json`` of a ChatGPT data export ------------------------------------------------------------------
@@ -22,28 +22,28 @@ _WORDS: Final = ("text", "multimodal_text")
 _INSTRUCTIONS: Final = ("about_user_message", "about_model_message")
 
 
-def read(conversations: Sequence[Any], into: Reading) -> None:
+def read_chatgpt(conversations: Sequence[Any], into: Reading) -> None:
     """All conversations, in the order of the file."""
     for at, one in enumerate(conversations):
         if isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping):
-            _conversation(one, at, into)
+            _read_conversation(one, at, into)
         else:
             into.skip("not a conversation")
 
 
-def _conversation(told: Mapping[str, Any], at: int, into: Reading) -> None:
+def _read_conversation(told: Mapping[str, Any], at: int, into: Reading) -> None:
     nodes: Mapping[str, Any] = told["mapping"]
-    begun = first(told.get("create_time"), told.get("update_time"))
+    begun = first_time(told.get("create_time"), told.get("update_time"))
     name = id_of(told.get("conversation_id") or told.get("id")) or f"{begun}:{at}"
-    branch = _branch(nodes, told.get("current_node"))
+    branch = _current_branch(nodes, told.get("current_node"))
     held = [key for key, node in nodes.items() if mapping_of(mapping_of(node).get("message"))]
     into.skip("another branch", sum(_is_spoken(nodes[key]) for key in held if key not in branch))
     last = begun
     for key in branch:
         message = mapping_of(mapping_of(nodes[key]).get("message"))
         if message:
-            last = first(message.get("create_time")) or last
-            _message(message, Item("", Sort.TURN, conversation=name, title=word_of(told.get("title"))), last, into)
+            last = first_time(message.get("create_time")) or last
+            _read_message(message, Item("", Sort.TURN, conversation=name, title=word_of(told.get("title"))), last, into)
 
 
 def _is_spoken(node: Any) -> bool:
@@ -51,13 +51,13 @@ def _is_spoken(node: Any) -> bool:
     return mapping_of(message.get("author")).get("role") in _SPOKEN
 
 
-def _branch(nodes: Mapping[str, Any], current: object) -> dict[str, None]:
+def _current_branch(nodes: Mapping[str, Any], current: object) -> dict[str, None]:
     """The ids from the first message to the one that was shown last."""
     leaf = current if isinstance(current, str) and current in nodes else _last_leaf(nodes)
-    return dict.fromkeys(reversed(list(_upwards(nodes, leaf))))
+    return dict.fromkeys(reversed(list(_walk_to_root(nodes, leaf))))
 
 
-def _upwards(nodes: Mapping[str, Any], leaf: str | None) -> Iterator[str]:
+def _walk_to_root(nodes: Mapping[str, Any], leaf: str | None) -> Iterator[str]:
     seen: set[str] = set()
     while leaf is not None and leaf in nodes and leaf not in seen:
         seen.add(leaf)
@@ -73,14 +73,14 @@ def _last_leaf(nodes: Mapping[str, Any]) -> str | None:
 
 
 def _told_at(node: Any) -> str:
-    return first(mapping_of(mapping_of(node).get("message")).get("create_time")) or ""
+    return first_time(mapping_of(mapping_of(node).get("message")).get("create_time")) or ""
 
 
-def _message(message: Mapping[str, Any], shape: Item, when: Instant | None, into: Reading) -> None:
+def _read_message(message: Mapping[str, Any], shape: Item, when: Instant | None, into: Reading) -> None:
     author, content = mapping_of(message.get("author")), mapping_of(message.get("content"))
     about, role = mapping_of(message.get("metadata")), str(author.get("role"))
     if content.get("content_type") == "user_editable_context" or about.get("is_user_system_message"):
-        _instructions(about, when, into)
+        _read_instructions(about, when, into)
     elif role not in _SPOKEN:
         into.skip("system or tool")
     elif about.get("is_visually_hidden_from_conversation"):
@@ -89,10 +89,10 @@ def _message(message: Mapping[str, Any], shape: Item, when: Instant | None, into
         into.skip("tool call or reasoning")
     else:
         name = word_of(author.get("name"))
-        into.add(replace(shape, text=_text(content), role=role, name=name, occurred_at=when))
+        into.add(replace(shape, text=_join_parts(content), role=role, name=name, occurred_at=when))
 
 
-def _instructions(about: Mapping[str, Any], when: Instant | None, into: Reading) -> None:
+def _read_instructions(about: Mapping[str, Any], when: Instant | None, into: Reading) -> None:
     told = mapping_of(about.get("user_context_message_data"))
     for name in _INSTRUCTIONS:
         if text := text_of(told.get(name)):
@@ -100,12 +100,12 @@ def _instructions(about: Mapping[str, Any], when: Instant | None, into: Reading)
             into.add(Item(text, occurred_at=when, kind=kind, metadata={"from": "custom instructions"}))
 
 
-def _text(content: Mapping[str, Any]) -> str:
+def _join_parts(content: Mapping[str, Any]) -> str:
     parts = content.get("parts")
-    return "\n".join(filter(None, map(_part, parts if isinstance(parts, list) else [])))
+    return "\n".join(filter(None, map(_part_text, parts if isinstance(parts, list) else [])))
 
 
-def _part(part: Any) -> str:
+def _part_text(part: Any) -> str:
     """A part that is words, or what was spoken; pictures and files are not taken along."""
     if isinstance(part, Mapping):
         return text_of(part.get("text")) if part.get("content_type") == "audio_transcription" else ""
@@ -126,7 +126,7 @@ def claude_read(given: Sequence[Any], into: Reading) -> None:
         if isinstance(told.get("chat_messages"), list):
             _claude_conversation(told, at, into)
         elif told.keys() & set(_MEMORIES):
-            _memories(told, into)
+            _read_memories(told, into)
         else:
             into.skip("not a conversation")
 
@@ -137,21 +137,21 @@ def is_memories(one: Mapping[str, Any]) -> bool:
 
 
 def _claude_conversation(told: Mapping[str, Any], at: int, into: Reading) -> None:
-    last = first(told.get("created_at"), told.get("updated_at"))
+    last = first_time(told.get("created_at"), told.get("updated_at"))
     name = id_of(told.get("uuid")) or f"{last}:{at}"
     for one in told["chat_messages"]:
         message = mapping_of(one)
-        last = first(message.get("created_at")) or last
+        last = first_time(message.get("created_at")) or last
         role = _ROLES.get(str(message.get("sender")).lower(), "")
         attached = message.get("attachments")
         into.skip("attachment", len(attached) if isinstance(attached, list) else 0)
         if role:
-            into.add(_turn(message, role, last, name, word_of(told.get("name"))))
+            into.add(_build_turn(message, role, last, name, word_of(told.get("name"))))
         else:
             into.skip("system or tool")
 
 
-def _turn(message: Mapping[str, Any], role: str, when: Instant | None, name: str, title: str) -> Item:
+def _build_turn(message: Mapping[str, Any], role: str, when: Instant | None, name: str, title: str) -> Item:
     return Item(_claude_text(message), Sort.TURN, role, occurred_at=when, conversation=name, title=title)
 
 
@@ -163,17 +163,17 @@ def _claude_text(message: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, words)) or text_of(message.get("text"))
 
 
-def _memories(told: Mapping[str, Any], into: Reading) -> None:
+def _read_memories(told: Mapping[str, Any], into: Reading) -> None:
     """What the assistant has noted about the user is a note of somebody else's, line by line."""
     inside = Reading(into.most)
-    for text in _noted(told):
+    for text in _memory_texts(told):
         tables.markdown_read(text, inside)
     for item in inside.items:
         into.add(replace(item, role="assistant"))
     into.skipped.update(inside.skipped)
 
 
-def _noted(told: Mapping[str, Any]) -> Iterator[str]:
+def _memory_texts(told: Mapping[str, Any]) -> Iterator[str]:
     projects = mapping_of(told.get("project_memories"))
     for value in (told.get("conversations_memory"), *projects.values()):
         if isinstance(value, str):

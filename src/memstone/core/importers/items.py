@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from memstone.errors import InvalidInput, TooLarge
-from memstone.model.instant import Instant, instant, parse_when
+from memstone.model.instant import Instant, parse_when, to_instant
 
 # --- text without HTML, without what cannot be seen and without what cannot be stored ---------------------------------
 
@@ -48,11 +48,11 @@ def plain_text(text: str) -> str:
     """The text as somebody reads it."""
     seen = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if "<" in seen or "&" in seen:
-        seen = "".join(part if is_code else _without_tags(part) for part, is_code in _parts(seen))
+        seen = "".join(part if is_code else _without_tags(part) for part, is_code in _split_code(seen))
     return _BLANK_LINES.sub("\n\n", seen).strip()
 
 
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
+def _split_code(text: str) -> Iterator[tuple[str, bool]]:
     """Stretches of the text, and whether each is code; a mark that nothing closes opens nothing."""
     at, search = 0, 0
     while mark := _CODE.search(text, search):
@@ -68,10 +68,10 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 
 def _without_tags(text: str) -> str:
     """Tags go, entities are read, and what looks like a tag only then goes too."""
-    return _stripped(unescape(_stripped(text)))
+    return _remove_tags_once(unescape(_remove_tags_once(text)))
 
 
-def _stripped(text: str) -> str:
+def _remove_tags_once(text: str) -> str:
     parts: list[str] = []
     at = 0
     while found := _TAG.search(text, at):
@@ -81,11 +81,11 @@ def _stripped(text: str) -> str:
             at = found.end()
             continue
         parts += [text[at : found.start()], "\n" if name in _BREAKS else ""]
-        at = _end(text, found, name)
+        at = _find_element_end(text, found, name)
     return "".join([*parts, text[at:]])
 
 
-def _end(text: str, found: re.Match[str], name: str) -> int:
+def _find_element_end(text: str, found: re.Match[str], name: str) -> int:
     """Where an element ends of which nothing is kept; a comment or a script that nothing closes goes on to the end."""
     if not name:
         closing = text.find("-->", found.end())
@@ -209,7 +209,7 @@ _LATEST_SECONDS: Final = 1e11
 _NUMBER: Final = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
 
 
-def when(value: object) -> Instant | None:
+def parse_time(value: object) -> Instant | None:
     """ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since 1970; None for anything else."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = float(value)
@@ -223,9 +223,9 @@ def when(value: object) -> Instant | None:
         return None
 
 
-def first(*values: object) -> Instant | None:
+def first_time(*values: object) -> Instant | None:
     """The first of these that is a time."""
-    return next((found for value in values if (found := when(value)) is not None), None)
+    return next((found for value in values if (found := parse_time(value)) is not None), None)
 
 
 def _since_1970(value: float) -> Instant | None:
@@ -234,6 +234,6 @@ def _since_1970(value: float) -> Instant | None:
         if value in (float("inf"), float("-inf")):
             return None
     try:
-        return instant(datetime.fromtimestamp(value, UTC))
+        return to_instant(datetime.fromtimestamp(value, UTC))
     except (OverflowError, ValueError, OSError):
         return None

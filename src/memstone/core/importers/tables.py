@@ -15,12 +15,12 @@ from memstone.core.importers.items import (
     Reading,
     Sort,
     Whose,
-    first,
+    first_time,
     id_of,
     mapping_of,
+    parse_time,
     text_of,
     uuid_of,
-    when,
     word_of,
 )
 from memstone.model.ids import POOLS
@@ -35,24 +35,29 @@ _ROLES: Final = ("user", "assistant")
 
 def read_mem0(rows: Sequence[Any], into: Reading) -> None:
     """What ``get_all`` or an export of mem0 gives."""
-    for row in _mappings(rows, into):
+    for row in _filter_mappings(rows, into):
         categories = row.get("categories")
         metadata = mapping_of(row.get("metadata"))
         metadata |= {"categories": categories} if isinstance(categories, list) and categories else {}
-        _take(into, _item(row, ("memory", "text", "data"), metadata, expires=row.get("expiration_date")))
+        _add_spoken_item(
+            into, _item_from_row(row, ("memory", "text", "data"), metadata, expires=row.get("expiration_date"))
+        )
 
 
 def read_gateway(rows: Sequence[Any], into: Reading) -> None:
     """Entries of a gateway: what its list shows, or rows of its table, with names of either style."""
-    for row in _mappings(rows, into):
-        metadata = _metadata(row.get("metadata"))
-        _take(into, _item(row, ("content", "text"), metadata, expires=_either(row, "expiresAt", "expires_at")))
+    for row in _filter_mappings(rows, into):
+        metadata = _parse_metadata(row.get("metadata"))
+        _add_spoken_item(
+            into,
+            _item_from_row(row, ("content", "text"), metadata, expires=_first_value(row, "expiresAt", "expires_at")),
+        )
 
 
 def read_openwebui(rows: Sequence[Any], into: Reading) -> None:
     """The memories of Open WebUI."""
-    for row in _mappings(rows, into):
-        _take(into, _item(row, ("content",), mapping_of(row.get("metadata") or row.get("meta"))))
+    for row in _filter_mappings(rows, into):
+        _add_spoken_item(into, _item_from_row(row, ("content",), mapping_of(row.get("metadata") or row.get("meta"))))
 
 
 def read_facts(rows: Sequence[Any], into: Reading) -> None:
@@ -61,12 +66,14 @@ def read_facts(rows: Sequence[Any], into: Reading) -> None:
         if isinstance(row, str):
             into.add(Item(text_of(row)))
         elif isinstance(row, Mapping):
-            _take(into, _item(row, _TEXT, _metadata(row.get("metadata")), expires=row.get("expires_at")))
+            _add_spoken_item(
+                into, _item_from_row(row, _TEXT, _parse_metadata(row.get("metadata")), expires=row.get("expires_at"))
+            )
         else:
             into.skip("not a memory")
 
 
-def _take(into: Reading, item: Item) -> None:
+def _add_spoken_item(into: Reading, item: Item) -> None:
     """Take a row, unless a system or a tool speaks in it."""
     if item.role in _ROLES:
         into.add(item)
@@ -74,40 +81,44 @@ def _take(into: Reading, item: Item) -> None:
         into.skip("system or tool")
 
 
-def _mappings(rows: Sequence[Any], into: Reading) -> list[Mapping[str, Any]]:
+def _filter_mappings(rows: Sequence[Any], into: Reading) -> list[Mapping[str, Any]]:
     found = [row for row in rows if isinstance(row, Mapping)]
     into.skip("not a memory", len(rows) - len(found))
     return found
 
 
-def _item(row: Mapping[str, Any], texts: Sequence[str], metadata: Mapping[str, Any], *, expires: object = None) -> Item:
+def _item_from_row(
+    row: Mapping[str, Any], texts: Sequence[str], metadata: Mapping[str, Any], *, expires: object = None
+) -> Item:
     """One row: its words, when, by whom, and what was noted beside it."""
     role = row.get("role")
-    speaker = _either(row, "name", "speaker", "actor_id", "actor")
-    kind = _either(row, "type", "kind", "memory_type")
+    speaker = _first_value(row, "name", "speaker", "actor_id", "actor")
+    kind = _first_value(row, "type", "kind", "memory_type")
     return Item(
         text=next((text for name in texts if (text := text_of(row.get(name)))), ""),
         role="user" if role in (None, "", "human") else str(role),
         name="" if speaker == role else word_of(speaker),
-        occurred_at=first(*(row.get(name) for name in ("occurred_at", "created_at", "createdAt", "timestamp", "date"))),
+        occurred_at=first_time(
+            *(row.get(name) for name in ("occurred_at", "created_at", "createdAt", "timestamp", "date"))
+        ),
         kind=str(kind) if kind in CALLER_KINDS else None,
         key=id_of(row.get("key")) or None,
-        expires_at=when(expires),
+        expires_at=parse_time(expires),
         metadata=metadata,
         whose=Whose(
-            id_of(_either(row, "user_id", "userId", "apiKeyId", "api_key_id")),
-            id_of(_either(row, "agent_id", "agentId")),
-            id_of(_either(row, "run_id", "runId", "sessionId", "session_id")),
+            id_of(_first_value(row, "user_id", "userId", "apiKeyId", "api_key_id")),
+            id_of(_first_value(row, "agent_id", "agentId")),
+            id_of(_first_value(row, "run_id", "runId", "sessionId", "session_id")),
         ),
         id=uuid_of(row.get("id")),
     )
 
 
-def _either(row: Mapping[str, Any], *names: str) -> Any:
+def _first_value(row: Mapping[str, Any], *names: str) -> Any:
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
-def _metadata(value: object) -> dict[str, Any]:
+def _parse_metadata(value: object) -> dict[str, Any]:
     """Metadata, also where a database keeps it as text; what cannot be read is none."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
@@ -153,10 +164,10 @@ def shape_of(columns: Columns) -> Shape | None:
     return next((one for one in _SHAPES if one.needs <= columns.get(one.table, frozenset())), None)
 
 
-def read(shape: Shape, columns: Columns, rows: Rows, into: Reading) -> None:
+def read_database(shape: Shape, columns: Columns, rows: Rows, into: Reading) -> None:
     """All that a database holds of memories."""
     if shape.name == "companion_db":
-        _companion(columns, rows, into)
+        _read_companion(columns, rows, into)
     elif shape.name == "gateway_db":
         read_gateway(list(map(_of_pool, rows(shape.table, ("createdAt", "created_at")))), into)
     else:
@@ -169,17 +180,17 @@ def _of_pool(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "user_id": f"{POOLS}{key}"} if key else row
 
 
-def _companion(columns: Columns, rows: Rows, into: Reading) -> None:
+def _read_companion(columns: Columns, rows: Rows, into: Reading) -> None:
     """Profile, edits, summaries and what was said; everything else was derived from these and stays behind."""
     given = {name for name in _PARTS if _CONTENT.get(name, "content") in columns.get(name, frozenset())}
     for row in rows("user_profile", ()) if "user_profile" in given else ():
-        when, model = first(row.get("generated_at")), word_of(row.get("model"))
+        when, model = first_time(row.get("generated_at")), word_of(row.get("model"))
         into.add(Item(text_of(row.get("content")), Sort.NARRATIVE, "assistant", occurred_at=when, model=model))
     for row in rows("user_edits", ("created_at", "id")) if "user_edits" in given else ():
         if row.get("deleted_at"):
             into.skip("deleted there")
         else:
-            into.add(Item(text_of(row.get("content")), Sort.OVERRIDE, occurred_at=first(row.get("created_at"))))
+            into.add(Item(text_of(row.get("content")), Sort.OVERRIDE, occurred_at=first_time(row.get("created_at"))))
     summaries = (
         list(rows("conversation_summaries", ("conversation_at", "id"))) if "conversation_summaries" in given else []
     )
@@ -188,14 +199,14 @@ def _companion(columns: Columns, rows: Rows, into: Reading) -> None:
     }
     known |= {id_of(row.get("id")): row for row in rows("conversations", ())} if "conversations" in columns else {}
     for row in summaries:
-        _summary(row, known, into)
+        _read_summary(row, known, into)
     for row in (
         rows("conversation_chunks", ("conversation_id", "chunk_index", "id")) if "conversation_chunks" in given else ()
     ):
-        _chunk(row, known, into)
+        _read_chunk(row, known, into)
 
 
-def _summary(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: Reading) -> None:
+def _read_summary(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: Reading) -> None:
     if str(row.get("status", "active")) not in _LIVE:
         into.skip("deleted there")
         return
@@ -205,15 +216,15 @@ def _summary(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], int
             text_of(row.get("summary")),
             Sort.EPISODE,
             "assistant",
-            occurred_at=first(row.get("conversation_at"), row.get("created_at")),
+            occurred_at=first_time(row.get("conversation_at"), row.get("created_at")),
             conversation=name,
-            title=_title(known, name),
+            title=_conversation_title(known, name),
             whose=Whose(agent_id=id_of(row.get("agent_id")) or id_of(known.get(name, {}).get("agent_id"))),
         )
     )
 
 
-def _chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: Reading) -> None:
+def _read_chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: Reading) -> None:
     name = id_of(row.get("conversation_id"))
     role = str(row.get("role", "")).lower()
     if role not in ("user", "assistant"):
@@ -225,15 +236,15 @@ def _chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into:
             text_of(row.get("content")),
             Sort.TURN,
             role,
-            occurred_at=first(row.get("created_at"), conversation.get("started_at")),
+            occurred_at=first_time(row.get("created_at"), conversation.get("started_at")),
             conversation=name,
-            title=_title(known, name),
+            title=_conversation_title(known, name),
             whose=Whose(agent_id=id_of(row.get("agent_id")) or id_of(conversation.get("agent_id"))),
         )
     )
 
 
-def _title(known: Mapping[str, Mapping[str, Any]], name: str) -> str:
+def _conversation_title(known: Mapping[str, Mapping[str, Any]], name: str) -> str:
     return word_of(known.get(name, {}).get("title"))
 
 
@@ -264,31 +275,33 @@ def markdown_read(text: str, into: Reading, title: str = "") -> None:
     """All notes of a text; ``title`` is what the file is called."""
     front = _FRONT.match(text)
     dated = _FRONT_DATE.search(front[1]) if front else None
-    since = when(dated[1].strip()) if dated else None
-    for headings, block in _blocks(text[front.end() :] if front else text, into):
+    since = parse_time(dated[1].strip()) if dated else None
+    for headings, block in _split_blocks(text[front.end() :] if front else text, into):
         above = {"heading": " / ".join(headings)} if headings else {}
-        into.add(_note(block, since, title, above))
+        into.add(_item_from_note(block, since, title, above))
 
 
-def _note(block: str, since: Instant | None, title: str, above: dict[str, str]) -> Item:
+def _item_from_note(block: str, since: Instant | None, title: str, above: dict[str, str]) -> Item:
     dated = _DATED.match(block)
     words = block[dated.end() :] if dated else _UNDATED.sub("", block, count=1)
-    told = (when(dated[1]) if dated else None) or since
-    return Item(_plain(words), occurred_at=told, title=title, metadata={**above, **({"title": title} if title else {})})
+    told = (parse_time(dated[1]) if dated else None) or since
+    return Item(
+        _strip_markdown(words), occurred_at=told, title=title, metadata={**above, **({"title": title} if title else {})}
+    )
 
 
-def _plain(block: str) -> str:
+def _strip_markdown(block: str) -> str:
     """A note without the signs of its mark-up."""
     shown = _LINK.sub(lambda link: "" if link[1] else link[2], block)
     shown = _WIKI.sub(lambda link: link[2] or link[1], shown)
     return text_of(_STRESS.sub(r"\2", shown))
 
 
-def _blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
+def _split_blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
     """Points and paragraphs with the headings above each."""
     headings: dict[int, str] = {}
     held: list[str] = []
-    for line in _prose(text, into):
+    for line in _prose_lines(text, into):
         heading, point = _HEADING.match(line) or _BOLD.match(line), _POINT.match(line)
         if heading or point or not line.strip():
             if held:
@@ -299,12 +312,12 @@ def _blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
         if heading:
             level = len(heading[1]) if heading[1].startswith("#") else _DEEPEST
             headings = {depth: name for depth, name in headings.items() if depth < level}
-            headings[level] = _plain(heading[2].rstrip(" \t").rstrip("#"))
+            headings[level] = _strip_markdown(heading[2].rstrip(" \t").rstrip("#"))
     if held:
         yield list(headings.values()), "\n".join(held)
 
 
-def _prose(text: str, into: Reading) -> Iterator[str]:
+def _prose_lines(text: str, into: Reading) -> Iterator[str]:
     """The lines that are neither code nor a table nor a rule."""
     fence = ""
     for line in [*text.splitlines(), ""]:

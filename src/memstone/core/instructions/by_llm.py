@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memstone.core.instructions.by_rules import Suggested, domains_of, required, suggested, worded
-from memstone.core.llm.parse import How, UnreadableAnswer, clean, parse_json
+from memstone.core.instructions.by_rules import (
+    Suggested,
+    add_required_exclusions,
+    domains_of,
+    format_instructions,
+    suggest_settings,
+)
+from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
@@ -51,24 +57,24 @@ def parse_instructions(answer: str, use_case: str) -> Advice:
     value = parsed.value
     if not isinstance(value, Mapping):
         raise UnreadableAnswer('the answer is not an object: expected {"include": [...], ...}')
-    include = _lines(value.get("include"))
+    include = _parse_lines(value.get("include"))
     if len(include) < _FEWEST:
         raise UnreadableAnswer("include names too little to keep: expected a list of several texts")
-    kinds, rules = domains_of(use_case), suggested(use_case)
-    exclude = required(use_case, _lines(value.get("exclude")), kinds)
-    categories = _categories(value.get("categories")) or rules.categories
-    text = worded(use_case, include, exclude)
+    kinds, rules = domains_of(use_case), suggest_settings(use_case)
+    exclude = add_required_exclusions(use_case, _parse_lines(value.get("exclude")), kinds)
+    categories = _parse_categories(value.get("categories")) or rules.categories
+    text = format_instructions(use_case, include, exclude)
     return Advice(Suggested(rules.domains, text, include, exclude, categories, rules.mask), parsed.how)
 
 
-def _lines(value: Any) -> tuple[str, ...]:
+def _parse_lines(value: Any) -> tuple[str, ...]:
     """Texts, however they are listed."""
     given = value.split("\n") if isinstance(value, str) else value if isinstance(value, list) else []
-    lines = (_BULLET.sub("", clean(one)).rstrip(".;,") for one in given if isinstance(one, str))
+    lines = (_BULLET.sub("", clean_text(one)).rstrip(".;,") for one in given if isinstance(one, str))
     return tuple(dict.fromkeys(one for one in lines if one and len(one) <= _CHARS))[:_MOST]
 
 
-def _categories(value: Any) -> tuple[tuple[str, str], ...]:
+def _parse_categories(value: Any) -> tuple[tuple[str, str], ...]:
     """Names with a few words each: a list of objects, a list of names, or a table."""
     if isinstance(value, Mapping):
         pairs = list(value.items())
@@ -77,7 +83,7 @@ def _categories(value: Any) -> tuple[tuple[str, str], ...]:
         pairs = [(one.get("name"), one.get("about")) if isinstance(one, Mapping) else (one, "") for one in given]
     found: dict[str, str] = {}
     for name, about in pairs:
-        text = clean(name).lower() if isinstance(name, str) else ""
+        text = clean_text(name).lower() if isinstance(name, str) else ""
         if 0 < len(text) <= _NAME_CHARS:
-            found.setdefault(text, clean(about)[:_CHARS] if isinstance(about, str) else "")
+            found.setdefault(text, clean_text(about)[:_CHARS] if isinstance(about, str) else "")
     return tuple(found.items())[:_MOST_CATEGORIES]

@@ -39,13 +39,13 @@ class Domain:
 
 
 @cache
-def domains() -> tuple[Domain, ...]:
+def load_domains() -> tuple[Domain, ...]:
     """Every kind, the general one last; read once, from the file that lists them."""
     listed = tomllib.loads(files("memstone.core.prompts").joinpath("domains.toml").read_text("utf-8"))
-    return tuple(_domain(one) for one in listed["domain"])
+    return tuple(_domain_from_toml(one) for one in listed["domain"])
 
 
-def _domain(given: dict[str, Any]) -> Domain:
+def _domain_from_toml(given: dict[str, Any]) -> Domain:
     categories = tuple((name, about) for name, about in given.pop("categories"))
     name, words, hints = given.pop("name"), given.pop("words"), given.pop("hints", "")
     return Domain(name, words, hints, categories=categories, **{field: tuple(value) for field, value in given.items()})
@@ -126,41 +126,45 @@ class Suggested:
         return {"extract": extract}
 
 
-def suggested(use_case: str) -> Suggested:
+def suggest_settings(use_case: str) -> Suggested:
     """What to set for a use case."""
     kinds = domains_of(use_case)
-    include = _few([*asked_for(use_case), *_in_turn([kind.keep for kind in kinds])])
-    exclude = required(use_case, _few([*unwanted(use_case), *_in_turn([kind.leave for kind in kinds])]), kinds)
+    include = _limit_lines([*asked_for(use_case), *_in_turn([kind.keep for kind in kinds])])
+    exclude = add_required_exclusions(
+        use_case, _limit_lines([*find_exclusions(use_case), *_in_turn([kind.leave for kind in kinds])]), kinds
+    )
     mask = tuple(sorted({one for kind in kinds for one in kind.mask}))
     names = tuple(kind.name for kind in kinds)
-    return Suggested(names, worded(use_case, include, exclude), include, exclude, _categories(kinds), mask)
+    return Suggested(
+        names, format_instructions(use_case, include, exclude), include, exclude, _merge_categories(kinds), mask
+    )
 
 
 def domains_of(use_case: str) -> tuple[Domain, ...]:
     """The kinds of use case that its words tell, most likely first; the general one when none do."""
     said = query_terms(_LEAVE.sub(" ", use_case))
-    *special, general = domains()
-    scored = [(sum(_weight(kind, word) for word in said), kind) for kind in special]
+    *special, general = load_domains()
+    scored = [(sum(_word_weight(kind, word) for word in said), kind) for kind in special]
     best = max(score for score, _ in scored)
     likely = sorted((pair for pair in scored if 2 * pair[0] > best), key=lambda pair: -pair[0])
     return tuple(kind for _, kind in likely[:MOST_DOMAINS]) or (general,)
 
 
-def _weight(kind: Domain, word: str) -> int:
-    return _TELLS if word in _terms(kind.words) else int(word in _terms(kind.hints))
+def _word_weight(kind: Domain, word: str) -> int:
+    return _TELLS if word in _term_set(kind.words) else int(word in _term_set(kind.hints))
 
 
 def asked_for(use_case: str) -> list[str]:
     """What a use case says is to be remembered."""
-    return _items(_KEEP, _LEAVE.sub(".", use_case))
+    return _extract_items(_KEEP, _LEAVE.sub(".", use_case))
 
 
-def unwanted(use_case: str) -> list[str]:
+def find_exclusions(use_case: str) -> list[str]:
     """What a use case says is not to be."""
-    return _items(_LEAVE, use_case)
+    return _extract_items(_LEAVE, use_case)
 
 
-def required(use_case: str, exclude: Sequence[str], kinds: Iterable[Domain] = ()) -> tuple[str, ...]:
+def add_required_exclusions(use_case: str, exclude: Sequence[str], kinds: Iterable[Domain] = ()) -> tuple[str, ...]:
     """What is left out, with what always is: secrets, and what the law protects and nobody has asked for."""
     needed = {need for kind in kinds for need in kind.needs} | _wanted_matters(use_case)
     protected = [told for name, (told, _) in PROTECTED.items() if name not in needed]
@@ -170,7 +174,7 @@ def required(use_case: str, exclude: Sequence[str], kinds: Iterable[Domain] = ()
     return tuple(dict.fromkeys([*exclude, SECRETS, *told]))
 
 
-def worded(use_case: str, include: Sequence[str], exclude: Sequence[str]) -> str:
+def format_instructions(use_case: str, include: Sequence[str], exclude: Sequence[str]) -> str:
     """The instructions as a language model is given them."""
     purpose = " ".join(use_case.split()).rstrip(".!?")
     keep, leave = (["\n".join(f"- {one}" for one in lines)] for lines in (include, exclude))
@@ -186,10 +190,10 @@ def worded(use_case: str, include: Sequence[str], exclude: Sequence[str]) -> str
 def _wanted_matters(use_case: str) -> set[str]:
     """Protected matters that a use case speaks of, other than to leave them out."""
     said = set(query_terms(_LEAVE.sub(" ", use_case)))
-    return {name for name, (_, words) in PROTECTED.items() if said & _terms(words)}
+    return {name for name, (_, words) in PROTECTED.items() if said & _term_set(words)}
 
 
-def _items(pattern: re.Pattern[str], text: str) -> list[str]:
+def _extract_items(pattern: re.Pattern[str], text: str) -> list[str]:
     found: list[str] = []
     for match in pattern.finditer(text):
         whole = _ENDS.split(match["what"], maxsplit=1)[0]
@@ -203,11 +207,11 @@ def _in_turn(lists: Sequence[Sequence[T]]) -> list[T]:
     return [one[place] for place in range(longest) for one in lists if place < len(one)]
 
 
-def _few(lines: Iterable[str]) -> tuple[str, ...]:
+def _limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))[:_MOST_LINES]
 
 
-def _categories(kinds: Sequence[Domain]) -> tuple[tuple[str, str], ...]:
+def _merge_categories(kinds: Sequence[Domain]) -> tuple[tuple[str, str], ...]:
     pairs = _in_turn([kind.categories for kind in kinds])
     merged: dict[str, str] = {}
     for name, about in pairs:
@@ -217,5 +221,5 @@ def _categories(kinds: Sequence[Domain]) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _terms(words: str) -> frozenset[str]:
+def _term_set(words: str) -> frozenset[str]:
     return frozenset(query_terms(words, limit=1_000))

@@ -19,17 +19,17 @@ from memstone.core.llm.operations import (
     Operations,
     Side,
     Talk,
-    block,
     date_line,
     earlier_lines,
+    format_section,
     listed_items,
     memory_line,
-    numbered,
+    number_turns,
     one_line,
-    ordinal,
+    parse_ordinal,
     read_operations,
 )
-from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import CONVERSATION, EXISTING, NEW_FACTS, Question, object_schema, system_message
 from memstone.core.prompts import prompt_text, version_of
 from memstone.model.memory import Kind
@@ -126,7 +126,7 @@ def decision_prompt(
             numbers[neighbour.id] = len(numbers) + 1
             shown.append(memory_line(numbers[neighbour.id], neighbour))
     told = [
-        f"{number}. {one_line(fact)} {_near(near, numbers)}"
+        f"{number}. {one_line(fact)} {_format_neighbours(near, numbers)}"
         for number, (fact, near) in enumerate(zip(facts, neighbours_per_fact, strict=True), 1)
     ]
     memories, facts_shown = "\n".join(shown or ["(none)"]), "\n".join(told)
@@ -137,7 +137,7 @@ def decision_prompt(
     return Question(messages, dict(_SCHEMA), version, targets=tuple(numbers))
 
 
-def _near(near: Sequence[Known], numbers: Mapping[str, int]) -> str:
+def _format_neighbours(near: Sequence[Known], numbers: Mapping[str, int]) -> str:
     listed = ", ".join(str(numbers[neighbour.id]) for neighbour in near)
     return f"(similar memories: {listed})" if listed else "(no similar memory)"
 
@@ -145,25 +145,25 @@ def _near(near: Sequence[Known], numbers: Mapping[str, int]) -> str:
 def parse_decisions(answer: str, n_facts: int, n_neighbours: int) -> Decisions:
     """The usable decisions of an answer; ``UnreadableAnswer`` when it is no list of decisions."""
     parsed = parse_json(answer)
-    items = _items(parsed.value)
+    items = _extract_items(parsed.value)
     by_place = len(items) == n_facts
     read = Decisions(how=parsed.how)
     for place, item in enumerate(items, 1):
         try:
             fallback = place if by_place else 1 if n_facts == 1 else None
-            read.decisions.append(_decision(item, fallback, n_facts, n_neighbours))
+            read.decisions.append(_parse_decision(item, fallback, n_facts, n_neighbours))
         except _UnusableError as error:
             read.log.append(f"decision {place}: {error}")
     _keep_last_per_target(read)
     return read
 
 
-def _items(value: Any) -> list[Any]:
+def _extract_items(value: Any) -> list[Any]:
     if isinstance(value, dict):
         named = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
         if named is not None:
             value = value[named]
-        elif not value or _first(value, _OPERATION_NAMES) is not None:
+        elif not value or _first_value(value, _OPERATION_NAMES) is not None:
             value = [value] if value else []
     if not isinstance(value, list):
         raise UnreadableAnswer('the answer is not a list of decisions: expected {"decisions": [...]}')
@@ -174,38 +174,38 @@ class _UnusableError(Exception):
     """Why a decision cannot be used."""
 
 
-def _decision(item: Any, fallback: int | None, n_facts: int, n_neighbours: int) -> LlmDecision:
+def _parse_decision(item: Any, fallback: int | None, n_facts: int, n_neighbours: int) -> LlmDecision:
     if not isinstance(item, Mapping):
         raise _UnusableError("it is not an object")
-    named = _first(item, _OPERATION_NAMES)
+    named = _first_value(item, _OPERATION_NAMES)
     operation = _OPERATIONS.get(named.strip().lower()) if isinstance(named, str) else None
     if operation is None:
-        raise _UnusableError(f"unknown operation {_shown(named)}")
-    fact = ordinal(item["fact"]) if item.get("fact") is not None else fallback
+        raise _UnusableError(f"unknown operation {_short_repr(named)}")
+    fact = parse_ordinal(item["fact"]) if item.get("fact") is not None else fallback
     if fact is None or not 1 <= fact <= n_facts:
-        raise _UnusableError(f"unknown fact {_shown(item.get('fact'))}")
-    target = _target(item, operation, n_neighbours)
-    text = _text(item, operation)
+        raise _UnusableError(f"unknown fact {_short_repr(item.get('fact'))}")
+    target = _parse_target(item, operation, n_neighbours)
+    text = _parse_text(item, operation)
     reason = item.get("reason")
     return LlmDecision(
-        fact, operation, target, text, clean(reason)[:MAX_REASON_CHARS] if isinstance(reason, str) else ""
+        fact, operation, target, text, clean_text(reason)[:MAX_REASON_CHARS] if isinstance(reason, str) else ""
     )
 
 
-def _target(item: Mapping[str, Any], operation: Operation, n_neighbours: int) -> int | None:
+def _parse_target(item: Mapping[str, Any], operation: Operation, n_neighbours: int) -> int | None:
     """The memory that is meant; only a change needs one, and only a change fails without."""
-    named = _first(item, _TARGET_NAMES)
-    number = ordinal(named)
+    named = _first_value(item, _TARGET_NAMES)
+    number = parse_ordinal(named)
     known = number if number is not None and 1 <= number <= n_neighbours else None
     if known is None and operation in (Operation.UPDATE, Operation.DELETE):
-        raise _UnusableError(f"{operation} of unknown memory {_shown(named)}")
+        raise _UnusableError(f"{operation} of unknown memory {_short_repr(named)}")
     return None if operation is Operation.ADD else known
 
 
-def _text(item: Mapping[str, Any], operation: Operation) -> str:
+def _parse_text(item: Mapping[str, Any], operation: Operation) -> str:
     """The wording to store; an addition whose wording cannot be used is still one, in the words of the fact."""
-    given = _first(item, _TEXT_NAMES) if operation in (Operation.ADD, Operation.UPDATE) else None
-    text = clean(given) if isinstance(given, str) else ""
+    given = _first_value(item, _TEXT_NAMES) if operation in (Operation.ADD, Operation.UPDATE) else None
+    text = clean_text(given) if isinstance(given, str) else ""
     if not text or MIN_CHARS <= len(text) <= MAX_CHARS:
         return text
     if operation is Operation.ADD:
@@ -215,25 +215,25 @@ def _text(item: Mapping[str, Any], operation: Operation) -> str:
 
 def _keep_last_per_target(read: Decisions) -> None:
     """A memory is changed once in a batch: the last decision about it counts."""
-    last = {one.target: at for at, one in enumerate(read.decisions) if _changes(one)}
+    last = {one.target: at for at, one in enumerate(read.decisions) if _is_change(one)}
     kept: list[LlmDecision] = []
     for at, one in enumerate(read.decisions):
-        if _changes(one) and last[one.target] != at:
+        if _is_change(one) and last[one.target] != at:
             read.log.append(f"{one.operation} of memory {one.target} for fact {one.fact}: a later decision changes it")
         else:
             kept.append(one)
     read.decisions = kept
 
 
-def _changes(decision: LlmDecision) -> bool:
+def _is_change(decision: LlmDecision) -> bool:
     return decision.operation in (Operation.UPDATE, Operation.DELETE)
 
 
-def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:
+def _first_value(item: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((item[name] for name in names if item.get(name) is not None), None)
 
 
-def _shown(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
@@ -279,25 +279,25 @@ def extraction_prompt(
     """
     agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
-    told, cut = numbered(talk.turns)
+    told, cut = number_turns(talk.turns)
     memories = [memory_line(number, one) for number, one in enumerate(talk.known, 1)]
     fill = {EXISTING: "\n".join(memories or ["(none)"]), CONVERSATION: "\n".join(told)}
     system, version = system_message("extract_facts", custom_prompt, agent, more, fill=fill)
     shown = [
-        block("Known memories", memories),
-        block(
+        format_section("Known memories", memories),
+        format_section(
             "Earlier messages, for understanding",
             [f"- {line.partition('] ')[2]}" for line in earlier_lines(talk.shown)],
         ),
-        block("Conversation", told),
+        format_section("Conversation", told),
         date_line(talk.now, talk.timezone),
     ]
     user = "\n\n".join(part for part in shown if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Question(messages, _schema(categories), version, cut=cut)
+    return Question(messages, _extraction_schema(categories), version, cut=cut)
 
 
-def _schema(categories: Sequence[str]) -> dict[str, Any]:
+def _extraction_schema(categories: Sequence[str]) -> dict[str, Any]:
     if not categories:
         return dict(_FACTS_SCHEMA)
     schema: dict[str, Any] = deepcopy(_FACTS_SCHEMA)

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from memstone.core.digest.extractive import shown_turns
-from memstone.core.digest.portrait import EPISODE_SALIENCE, Digest, clamped, cut, fits
+from memstone.core.digest.portrait import EPISODE_SALIENCE, Digest, clamp_salience, is_within_budget, truncate_text
 from memstone.core.llm.evidence import Conversation, is_comparable
 from memstone.core.llm.operations import (
     CATEGORIES,
@@ -22,14 +22,14 @@ from memstone.core.llm.operations import (
     Known,
     Operation,
     Talk,
-    block,
+    format_section,
     memory_line,
     read_operations,
 )
-from memstone.core.llm.parse import How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
 from memstone.core.rules.requests import is_order
-from memstone.core.rules.sentence import sentences
+from memstone.core.rules.sentence import split_sentences
 from memstone.core.text.normalize import normal_text
 from memstone.model.message import Message
 
@@ -138,9 +138,9 @@ def digest_prompt(
     shown = [
         f"Conversation date: {now:%Y-%m-%d} ({_WEEKDAYS[now.weekday()]}), time zone {timezone}.",
         f"Known about the user:\n{_one_line(before.narrative)}" if before.narrative else "",
-        block("Known memories", [memory_line(number, one) for number, one in enumerate(known, 1)]),
-        block("Earlier conversations", [f"- {day}: {_one_line(text)[:160]}" for day, text in before.episodes]),
-        block("Conversation", shown_turns(turns, most_turns, turn_chars)),
+        format_section("Known memories", [memory_line(number, one) for number, one in enumerate(known, 1)]),
+        format_section("Earlier conversations", [f"- {day}: {_one_line(text)[:160]}" for day, text in before.episodes]),
+        format_section("Conversation", shown_turns(turns, most_turns, turn_chars)),
     ]
     user = "\n\n".join(part for part in shown if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
@@ -164,31 +164,31 @@ def parse_digest(
         raise UnreadableAnswer('the answer is not a digest: expected {"episode": {...}, ...}')
     value = parsed.value
     found = LlmDigest(None, how=parsed.how)
-    found.digest, found.reason = _episode(value, turns)
-    told = [*_named(value, _CANDIDATES)[:MOST_FACTS]]
-    who = [*_named(value, _IDENTITY)[:MOST_IDENTITY]]
+    found.digest, found.reason = _parse_episode(value, turns)
+    told = [*_first_list(value, _CANDIDATES)[:MOST_FACTS]]
+    who = [*_first_list(value, _IDENTITY)[:MOST_IDENTITY]]
     read = read_operations([*who, *told], Talk(turns, (), known, now, withheld=withheld))
     own = [one for one in read.operations if turns[one.turn - 1].role == "user"]  # the user's words make a fact
     found.dropped = [*read.dropped, *(Dropped(one.text, CLAIM) for one in read.operations if one not in own)]
-    found.facts = [_fact(one, [*who, *told][one.item], is_identity=one.item < len(who)) for one in own]
+    found.facts = [_build_fact(one, [*who, *told][one.item], is_identity=one.item < len(who)) for one in own]
     return found
 
 
-def _fact(one: Operation, item: Any, *, is_identity: bool) -> DigestFact:
+def _build_fact(one: Operation, item: Any, *, is_identity: bool) -> DigestFact:
     fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
-    tags = _tags(fields)
+    tags = _parse_tags(fields)
     salience = fields.get("salience")
-    weight = -1.0 if salience is None else clamped(salience, -1.0)
+    weight = -1.0 if salience is None else clamp_salience(salience, -1.0)
     return DigestFact(replace(one, category=category_of(tags)), None if weight < 0 else weight, tags, is_identity)
 
 
-def _episode(value: Mapping[str, Any], turns: Sequence[Message]) -> tuple[Digest | None, str]:
+def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message]) -> tuple[Digest | None, str]:
     told = value.get("episode", value if "summary" in value else None)
     if isinstance(told, str):
         told = {"summary": told}
     if not isinstance(told, Mapping):
         return None, NO_EPISODE
-    summary = _summary(told.get("summary"))
+    summary = _clean_summary(told.get("summary"))
     if not summary:
         return None, EMPTY_SUMMARY
     said = "\n".join([*(turn.name for turn in turns if turn.name), *(turn.text for turn in turns)])
@@ -196,19 +196,19 @@ def _episode(value: Mapping[str, Any], turns: Sequence[Message]) -> tuple[Digest
         return None, INVENTED
     entities = told.get("entities") if value.get("entities") is None else value["entities"]
     digest = Digest(
-        summary=cut(summary),
-        topics=_listed(told.get("topics")),
-        entities=_listed(entities),
-        decisions=_listed(told.get("decisions")),
-        action_items=_listed(told.get("action_items")),
-        salience=clamped(told.get("salience"), EPISODE_SALIENCE),
+        summary=truncate_text(summary),
+        topics=_parse_list(told.get("topics")),
+        entities=_parse_list(entities),
+        decisions=_parse_list(told.get("decisions")),
+        action_items=_parse_list(told.get("action_items")),
+        salience=clamp_salience(told.get("salience"), EPISODE_SALIENCE),
     )
     return digest, ""
 
 
-def _summary(value: Any) -> str:
+def _clean_summary(value: Any) -> str:
     """The summary as it was written, without the chat around it; a sentence that gives orders is left out."""
-    text = clean(value) if isinstance(value, str) else ""
+    text = clean_text(value) if isinstance(value, str) else ""
     while (bare := _CHATTY.sub("", text, count=1).strip()) != text:
         text = bare
     return without_orders(text)
@@ -216,26 +216,26 @@ def _summary(value: Any) -> str:
 
 def without_orders(text: str) -> str:
     """A text without the sentences that tell whoever reads it what to do; any other stays as it is."""
-    for one in sentences(text):
+    for one in split_sentences(text):
         if is_order(one):
             text = text.replace(one, " ")
     return " ".join(text.split())
 
 
-def _listed(value: Any) -> tuple[str, ...]:
+def _parse_list(value: Any) -> tuple[str, ...]:
     """A list, also when it was written as one text."""
     items = re.split(r"[\n;,]", value) if isinstance(value, str) else value if isinstance(value, list) else []
-    texts = [clean(one) for one in items if isinstance(one, str)]
+    texts = [clean_text(one) for one in items if isinstance(one, str)]
     kept = {normal_text(one): one for one in reversed(texts) if one and not is_order(f"- {one}")}
-    return tuple(cut(one, 500) for one in reversed(kept.values()))[:MOST_LISTED]
+    return tuple(truncate_text(one, 500) for one in reversed(kept.values()))[:MOST_LISTED]
 
 
-def _named(value: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
+def _first_list(value: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
     found: Any = next((value[name] for name in names if value.get(name)), [])
     return found if isinstance(found, list) else [found]
 
 
-def _tags(fields: Mapping[str, Any]) -> tuple[str, ...]:
+def _parse_tags(fields: Mapping[str, Any]) -> tuple[str, ...]:
     value = fields.get("tags")
     items = re.split(r"[,;\n]", value) if isinstance(value, str) else value if isinstance(value, list) else []
     tags = (one.strip().lower() for one in items if isinstance(one, str))
@@ -292,11 +292,11 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative
         value = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
     if not isinstance(value, str):
         raise UnreadableAnswer('the answer is not a text: expected {"narrative": "..."}')
-    text, known = without_orders(clean(value)), Conversation((), known=facts)
+    text, known = without_orders(clean_text(value)), Conversation((), known=facts)
     told = [part for part in _ENDS.split(text) if part]
     kept = [part for part in told if known.bears_out(part)]
     text = text if kept == told else " ".join(kept)
-    while kept and not fits(text, tokens):
+    while kept and not is_within_budget(text, tokens):
         kept.pop()
         text = text[: text.rfind(kept[-1]) + len(kept[-1])] if kept else ""
     return Narrative(text, len(told) - len(kept), parsed.how)

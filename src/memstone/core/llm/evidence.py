@@ -26,8 +26,8 @@ from memstone.core.llm.questions import (
 )
 from memstone.core.rules.own_prose import is_english
 from memstone.core.talk.transcript import Source, content_terms
-from memstone.core.temporal.dates import resolve
-from memstone.core.text.analyze import terms
+from memstone.core.temporal.dates import resolve_dates
+from memstone.core.text.analyze import document_terms
 from memstone.model.message import Message
 
 # --- numbers that a model wrote and nobody said; a date may have been counted, and an hour told in --------------------
@@ -103,7 +103,7 @@ def unsaid_numbers(text: str, said: str, now: datetime, near: str = "") -> list[
     """
     told = _Told(said, now, near or said)
     missing: list[str] = []
-    rest = _with_dates(_ascii(text), now)
+    rest = _with_dates(_to_ascii_digits(text), now)
     used = {int(found[3] or 0) for found in _ISO.finditer(rest)}
     for found in _ISO.finditer(rest):
         year, month, day = int(found[1]), int(found[2]), int(found[3] or 0)
@@ -112,19 +112,19 @@ def unsaid_numbers(text: str, said: str, now: datetime, near: str = "") -> list[
     rest = _ISO.sub(" ", rest)
     missing += [one[0] for one in _CLOCK.finditer(rest) if not told.has_time(int(one[1]), int(one[2]))]
     rest = _CLOCK.sub(" ", rest)
-    return [*missing, *(shown for shown, value in _numbers(rest) if not told.has(value))]
+    return [*missing, *(shown for shown, value in _find_numbers(rest) if not told.has(value))]
 
 
 class _Told:
     """The numbers of a conversation."""
 
     def __init__(self, said: str, now: datetime, near: str) -> None:
-        self._text = _ascii(said)
+        self._text = _to_ascii_digits(said)
         self._now = now
-        self._named_days = {int(next(filter(None, found))) for found in _NAMED_DAY.findall(_ascii(near))}
-        self._near = {value for _, value in _numbers(_ascii(near))}
-        self._spans = {value for _, value in _numbers(_ORDINAL.sub(" ", _ascii(near)))}
-        self._all = {value for _, value in _numbers(self._text)} | set(_in_words(self._text))
+        self._named_days = {int(next(filter(None, found))) for found in _NAMED_DAY.findall(_to_ascii_digits(near))}
+        self._near = {value for _, value in _find_numbers(_to_ascii_digits(near))}
+        self._spans = {value for _, value in _find_numbers(_ORDINAL.sub(" ", _to_ascii_digits(near)))}
+        self._all = {value for _, value in _find_numbers(self._text)} | set(_in_words(self._text))
         self._digits = frozenset(re.findall(r"\d+", self._text))
         self._knows_words = is_english(said)
 
@@ -175,22 +175,22 @@ class _Told:
 
     @cached_property
     def _ranges(self) -> frozenset[tuple[date, date]]:
-        return frozenset((ref.first, ref.last) for ref in resolve(self._text, self._now))
+        return frozenset((ref.first, ref.last) for ref in resolve_dates(self._text, self._now))
 
 
 def _with_dates(text: str, now: datetime) -> str:
     """The text with the dates that it writes out in the one form YYYY-MM-DD."""
 
-    def written(found: re.Match[str]) -> str:
+    def to_iso_date(found: re.Match[str]) -> str:
         month = _MONTHS.get(found["m"].lower()) or int(found["m"])
         return f"{found['y'] or now.year}-{month:02}-{int(found['d']):02}"
 
     for pattern in _WRITTEN:
-        text = pattern.sub(written, text)
+        text = pattern.sub(to_iso_date, text)
     return text
 
 
-def _numbers(text: str) -> Iterator[tuple[str, float]]:
+def _find_numbers(text: str) -> Iterator[tuple[str, float]]:
     for found in _SHORT.finditer(text):
         yield found[0], float(found[1].replace(",", ".")) * _TIMES[found[2].lower()]
     for found in _NUMBER.finditer(_SHORT.sub(" ", text)):
@@ -213,7 +213,7 @@ def _in_words(text: str) -> Iterator[float]:
         last = value
 
 
-def _ascii(text: str) -> str:
+def _to_ascii_digits(text: str) -> str:
     """The text with its digits as 0 to 9, whatever the script."""
     if text.isascii():
         return text
@@ -288,34 +288,38 @@ class Conversation:
 
     def is_withheld(self, fact: str) -> bool:
         """Whether a statement has words that stand nowhere but in what was withheld from the model."""
-        hidden = frozenset(term for text in self.withheld for term in terms(text)) if self.withheld else frozenset()
-        return any(one in hidden and not _stands(one, self._all.terms) for one in content_terms(fact, self._subjects))
+        hidden = (
+            frozenset(term for text in self.withheld for term in document_terms(text)) if self.withheld else frozenset()
+        )
+        return any(
+            one in hidden and not _is_term_in(one, self._all.terms) for one in content_terms(fact, self._subjects)
+        )
 
     def place(self, fact: str, quote: str, named: Sequence[int] = ()) -> tuple[int, int, int] | None:
         """The turn, the start and the end of the words that say it: of the quote, else of the statement's own words."""
-        return self._quoted(quote, named) or self._worded(fact, named)
+        return self._find_quote(quote, named) or self._find_by_words(fact, named)
 
     def carrier(self, named: Sequence[int]) -> int:
         """The turn that a statement is put down to whose words stand elsewhere; 0 when nobody spoke."""
         near = [one for one in self._near(named) if one in named]
-        users = [one for one in self._spoken if self.turns[one - 1].role == "user"]
-        return next(iter([*near, *reversed(users), *reversed(self._spoken)]), 0)
+        users = [one for one in self._spoken_turn_numbers if self.turns[one - 1].role == "user"]
+        return next(iter([*near, *reversed(users), *reversed(self._spoken_turn_numbers)]), 0)
 
     def bears_out(self, text: str, *more: str) -> bool:
         """Whether a new wording says nothing but what is known, what was said, and ``more``."""
         source = Source("\n".join([*more, self._all.text]))
         wanted = content_terms(text, self._subjects)
-        said = [one for one in wanted if _stands(one, source.terms)]
-        if unsaid_numbers(text, source.text, self.now, near=self._heard.text or source.text):
+        said = [one for one in wanted if _is_term_in(one, source.terms)]
+        if unsaid_numbers(text, source.text, self.now, near=self._spoken_source.text or source.text):
             return False
         return not wanted or len(said) >= _SAID * len(wanted)
 
     # --- where it stands ----------------------------------------------------------------------------------------------
 
-    def _quoted(self, quote: str, named: Sequence[int]) -> tuple[int, int, int] | None:
+    def _find_quote(self, quote: str, named: Sequence[int]) -> tuple[int, int, int] | None:
         """The quote in a turn that is named or beside one, else in any; for what was said before a turn stands in."""
         near = self._near(named)
-        for numbers in (near, [one for one in self._spoken if one not in near]):
+        for numbers in (near, [one for one in self._spoken_turn_numbers if one not in near]):
             found = self._exactly(quote, numbers) or self._almost(quote, numbers)
             if found is not None:
                 return found
@@ -339,13 +343,13 @@ class Conversation:
         score, start, end, number = max(found, key=lambda one: one[0], default=(0.0, 0, 0, 0))
         return (number, start, end) if score >= _ALIKE else None
 
-    def _worded(self, fact: str, named: Sequence[int]) -> tuple[int, int, int] | None:
+    def _find_by_words(self, fact: str, named: Sequence[int]) -> tuple[int, int, int] | None:
         """The turn that has most words of a statement, if it has enough of them."""
         wanted = content_terms(fact, self._subjects)
         near = self._near(named)
         best: tuple[float, int] = (0.0, 0)
-        for number in [*near, *(one for one in self._spoken if one not in near)]:
-            share = _share(wanted, self._sources[number].terms)
+        for number in [*near, *(one for one in self._spoken_turn_numbers if one not in near)]:
+            share = _matched_share(wanted, self._sources[number].terms)
             if share > best[0]:
                 best = share, number
         if best[0] < _MOST:
@@ -355,7 +359,7 @@ class Conversation:
 
     def _near(self, named: Sequence[int]) -> list[int]:
         """The turns that are named, then those beside them; what the user said comes before the assistant's words."""
-        spoken = set(self._spoken)
+        spoken = set(self._spoken_turn_numbers)
         own = [one for one in named if one in spoken]
         own.sort(key=lambda one: self.turns[one - 1].role != "user")
         beside = [at for one in own for at in (one - 1, one + 1) if at in spoken]
@@ -384,7 +388,7 @@ class Conversation:
     def _closest(self, fact: str, clause: str) -> list[str]:
         """The parts of a stretch of text that have most words of a statement."""
         wanted = content_terms(fact, [*self._subjects, *_DENIALS])
-        shares = [(part, _share(wanted, frozenset(terms(part)))) for part in parts_of(clause)]
+        shares = [(part, _matched_share(wanted, frozenset(document_terms(part)))) for part in parts_of(clause)]
         most = max((share for _, share in shares), default=0.0)
         return [part for part, share in shares if share == most > 0] or [clause]
 
@@ -394,35 +398,35 @@ class Conversation:
     def _is_opposite(self, fact: str, clause: str) -> bool:
         """Whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
         wanted = content_terms(fact, [*self._subjects, *_DENIALS])
-        if not wanted or _share(wanted, frozenset(terms(clause))) < _SAME:
+        if not wanted or _matched_share(wanted, frozenset(document_terms(clause))) < _SAME:
             return False
         own = {is_denied(part) for part in parts_of(fact)}
         return len(own) == 1 and own != {any(map(is_denied, self._closest(fact, clause)))}
 
     def _shares(self, fact: str) -> bool:
         wanted = content_terms(fact, self._subjects)
-        return any(_stands(one, self._heard.terms) for one in wanted)
+        return any(_is_term_in(one, self._spoken_source.terms) for one in wanted)
 
     # --- what was said ------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _spoken(self) -> list[int]:
+    def _spoken_turn_numbers(self) -> list[int]:
         told = ((at, turn) for at, turn in enumerate(self.turns, 1) if turn.role in _SPOKEN and turn.text.strip())
         return [at for at, _ in sorted(told, key=lambda one: one[1].role != "user")]
 
     @cached_property
     def _sources(self) -> dict[int, Source]:
-        return {at: Source(self.turns[at - 1].text) for at in self._spoken}
+        return {at: Source(self.turns[at - 1].text) for at in self._spoken_turn_numbers}
 
     @cached_property
-    def _heard(self) -> Source:
-        said = [self.turns[at - 1].text for at in self._spoken]
+    def _spoken_source(self) -> Source:
+        said = [self.turns[at - 1].text for at in self._spoken_turn_numbers]
         return Source("\n".join([*said, *(message.text for message in self.before)]))
 
     @cached_property
     def _all(self) -> Source:
         names = [message.name for message in (*self.turns, *self.before) if message.name]
-        return Source("\n".join([self._heard.text, *self.known, *names]))
+        return Source("\n".join([self._spoken_source.text, *self.known, *names]))
 
     @cached_property
     def _subjects(self) -> list[str]:
@@ -433,7 +437,7 @@ class Conversation:
 def is_comparable(text: str, said: str) -> bool:
     """Whether a text has anything in common with what was said; in another script nobody can tell, and it may."""
     wanted, heard = content_terms(text, _SUBJECTS), Source(said).terms
-    if any(_stands(one, heard) for one in wanted):
+    if any(_is_term_in(one, heard) for one in wanted):
         return True
     return not wanted or (bool(heard) and _is_latin(wanted) != _is_latin(heard))
 
@@ -451,11 +455,11 @@ def _is_in(quote: str, source: Source) -> bool:
     return source.find(quote) is not None or (len(quote) >= _LONG and source.nearest(quote)[0] >= _ALIKE)
 
 
-def _share(wanted: frozenset[str], said: frozenset[str]) -> float:
-    return sum(_stands(one, said) for one in wanted) / len(wanted) if wanted else 0.0
+def _matched_share(wanted: frozenset[str], said: frozenset[str]) -> float:
+    return sum(_is_term_in(one, said) for one in wanted) / len(wanted) if wanted else 0.0
 
 
-def _stands(term: str, said: frozenset[str]) -> bool:
+def _is_term_in(term: str, said: frozenset[str]) -> bool:
     """Whether a word was said, in this form or in another one of the same stem."""
     if term in said:
         return True

@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.entities.find import MAX_FOUND, MAX_NAME_CHARS, norm
-from memstone.core.llm.parse import How, UnreadableAnswer, clean, parse_json
+from memstone.core.entities.find import MAX_FOUND, MAX_NAME_CHARS, normalize_name
+from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
 from memstone.core.text.normalize import normal_text
 from memstone.model.memory import USER, Entity, EntityFound, EntityType, Relation
@@ -24,12 +24,12 @@ _SELF: Final = frozenset(("user", "i", "me", "myself", "speaker", "the user"))
 _VERB: Final = re.compile(r"[a-z][a-z0-9_]{1,39}")
 
 
-def _tool(name: str, description: str, field: str, item: dict[str, Any]) -> dict[str, Any]:
+def _build_tool(name: str, description: str, field: str, item: dict[str, Any]) -> dict[str, Any]:
     parameters = object_schema({field: {"type": "array", "items": object_schema(item)}})
     return {"name": name, "description": description, "parameters": parameters}
 
 
-ENTITY_TOOL: Final = _tool(
+ENTITY_TOOL: Final = _build_tool(
     "extract_entities",
     "Report who and what the text names.",
     "entities",
@@ -39,7 +39,7 @@ ENTITY_TOOL: Final = _tool(
         "description": {"type": ["string", "null"]},
     },
 )
-RELATION_TOOL: Final = _tool(
+RELATION_TOOL: Final = _build_tool(
     "extract_relations",
     "Report how the entities of the text are related.",
     "relations",
@@ -86,25 +86,25 @@ def parse_graph(answer: str, texts: Sequence[str]) -> GraphAnswer:
     parsed = parse_json(answer)
     said = normal_text("\n".join(texts))
     found: dict[str, Entity] = {}
-    for item in _items(parsed.value, "entities"):
-        entity = _entity(item)
+    for item in _list_items(parsed.value, "entities"):
+        entity = _parse_entity(item)
         if entity is not None and _stands_in(entity.norm, said) and len(found) < MAX_FOUND:
             found.setdefault(entity.norm, entity)
     listed = parsed.value if isinstance(parsed.value, dict) and "relations" in parsed.value else {"relations": []}
-    return GraphAnswer(tuple(found.values()), _relations(listed, found.keys() | {USER}), parsed.how)
+    return GraphAnswer(tuple(found.values()), _parse_relations(listed, found.keys() | {USER}), parsed.how)
 
 
-def _relations(listed: Mapping[str, Any], known: AbstractSet[str]) -> tuple[Relation, ...]:
+def _parse_relations(listed: Mapping[str, Any], known: AbstractSet[str]) -> tuple[Relation, ...]:
     found: dict[tuple[str, str, str], Relation] = {}
-    for item in _items(listed, "relations"):
-        edge = tuple(_end(item.get(name)) for name in ("source", "target"))
-        verb = re.sub(r"[\s-]+", "_", clean(str(item.get("relation", ""))).casefold())
+    for item in _list_items(listed, "relations"):
+        edge = tuple(_normalize_endpoint(item.get(name)) for name in ("source", "target"))
+        verb = re.sub(r"[\s-]+", "_", clean_text(str(item.get("relation", ""))).casefold())
         if _VERB.fullmatch(verb) and edge[0] != edge[1] and known >= set(edge) and len(found) < MAX_FOUND:
             found.setdefault((edge[0], verb, edge[1]), Relation(edge[0], verb, edge[1]))
     return tuple(found.values())
 
 
-def _items(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
+def _list_items(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
     listed = value.get(field) if isinstance(value, Mapping) else value
     if listed is None and isinstance(value, Mapping) and not value:
         listed = []
@@ -113,13 +113,13 @@ def _items(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
     return (item for item in listed if isinstance(item, Mapping))
 
 
-def _entity(item: Mapping[str, Any]) -> Entity | None:
+def _parse_entity(item: Mapping[str, Any]) -> Entity | None:
     name, kind, about = item.get("name"), str(item.get("type", "")).strip().lower(), item.get("description")
-    name = clean(name) if isinstance(name, str) else ""
-    form = norm(name)
+    name = clean_text(name) if isinstance(name, str) else ""
+    form = normalize_name(name)
     if not form or len(name) > MAX_NAME_CHARS or form in _SELF:
         return None
-    described = clean(about)[:MAX_DESCRIPTION_CHARS] if isinstance(about, str) and about.strip() else None
+    described = clean_text(about)[:MAX_DESCRIPTION_CHARS] if isinstance(about, str) and about.strip() else None
     return Entity(name, form, kind if kind in _TYPES else EntityType.CONCEPT, described)
 
 
@@ -132,6 +132,6 @@ def _stands_in(form: str, said: str) -> bool:
     return False
 
 
-def _end(value: Any) -> str:
-    form = norm(clean(value)) if isinstance(value, str) else ""
+def _normalize_endpoint(value: Any) -> str:
+    form = normalize_name(clean_text(value)) if isinstance(value, str) else ""
     return USER if form in _SELF else form

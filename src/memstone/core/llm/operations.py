@@ -15,13 +15,13 @@ from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
 
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
-from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean, parse_json
+from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, clause_at, is_of_the_speaker, object_schema
 from memstone.core.privacy.poison import is_quoted
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.reading.restated import restated
+from memstone.core.reading.restated import extract_restatements
 from memstone.core.rules.own_prose import is_english
-from memstone.core.rules.requests import suspect
+from memstone.core.rules.requests import is_suspicious
 from memstone.core.rules.stance import polarity_of
 from memstone.core.text.normalize import normal_text
 from memstone.model.memory import Kind
@@ -208,11 +208,12 @@ def learn_question(
     own = f"Categories here: {', '.join([*categories, 'other'])}." if categories else ""
     system = "\n\n".join(part for part in (prompt_text(version_of("learn")), agent, own, more) if part)
     first = len(talk.shown)
-    told, cut = numbered(talk.turns, first)
+    told, cut = number_turns(talk.turns, first)
     shown = [
-        block("Memories", [memory_line(number, one) for number, one in enumerate(talk.known, 1)]) or "Memories: none",
-        block("Earlier turns", earlier_lines(talk.shown)),
-        block("New turns", told),
+        format_section("Memories", [memory_line(number, one) for number, one in enumerate(talk.known, 1)])
+        or "Memories: none",
+        format_section("Earlier turns", earlier_lines(talk.shown)),
+        format_section("New turns", told),
         date_line(talk.now, talk.timezone),
     ]
     user = "\n\n".join(part for part in shown if part)
@@ -240,17 +241,20 @@ def date_line(now: datetime, timezone: str) -> str:
     return f"Date: {_WEEKDAYS[now.weekday()]} {now:%Y-%m-%d}, {now:%H:%M}, time zone {timezone}."
 
 
-def block(title: str, lines: Sequence[str]) -> str:
+def format_section(title: str, lines: Sequence[str]) -> str:
     """Lines under a title; '' without any."""
     return "\n".join([f"{title}:", *lines]) if lines else ""
 
 
-def numbered(turns: Sequence[Message], after: int = 0) -> tuple[list[str], int]:
+def number_turns(turns: Sequence[Message], after: int = 0) -> tuple[list[str], int]:
     """Spoken turns as numbered lines, and how many of them had to be cut to fit."""
     spoken = [(number, turn) for number, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
     total = sum(len(turn.text) for _, turn in spoken)
     room = INPUT_CHARS if total <= INPUT_CHARS else max(EARLIER_CHARS, INPUT_CHARS // len(spoken))
-    lines = [f"[{after + number}] {_role(turn)}: {_indented(_middle_out(turn.text, room))}" for number, turn in spoken]
+    lines = [
+        f"[{after + number}] {_format_role(turn)}: {_indent_lines(_middle_out(turn.text, room))}"
+        for number, turn in spoken
+    ]
     return lines, sum(len(turn.text) > room for _, turn in spoken)
 
 
@@ -263,15 +267,15 @@ def earlier_lines(messages: Sequence[Message]) -> list[str]:
             line = _middle_out(line, EARLIER_CHARS)
         elif len(line) > most:
             line = f"{line[:most]}…"
-        shown.append(f"[{number}] {_role(message)}: {line}")
+        shown.append(f"[{number}] {_format_role(message)}: {line}")
     return shown
 
 
-def _role(turn: Message) -> str:
+def _format_role(turn: Message) -> str:
     return f"{turn.role} ({one_line(turn.name)})" if turn.name else turn.role
 
 
-def _indented(text: str) -> str:
+def _indent_lines(text: str) -> str:
     """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
     return "\n    ".join(text.strip().splitlines())
 
@@ -305,7 +309,7 @@ class _Reading:
 def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
     """What a model would do; ``UnreadableAnswer`` when the answer is no list of operations."""
     parsed = parse_json(answer)
-    read = read_operations(_items(parsed.value), talk, side=side, categories=categories, first=len(talk.shown))
+    read = read_operations(_extract_items(parsed.value), talk, side=side, categories=categories, first=len(talk.shown))
     read.how = parsed.how
     return read
 
@@ -314,11 +318,11 @@ def read_operations(
     items: Sequence[Any], talk: Talk, *, side: Side = "user", categories: Sequence[str] = (), first: int = 0
 ) -> Operations:
     """Operations as a model listed them, held against the talk; ``first`` turns were shown before the new ones."""
-    given = [_fields(item) for item in items]
+    given = [_as_fields(item) for item in items]
     reading = _Reading(talk.conversation, talk.known, first, side, categories, Operations())
-    reading.texts = [_text(item) for item in given]
+    reading.texts = [_operation_text(item) for item in given]
     for at, item in enumerate(given):
-        found = _operation(reading, item, at)
+        found = _parse_operation(reading, item, at)
         if isinstance(found, Dropped):
             reading.read.dropped.append(found)
         elif len(reading.read.operations) == MOST:
@@ -332,10 +336,10 @@ def read_operations(
 def listed_items(answer: str) -> tuple[list[Any], How]:
     """The operations of an answer as they were written; ``UnreadableAnswer`` when it is no list of them."""
     parsed = parse_json(answer)
-    return _items(parsed.value), parsed.how
+    return _extract_items(parsed.value), parsed.how
 
 
-def _items(value: Any) -> list[Any]:
+def _extract_items(value: Any) -> list[Any]:
     if isinstance(value, dict):
         named = next((name for name in _LISTS if isinstance(value.get(name), list)), None)
         if named is not None:
@@ -349,48 +353,50 @@ def _items(value: Any) -> list[Any]:
     return value
 
 
-def _fields(item: Any) -> Mapping[str, Any]:
+def _as_fields(item: Any) -> Mapping[str, Any]:
     return item if isinstance(item, Mapping) else {"text": item}
 
 
-def _text(fields: Mapping[str, Any]) -> str:
-    return clean(next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), ""))
+def _operation_text(fields: Mapping[str, Any]) -> str:
+    return clean_text(next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), ""))
 
 
-def _operation(reading: _Reading, fields: Mapping[str, Any], at: int) -> Operation | Dropped:
+def _parse_operation(reading: _Reading, fields: Mapping[str, Any], at: int) -> Operation | Dropped:
     named = next((fields[name] for name in _NAMES if isinstance(fields.get(name), str)), "")
     text, op = reading.texts[at], _OPS.get(named.strip().lower())
     quote = fields.get("quote") if isinstance(fields.get("quote"), str) else ""
-    shown = text or clean(str(quote or ""))
+    shown = text or clean_text(str(quote or ""))
     if op is None:
         return Dropped(shown, f"unknown operation {named[:40]!r}")
-    memory = _target(reading, fields)
+    memory = _parse_target(reading, fields)
     if op is Op.UPDATE and memory is None:
         op = Op.ADD  # what it says is still news
     if op in (Op.REMOVE, Op.FORGET) and memory is None:
         return Dropped(shown, UNKNOWN)
     if op in (Op.ADD, Op.UPDATE):
-        if wrong := _unusable(text):
+        if wrong := _find_text_problem(text):
             return Dropped(text, wrong)
-        return _stated(reading, fields, op, memory, at)
-    return _pointed(reading, fields, op, memory, at)
+        return _build_statement_operation(reading, fields, op, memory, at)
+    return _build_target_operation(reading, fields, op, memory, at)
 
 
-def _unusable(text: str) -> str:
+def _find_text_problem(text: str) -> str:
     if len(text) < MIN_CHARS:
         return "it is too short"
     return f"it has more than {MAX_CHARS:,} characters" if len(text) > MAX_CHARS else ""
 
 
-def _target(reading: _Reading, fields: Mapping[str, Any]) -> int | None:
-    number = ordinal(next((fields[name] for name in _TARGETS if fields.get(name) is not None), None))
+def _parse_target(reading: _Reading, fields: Mapping[str, Any]) -> int | None:
+    number = parse_ordinal(next((fields[name] for name in _TARGETS if fields.get(name) is not None), None))
     return number if number is not None and 1 <= number <= len(reading.known) else None
 
 
-def _stated(reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int) -> Operation | Dropped:
+def _build_statement_operation(
+    reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int
+) -> Operation | Dropped:
     """An addition or a new wording, with what speaks for it; a wording that goes beyond its sources is an addition."""
-    text, quote, named = reading.texts[at], str(fields.get("quote") or ""), _turns(reading, fields)
-    about = clean(str(fields.get("about") or "user"))[:80] or "user"
+    text, quote, named = reading.texts[at], str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
+    about = clean_text(str(fields.get("about") or "user"))[:80] or "user"
     own = about.casefold() in ("user", "the user") and reading.side == "user"
     found = reading.conversation.support(text, quote, named, about_user=own)
     if found is None:
@@ -404,7 +410,7 @@ def _stated(reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | 
     turn = reading.conversation.turns[found.turn - 1]
     quoted = turn.role == "user" and is_quoted(turn.text, found.start, found.end)
     passed_on = (quoted or turn.role == "assistant") and reading.side == "user"
-    if reading.conversation.is_withheld(text) or (passed_on and suspect(text)):
+    if reading.conversation.is_withheld(text) or (passed_on and is_suspicious(text)):
         return Dropped(text, NOT_THEIRS)
     waits = passed_on and not _is_trusted(turn, found, doubt, own=own)
     labels = labels_of(fields, text, reading.categories)
@@ -420,15 +426,17 @@ def _is_trusted(turn: Message, found: Support, doubt: str, *, own: bool) -> bool
     """
     if turn.role == "user":
         return not (own and is_of_the_speaker(clause_at(turn.text, found.start, found.end)))
-    told = restated(turn.text)
+    told = extract_restatements(turn.text)
     plain = not is_english(turn.text) or any(one.start < found.end and found.start < one.end for one in told)
     return plain and not doubt
 
 
-def _pointed(reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int) -> Operation | Dropped:
+def _build_target_operation(
+    reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int
+) -> Operation | Dropped:
     """What ends a memory, or leaves it as it is: no wording, but words that ask for it."""
-    quote, named = str(fields.get("quote") or ""), _turns(reading, fields)
-    known = reading.known[memory - 1].text if memory is not None else reading.texts[at] or clean(quote)
+    quote, named = str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
+    known = reading.known[memory - 1].text if memory is not None else reading.texts[at] or clean_text(quote)
     found = reading.conversation.place(known, quote, named)
     if found is None and op is not Op.NONE:
         return Dropped(known, NOT_SAID)
@@ -439,10 +447,10 @@ def _pointed(reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int |
     return Operation(op, known, *place, turns=tuple(named), memory=memory, **labels)
 
 
-def _turns(reading: _Reading, fields: Mapping[str, Any]) -> list[int]:
+def _parse_turn_numbers(reading: _Reading, fields: Mapping[str, Any]) -> list[int]:
     """The new turns that an operation names, by their place among the new ones."""
     given = fields.get("turns", fields.get("turn"))
-    numbers = [ordinal(one) for one in (given if isinstance(given, list) else [given])]
+    numbers = [parse_ordinal(one) for one in (given if isinstance(given, list) else [given])]
     places = [number - reading.first for number in numbers if number is not None]
     return [place for place in places if 1 <= place <= len(reading.conversation.turns)]
 
@@ -457,7 +465,7 @@ def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[
         "category": category_of(given, own),
         "kind": kind if kind in _KINDS else KINDS.get(given, Kind.FACTUAL.value),
         "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or polarity_of(text.lower()),
-        "reason": clean(reason)[:REASON_CHARS] if isinstance(reason, str) else "",
+        "reason": clean_text(reason)[:REASON_CHARS] if isinstance(reason, str) else "",
     }
 
 
@@ -474,31 +482,31 @@ def category_of(given: str, own: Sequence[str]) -> str:
 
 def _keep_one_change_each(read: Operations) -> None:
     """A memory is changed once: the last operation counts, and a wording that loses is news of its own."""
-    last = {one.memory: at for at, one in enumerate(read.operations) if _changes(one)}
+    last = {one.memory: at for at, one in enumerate(read.operations) if _is_change(one)}
     kept: list[Operation] = []
     for at, one in enumerate(read.operations):
-        if not _changes(one) or last[one.memory] == at:
+        if not _is_change(one) or last[one.memory] == at:
             kept.append(one)
         elif one.op is Op.UPDATE:
             kept.append(replace(one, op=Op.ADD, memory=None))
         else:
             read.dropped.append(Dropped(one.text, TWICE))
     seen: set[str] = set()
-    read.operations = [one for one in kept if one.op is not Op.ADD or not _repeats(one, seen)]
+    read.operations = [one for one in kept if one.op is not Op.ADD or not _is_repetition(one, seen)]
 
 
-def _repeats(one: Operation, seen: set[str]) -> bool:
+def _is_repetition(one: Operation, seen: set[str]) -> bool:
     said = normal_text(one.text)
     known = said in seen
     seen.add(said)
     return known
 
 
-def _changes(one: Operation) -> bool:
+def _is_change(one: Operation) -> bool:
     return one.memory is not None and one.op in (Op.UPDATE, Op.REMOVE, Op.FORGET)
 
 
-def ordinal(value: Any) -> int | None:
+def parse_ordinal(value: Any) -> int | None:
     """A number as models write it: 2, "2", "F2", "[2]", 2.0; a text with anything else in it is no number of ours."""
     if isinstance(value, bool):
         return None

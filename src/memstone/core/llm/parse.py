@@ -63,55 +63,57 @@ def parse_json(text: str) -> Parsed:
     answer = text.strip().lstrip("\ufeff")
     if not answer:
         raise UnreadableAnswer("the answer is empty")
-    bare = _loaded(answer, "bare")
+    bare = _load_json(answer, "bare")
     if bare is not None:
         return bare
     rest = answer.partition("</think>")[2] if answer.startswith("<think>") else answer
-    found = _fenced(rest) or _embedded(rest)
+    found = _parse_fenced(rest) or _parse_embedded(rest)
     if found is None:
         raise UnreadableAnswer("the answer holds no JSON that can be read")
     return found
 
 
-def _loaded(text: str, how: How) -> Parsed | None:
+def _load_json(text: str, how: How) -> Parsed | None:
     try:
         return Parsed(json.loads(text, strict=False, parse_constant=lambda _: None), how)
     except (ValueError, RecursionError):
         return None
 
 
-def _fenced(text: str) -> Parsed | None:
+def _parse_fenced(text: str) -> Parsed | None:
     for block in nlargest(_MAX_CANDIDATES, (match[1] for match in _FENCE.finditer(text)), key=len):
-        found = _loaded(block, "fenced")
+        found = _load_json(block, "fenced")
         if found is not None:
             return found
     return None
 
 
-def _embedded(text: str) -> Parsed | None:
+def _parse_embedded(text: str) -> Parsed | None:
     """The longest stretch within brackets that is JSON, or can be mended: the brackets of prose are short."""
     mended = 0
-    for start, end in nlargest(_MAX_CANDIDATES, _stretches(text), key=lambda ends: (ends[1] or len(text)) - ends[0]):
-        found = _loaded(text[start:end], "embedded") if end is not None else None
+    for start, end in nlargest(
+        _MAX_CANDIDATES, _bracket_spans(text), key=lambda ends: (ends[1] or len(text)) - ends[0]
+    ):
+        found = _load_json(text[start:end], "embedded") if end is not None else None
         if found is None and mended < _MAX_MENDED:
             mended += 1
-            found = _mended(text, start)
+            found = _repair_json(text, start)
         if found is not None:
             return found
     return None
 
 
-def _stretches(text: str) -> Iterator[tuple[int, int | None]]:
+def _bracket_spans(text: str) -> Iterator[tuple[int, int | None]]:
     """Where a bracket opens outside all others and where it closes; None when it never does."""
     at, unclosed = 0, 0
     while unclosed < _MAX_UNCLOSED and (opening := _OPENING.search(text, at)):
-        end = _closing(text, opening.start())
+        end = _find_closing_bracket(text, opening.start())
         yield opening.start(), end
         at = opening.end() if end is None else end
         unclosed += end is None
 
 
-def _closing(text: str, start: int) -> int | None:
+def _find_closing_bracket(text: str, start: int) -> int | None:
     depth = 0
     for token in _BRACKETS.finditer(text, start):
         depth += _STEPS.get(token[0], 0)
@@ -122,7 +124,7 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _mended(text: str, start: int) -> Parsed | None:
+def _repair_json(text: str, start: int) -> Parsed | None:
     try:
         return _Mender(text, start).value()
     except _NotJsonError:
@@ -176,7 +178,7 @@ class _Mender:
             self._take(token)
             if self._whole is not None:
                 return Parsed(self._whole, "repaired")
-        return self._kept()
+        return self._truncated_value()
 
     def _is_cut(self, token: re.Match[str]) -> bool:
         at_end = token.end() == len(self._text)
@@ -199,7 +201,7 @@ class _Mender:
             case "text":
                 self._open[-1].put(_text_of(token["text"]))
             case "number":
-                self._open[-1].put(_number(token["number"]))
+                self._open[-1].put(_parse_number(token["number"]))
             case "word":
                 self._open[-1].put(_WORDS[token["word"]])
 
@@ -217,7 +219,7 @@ class _Mender:
         else:
             self._whole = closed.filled
 
-    def _kept(self) -> Parsed:
+    def _truncated_value(self) -> Parsed:
         while len(self._open) > 1:
             inner, outer = self._open.pop(), self._open[-1]
             half_an_item = isinstance(inner.filled, dict) and isinstance(outer.filled, list)
@@ -238,13 +240,13 @@ def _text_of(token: str) -> str:
     if token[0] == "'":
         inner = inner.replace("\\'", "'").replace('\\"', '"').replace('"', '\\"')
     inner = _ESCAPE.sub(lambda found: found[0] if found[1] else "\\\\", inner)
-    loaded = _loaded(f'"{inner}"', "bare")
+    loaded = _load_json(f'"{inner}"', "bare")
     if loaded is None:
         raise _NotJsonError("a text cannot be read")
     return str(loaded.value)
 
 
-def _number(token: str) -> int | float:
+def _parse_number(token: str) -> int | float:
     try:
         return float(token) if set(token) & set(".eE") else int(token)
     except ValueError as error:  # thousands of digits
@@ -260,6 +262,6 @@ MAX_CHARS: Final = 1_000
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """One line without characters that cannot be stored or seen."""
     return " ".join(_UNSEEN.sub("", text.replace("\r", " ")).split())

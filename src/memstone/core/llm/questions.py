@@ -12,7 +12,7 @@ from typing import Any, Final
 from memstone.core.entities.names import unknown_names
 from memstone.core.llm.parse import UnreadableAnswer, parse_json
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.showing.fence import neutralize
+from memstone.core.showing.fence import neutralize_text
 from memstone.core.text.lexicon import KIN
 from memstone.core.text.words import STOP_WORDS
 from memstone.model.context_gate import Route
@@ -47,7 +47,8 @@ class Question:
 def safe_messages(question: Question) -> list[dict[str, str]]:
     """Return the messages as a model may read them: what people said holds nothing that reads as structure."""
     return [
-        one if one["role"] == "system" else {**one, "content": neutralize(one["content"])} for one in question.messages
+        one if one["role"] == "system" else {**one, "content": neutralize_text(one["content"])}
+        for one in question.messages
     ]
 
 
@@ -59,7 +60,7 @@ def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] |
     """
     values = fill or {}
     own = _PLACEHOLDER.sub(
-        lambda found: neutralize(values[found[1]]) if found[1] in values else found[0], custom.strip()
+        lambda found: neutralize_text(values[found[1]]) if found[1] in values else found[0], custom.strip()
     )
     parts = [own or prompt_text(version_of(name)), *more, prompt_text(version_of(f"{name}_format"))]
     return "\n\n".join(part for part in parts if part), "custom" if own else version_of(name)
@@ -159,10 +160,14 @@ def clause_at(text: str, start: int, end: int) -> str:
     """The clause, or the clauses, in which a stretch of a text stands."""
     before = [edge.end() for edge in _EDGE.finditer(text, 0, start)]
     after = _EDGE.search(text, max(start, end - 1))
-    return text[before[-1] if before else 0 : after.start() if after and after.start() >= end - 1 else _till(text, end)]
+    return text[
+        before[-1] if before else 0 : after.start()
+        if after and after.start() >= end - 1
+        else _find_clause_end(text, end)
+    ]
 
 
-def _till(text: str, end: int) -> int:
+def _find_clause_end(text: str, end: int) -> int:
     after = _EDGE.search(text, end)
     return after.start() if after else len(text)
 
@@ -201,7 +206,7 @@ def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
     told = {word.lower() for word in _TOKEN.findall(fact)}
     others = [word for word in words if (word.removesuffix("'s") in _OTHERS)]
     if others:
-        return not any(_mentions(other.removesuffix("'s"), told) for other in others)
+        return not any(_is_mentioned(other.removesuffix("'s"), told) for other in others)
     if any(word.lower() in _OWN for word in _TOKEN.findall(around.replace("\u2019", "'"))):
         return False
     return bool(words) and words[0] in _PRONOUNS and not told & _OTHERS and not told & _PRONOUNS
@@ -219,7 +224,7 @@ def is_of_the_speaker(clause: str) -> bool:
     return bool(words & _OWN) and not words & _YOURS
 
 
-def _mentions(other: str, told: set[str]) -> bool:
+def _is_mentioned(other: str, told: set[str]) -> bool:
     return any(one.startswith(other[:_PREFIX]) for one in told) or bool(told & _OTHERS)
 
 
@@ -271,15 +276,15 @@ def parse_route(answer: str) -> Route:
         value = parse_json(answer).value
     except UnreadableAnswer:
         value = answer
-    named = set(_ROUTE.findall(_said(value).lower()))
+    named = set(_ROUTE.findall(_route_text(value).lower()))
     if len(named) != 1:
         raise UnreadableAnswer('the answer names no layer: expected {"route": "..."}')
     return Route(named.pop())
 
 
-def _said(value: Any) -> str:
+def _route_text(value: Any) -> str:
     if isinstance(value, Mapping):
         value = next((value[name] for name in _NAMES if name in value), "")
     if isinstance(value, list) and len(value) == 1:
-        return _said(value[0])
+        return _route_text(value[0])
     return value if isinstance(value, str) else ""

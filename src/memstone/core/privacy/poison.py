@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Final
 
 from memstone.core.privacy.redact import redact_preview
-from memstone.core.rules.own_prose import handed_over, quotes
-from memstone.core.rules.requests import asks_to_forget, may_forget, suspect, takes_over
+from memstone.core.rules.own_prose import find_quotations, handed_over
+from memstone.core.rules.requests import asks_to_forget, is_suspicious, may_forget, takes_over
 from memstone.model.message import Message
 
 # --- words that want to be a memory or an order, in a text whose author has no say in either --------------------------
@@ -37,7 +37,7 @@ _FEWEST: Final = 4
 """With fewer words of one's own, a message is what it hands over."""
 
 
-def disarmed(message: Message, *, own: bool) -> Message:
+def blank_suspect_text(message: Message, *, own: bool) -> Message:
     """A message of the same length, without what others try to have remembered or done.
 
     With ``own`` it is the user who speaks: only what they quote or hand over is looked at. Otherwise all of it is.
@@ -46,19 +46,21 @@ def disarmed(message: Message, *, own: bool) -> Message:
     told, at = message.text, 0
     pieces: list[str] = []
     for start, end in spans:  # in order, and apart from each other
-        pieces += [told[at:start], _disarmed(told[start:end])]
+        pieces += [told[at:start], _blank_suspect_sentences(told[start:end])]
         at = end
     text = "".join([*pieces, told[at:]])
     return message if text == told else replace(message, text=text)
 
 
-def _disarmed(text: str) -> str:
+def _blank_suspect_sentences(text: str) -> str:
     if any(takes_over(one[0]) for one in _SENTENCE.finditer(text)):
-        return _blank(text)
-    return "".join(_blank(part) if suspect(part) or _THE_USER.search(part) else part for part in _sentences(text))
+        return _blank_words(text)
+    return "".join(
+        _blank_words(part) if is_suspicious(part) or _THE_USER.search(part) else part for part in _split_sentences(text)
+    )
 
 
-def _sentences(text: str) -> Iterator[str]:
+def _split_sentences(text: str) -> Iterator[str]:
     """All of a text, cut where sentences end."""
     at = 0
     for found in _SENTENCE.finditer(text):
@@ -68,7 +70,7 @@ def _sentences(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-def _blank(text: str) -> str:
+def _blank_words(text: str) -> str:
     return _WORD.sub(" ", text)
 
 
@@ -98,7 +100,7 @@ def _long_quotes(text: str) -> list[tuple[int, int]]:
     """Quotations that are more than a name or a title."""
     if not any(mark in text for mark in _DOUBLE):
         return []
-    found = [span for span in quotes(text) if not {text[span[0] - 1], text[span[0]]}.isdisjoint(_DOUBLE)]
+    found = [span for span in find_quotations(text) if not {text[span[0] - 1], text[span[0]]}.isdisjoint(_DOUBLE)]
     return [(start, end) for start, end in found if len(_WORDS.findall(text[start:end])) >= _SENTENCE_WORDS]
 
 
@@ -110,7 +112,7 @@ def words_to_show(text: str, *, own: bool) -> str:
     """
     if own:
         return own_words(text)
-    kept = _disarmed(text)
+    kept = _blank_suspect_sentences(text)
     if kept == text:
         return text
     said = " ".join(kept.split())
@@ -132,7 +134,7 @@ MOST: Final = 280
 _MASK: Final = "[redacted:"
 
 
-def preview(text: str, most: int = MOST) -> str:
+def preview_text(text: str, most: int = MOST) -> str:
     """The beginning of a text as a console may show it; a word or a mask is never cut."""
     clean = redact_preview(text)  # before it is cut: half a number is not recognised
     if len(clean) <= most:

@@ -49,7 +49,7 @@ _LONG_WORD: Final = 12
 _NONE: Final[frozenset[str]] = frozenset()
 
 
-def suspected(text: str) -> frozenset[str]:
+def possible_kinds(text: str) -> frozenset[str]:
     """The kinds that this text may hold, by the names of ``Sensitive``."""
     small = text.lower()
     kinds = [kind for word, kind in _WORDS if word in small]
@@ -78,7 +78,7 @@ Finder: TypeAlias = Callable[[str], Iterator[Span]]
 Test: TypeAlias = Callable[[str], bool]
 
 
-def pattern(pattern: str, test: Test | None = None, flags: int = 0) -> Finder:
+def pattern_finder(pattern: str, test: Test | None = None, flags: int = 0) -> Finder:
     """Finds the last group of a pattern (or all of it), if the test holds for it."""
     compiled = re.compile(pattern, flags | re.ASCII)
 
@@ -101,11 +101,11 @@ _LONG_NUMBER: Final = re.compile("[0-9](?:[ \u00a0-]?[0-9]){12}")
 _CARD_START: Final = re.compile("[3-6]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720")
 
 
-def numbers(test: Test) -> Finder:
+def number_finder(test: Test) -> Finder:
     """Finds numbers of 13 to 19 digits, in one piece or in the groups they are written in on a card."""
     # Looked at ahead, not consumed: a number before the card must not take the card's first digits along.
     shapes = [shape.replace("S", "[ \u00a0-]") for shape in _SHAPES.split()]
-    find = any_of(*(pattern(rf"(?<!\w)(?<![0-9][.,])(?=({shape})(?!\w))", test) for shape in shapes))
+    find = any_of(*(pattern_finder(rf"(?<!\w)(?<![0-9][.,])(?=({shape})(?!\w))", test) for shape in shapes))
     return lambda text: find(text) if _LONG_NUMBER.search(text) else iter(())
 
 
@@ -126,7 +126,7 @@ _IBAN_CHARS: Final = {
 }
 
 
-def ibans(text: str) -> Iterator[Span]:
+def find_ibans(text: str) -> Iterator[Span]:
     """Finds account numbers whose country, length and check digits are right."""
     for match in _IBAN.finditer(text):
         wanted = _IBAN_CHARS.get(match[1].upper(), 0)
@@ -203,7 +203,7 @@ _ROUNDS: Final = 8  # a mask can uncover a neighbour that was not set apart befo
 _MASK: Final = re.compile(r"\[redacted:[a-z_]+\]")
 
 
-def redact(text: str, policy: RedactPolicy | None = None) -> Redacted:
+def redact_text(text: str, policy: RedactPolicy | None = None) -> Redacted:
     """The text with everything masked that the policy names; ``found`` lists the kinds, each once."""
     return redact_moving(text, policy or DEFAULT_POLICY, ())[0]
 
@@ -213,12 +213,12 @@ def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tu
     seen: set[Sensitive] = set()
     moved = list(places)
     for _ in range(_ROUNDS):
-        spans = _find(text, policy)
+        spans = _find_secrets(text, policy)
         if not spans:
             break
         seen.update(kind for _, _, kind in spans)
-        masks = _masks(spans)
-        text, moved = _masked(text, masks), [_moved(place, masks) for place in moved]
+        masks = _merge_spans(spans)
+        text, moved = _apply_masks(text, masks), [_move_span(place, masks) for place in moved]
     if not seen:
         return Redacted(text), moved
     dropped = any(policy.action(kind) is Action.DROP for kind in seen)
@@ -227,11 +227,11 @@ def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tu
 
 def redact_preview(text: str) -> str:
     """The text as consoles and logs may show it: also without addresses, links, phone and account numbers."""
-    return redact(text, PREVIEW_POLICY).text
+    return redact_text(text, PREVIEW_POLICY).text
 
 
-def _find(text: str, policy: RedactPolicy) -> list[tuple[int, int, Sensitive]]:
-    kinds = suspected(text)
+def _find_secrets(text: str, policy: RedactPolicy) -> list[tuple[int, int, Sensitive]]:
+    kinds = possible_kinds(text)
     if not kinds:
         return []
     return [
@@ -243,7 +243,7 @@ def _find(text: str, policy: RedactPolicy) -> list[tuple[int, int, Sensitive]]:
     ]
 
 
-def _masks(spans: Iterable[tuple[int, int, Sensitive]]) -> list[tuple[int, int, str]]:
+def _merge_spans(spans: Iterable[tuple[int, int, Sensitive]]) -> list[tuple[int, int, str]]:
     """What stands for what: spans that overlap are one, named by the first."""
     masks: list[tuple[int, int, str]] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], _RANK[span[2]])):
@@ -254,7 +254,7 @@ def _masks(spans: Iterable[tuple[int, int, Sensitive]]) -> list[tuple[int, int, 
     return masks
 
 
-def _masked(text: str, masks: Sequence[tuple[int, int, str]]) -> str:
+def _apply_masks(text: str, masks: Sequence[tuple[int, int, str]]) -> str:
     parts, at = [], 0
     for start, end, mask in masks:
         parts += [text[at:start], mask]
@@ -262,7 +262,7 @@ def _masked(text: str, masks: Sequence[tuple[int, int, str]]) -> str:
     return "".join(parts) + text[at:]
 
 
-def _moved(place: Span, masks: Sequence[tuple[int, int, str]]) -> Span:
+def _move_span(place: Span, masks: Sequence[tuple[int, int, str]]) -> Span:
     start, end = place
     shift_start = shift_end = 0
     for begin, finish, mask in masks:
@@ -278,7 +278,7 @@ def _letters_and_digits(text: str) -> bool:
     return any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
 
 
-_PREFIXED: Final = pattern(
+_PREFIXED: Final = pattern_finder(
     r"""(?<![\w-])(?:
         sk-[\w-]{16,} | (?:sk|rk)_(?:live|test)_\w{10,}
         | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}
@@ -290,8 +290,8 @@ _PREFIXED: Final = pattern(
         | eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?
     )""", _letters_and_digits, re.VERBOSE
 )  # fmt: skip
-_BEARER: Final = pattern(r"\bbearer {1,8}([\w.~+/=-]{12,})", _letters_and_digits, re.IGNORECASE)
-_HEADER: Final = pattern(r"\bauthorization: ?[a-z]{1,20} {1,8}([\w.~+/=-]{8,})", None, re.IGNORECASE)
+_BEARER: Final = pattern_finder(r"\bbearer {1,8}([\w.~+/=-]{12,})", _letters_and_digits, re.IGNORECASE)
+_HEADER: Final = pattern_finder(r"\bauthorization: ?[a-z]{1,20} {1,8}([\w.~+/=-]{8,})", None, re.IGNORECASE)
 _VALUE: Final = r"""(?!["']?\[redacted:)(?:"([^"\n]{3,200})"|'([^'\n]{3,200})'|((?:[^\s"'&,;]|&(?!\w+=)){3,}))"""
 _KEY_NAME: Final = r"(?:api[ _-]?key|access[_-]?key(?:[_-]?id)?|secret(?:[_-]?key)?|token|credentials?)"
 _ASSIGN: Final = r"""["']?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}"""
@@ -324,8 +324,8 @@ _ASSIGNED_KEY: Final = re.compile(
 )
 _SHORTEST_KEY, _SHORTEST_SAID = 6, 12  # "the token is base64 encoded" tells no token
 
-_IN_ADDRESS: Final = pattern(r"(?<=[a-zA-Z0-9])://[^\s:/@]{0,256}:((?!\[redacted:)[^\s@/]{1,256})@")
-_PIN: Final = pattern(r"\bpin(?: code| number)?(?: is| was|:|=)[ ]{0,3}([0-9]{3,12})\b", None, re.IGNORECASE)
+_IN_ADDRESS: Final = pattern_finder(r"(?<=[a-zA-Z0-9])://[^\s:/@]{0,256}:((?!\[redacted:)[^\s@/]{1,256})@")
+_PIN: Final = pattern_finder(r"\bpin(?: code| number)?(?: is| was|:|=)[ ]{0,3}([0-9]{3,12})\b", None, re.IGNORECASE)
 _STATED_PASSWORD: Final = re.compile(
     rf"""\b(?:password|passcode|passphrase|pwd)(?:[ ](?:for|to|of|on|at|in|from)[ ][^\n.!?:=]{{1,40}}?)?
     [ ](?:is|was)(?:[ ](?:now|still|currently|just))?:?[ ]{{1,3}}{_VALUE}""",
@@ -337,7 +337,7 @@ _ASSIGNED_PASSWORD: Final = re.compile(
 _CLAUSE_END: Final = re.compile(r"""[.!?]?["')\]}]*\s*(?:$|\n|[,;&])""")
 
 
-def _passwords(text: str) -> Iterator[Span]:
+def _find_passwords(text: str) -> Iterator[Span]:
     """Values that look like one: quoted, or not a plain word, or the last word of a clause."""
     for match in chain(_ASSIGNED_PASSWORD.finditer(text), _STATED_PASSWORD.finditer(text)):
         group = match.lastindex or 0
@@ -362,8 +362,8 @@ def _private_keys(text: str) -> Iterator[Span]:
 
 
 _SSN_DIGITS: Final = r"(?!000|666|9)[0-9]{3}%s(?!00)[0-9]{2}%s(?!0000)[0-9]{4}(?![\w-])"
-_SSN_WRITTEN: Final = pattern(r"(?<![\w-])" + _SSN_DIGITS % ("-", "-"))
-_SSN_NAMED: Final = pattern(
+_SSN_WRITTEN: Final = pattern_finder(r"(?<![\w-])" + _SSN_DIGITS % ("-", "-"))
+_SSN_NAMED: Final = pattern_finder(
     rf"\b(?:ssn|social security)\b[^0-9\n]{{0,24}}({_SSN_DIGITS % ('[ -]?', '[ -]?')})", None, re.IGNORECASE
 )
 _PHONE: Final = r"""(?<![\w+.-])(?:
@@ -375,14 +375,14 @@ _PHONE: Final = r"""(?<![\w+.-])(?:
 _FINDERS: Final[tuple[tuple[Sensitive, Finder], ...]] = (
     (Sensitive.PRIVATE_KEY, _private_keys),
     (Sensitive.API_KEY, any_of(_PREFIXED, _BEARER, _HEADER, _assigned_keys)),
-    (Sensitive.PASSWORD, any_of(_IN_ADDRESS, _PIN, _passwords)),
-    (Sensitive.CARD, numbers(is_card)),
-    (Sensitive.IBAN, ibans),
+    (Sensitive.PASSWORD, any_of(_IN_ADDRESS, _PIN, _find_passwords)),
+    (Sensitive.CARD, number_finder(is_card)),
+    (Sensitive.IBAN, find_ibans),
     (Sensitive.SSN, any_of(_SSN_WRITTEN, _SSN_NAMED)),
-    (Sensitive.EMAIL, pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")),
-    (Sensitive.URL, pattern(r"""(?<![\w+.-])(?:[a-zA-Z][\w+.-]{1,20}://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)}]""")),
-    (Sensitive.PHONE, pattern(_PHONE, None, re.VERBOSE)),
-    (Sensitive.ACCOUNT, numbers(bool)),
+    (Sensitive.EMAIL, pattern_finder(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")),
+    (Sensitive.URL, pattern_finder(r"""(?<![\w+.-])(?:[a-zA-Z][\w+.-]{1,20}://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)}]""")),
+    (Sensitive.PHONE, pattern_finder(_PHONE, None, re.VERBOSE)),
+    (Sensitive.ACCOUNT, number_finder(bool)),
 )
 _RANK: Final = {kind: rank for rank, kind in enumerate(Sensitive)}
 DEFAULT_POLICY: Final = RedactPolicy()

@@ -24,7 +24,7 @@ from statistics import NormalDist, quantiles
 from typing import Final
 
 from memstone.core.entities.names import names_in
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.core.text.words import STOP_WORDS
 from memstone.errors import InvalidInput
 
@@ -99,26 +99,26 @@ def slope_of(best: Sequence[float], among_fewer: Sequence[float], times: float) 
     return (middles[0] - middles[1]) / math.log(times)
 
 
-def needed(null: Null, rate: float = RATE, rows: int | None = None) -> float:
+def required_value(null: Null, rate: float = RATE, rows: int | None = None) -> float:
     """What a question must reach so that of unrelated ones only this share does."""
     return null.middle_at(null.rows if rows is None else rows) + _NORMAL.inv_cdf(1 - checked_rate(rate)) * null.spread
 
 
-def chance(value: float, null: Null, rows: int | None = None) -> float:
+def unrelated_share(value: float, null: Null, rows: int | None = None) -> float:
     """The share of unrelated questions that reach a value."""
     return 1 - _NORMAL.cdf((value - null.middle_at(null.rows if rows is None else rows)) / null.spread)
 
 
-def relevant(value: float, null: Null, rate: float = RATE, rows: int | None = None) -> bool:
+def is_relevant(value: float, null: Null, rate: float = RATE, rows: int | None = None) -> bool:
     """Whether a question reaches what at most this share of unrelated ones do."""
-    return value > needed(null, rate, rows)
+    return value > required_value(null, rate, rows)
 
 
 def worth_showing(values: Sequence[float], null: Null, rate: float = RATE, rows: int | None = None) -> list[bool]:
     """Which memories to show, by their values: none when not even the best counts, and not the farthest ones."""
-    if not any(relevant(value, null, rate, rows) for value in values):
+    if not any(is_relevant(value, null, rate, rows) for value in values):
         return [False] * len(values)
-    least = min(needed(null, WORTH_SHOWING, rows), needed(null, rate, rows))
+    least = min(required_value(null, WORTH_SHOWING, rows), required_value(null, rate, rows))
     return [value >= least for value in values]
 
 
@@ -132,13 +132,13 @@ def checked_rate(rate: float) -> float:
 # --- what the question itself tells -----------------------------------------------------------------------------------
 
 
-def vocabulary(question: str) -> list[str]:
+def familiarity_words(question: str) -> list[str]:
     """The words whose rarity ``familiarity`` wants to know."""
-    named = (term for name in names_asked(question) for term in terms(name))
+    named = (term for name in names_asked(question) for term in document_terms(name))
     return list(dict.fromkeys([*query_terms(question), *named]))
 
 
-def familiarity(question: str, rarity: Mapping[str, float], weights: Weights, *, strangers: bool = True) -> float:
+def score_familiarity(question: str, rarity: Mapping[str, float], weights: Weights, *, strangers: bool = True) -> float:
     """What a question has by itself, whichever memory is looked at.
 
     ``rarity`` is how much each word tells, that of ``UNHEARD`` included. A question that names somebody or something
@@ -158,7 +158,7 @@ def rows_told(rarity: Mapping[str, float]) -> int:
 
 def _only_strangers(question: str, rarity: Mapping[str, float]) -> bool:
     unheard = rarity.get(UNHEARD, 0.0)
-    words = [term for name in names_asked(question) for term in terms(name)]
+    words = [term for name in names_asked(question) for term in document_terms(name)]
     return bool(words) and not any(is_heard(rarity.get(word, unheard), unheard) for word in words)
 
 
@@ -374,13 +374,13 @@ def is_judged(question: str) -> bool:
     return is_english(question)
 
 
-def cues(question: str, rarity: Mapping[str, float]) -> list[float]:
+def question_cues(question: str, rarity: Mapping[str, float]) -> list[float]:
     """How a question is put: first what is asked for (``ASKED_FOR`` kinds), then everything else."""
     kinds = [1.0 if kind.search(question) else 0.0 for kind in _KINDS]
     unheard = rarity.get(UNHEARD, 0.0) or 1.0
     told = [rarity.get(word, unheard) for word in query_terms(question)]
     heard = sum(value for value in told if is_heard(value, unheard))
-    named = [rarity.get(word, unheard) for name in names_asked(question) for word in terms(name)]
+    named = [rarity.get(word, unheard) for name in names_asked(question) for word in document_terms(name)]
     known = any(is_heard(value, unheard) for value in named)
     return [
         *kinds,
@@ -392,7 +392,7 @@ def cues(question: str, rarity: Mapping[str, float]) -> list[float]:
     ]
 
 
-def forms(text: str) -> list[float]:
+def memory_forms(text: str) -> list[float]:
     """What a memory has that questions ask for: a number, a day, a name."""
     small = text.lower()
     number = _NUMBER.search(small) is not None
@@ -403,11 +403,11 @@ def forms(text: str) -> list[float]:
 def word_weights(words: list[str], rarity: Mapping[str, float]) -> list[float]:
     """How much each word of a question counts, between 0 and 1; little words and signs do not."""
     unheard = rarity.get(UNHEARD, 0.0) or 1.0
-    weights = [_weight(word, rarity, unheard) for word in words]
+    weights = [_rarity_weight(word, rarity, unheard) for word in words]
     return weights if any(weights) else [_UNKNOWN_WORD] * len(words)
 
 
-def _weight(word: str, rarity: Mapping[str, float], unheard: float) -> float:
+def _rarity_weight(word: str, rarity: Mapping[str, float], unheard: float) -> float:
     if word.lower() in STOP_WORDS:
         return 0.0
-    return min((rarity.get(term, unheard) for term in terms(word)), default=0.0) / unheard
+    return min((rarity.get(term, unheard) for term in document_terms(word)), default=0.0) / unheard

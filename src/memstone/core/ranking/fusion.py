@@ -161,19 +161,19 @@ class Ranking(Sequence[Scored]):
 
     def __getitem__(self, at: int | slice) -> Scored | list[Scored]:
         if isinstance(at, slice):
-            return list(self._made(at))
+            return list(self._build_scored(at))
         place = range(len(self))[at]
-        return next(self._made(slice(place, place + 1)))
+        return next(self._build_scored(slice(place, place + 1)))
 
     def __iter__(self) -> Iterator[Scored]:
-        return self._made(slice(None))
+        return self._build_scored(slice(None))
 
-    def _made(self, part: slice) -> Iterator[Scored]:
+    def _build_scored(self, part: slice) -> Iterator[Scored]:
         seqs = self.seqs[part].tolist()
-        parts = map(ScoreParts, *(self._told(name, part, len(seqs)) for name in _PARTS))
+        parts = map(ScoreParts, *(self._part_values(name, part, len(seqs)) for name in _PARTS))
         return map(Scored, seqs, self.scores[part].tolist(), parts, self.totals[part].tolist(), repeat(self.reach))
 
-    def _told(self, name: str, part: slice, count: int) -> list[float | None]:
+    def _part_values(self, name: str, part: slice, count: int) -> list[float | None]:
         column = self.parts.get(name)
         if column is None:
             return [None] * count
@@ -190,7 +190,7 @@ class Ranking(Sequence[Scored]):
         return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts, self.mixed)
 
 
-def fuse(  # noqa: PLR0913 - by keyword, each what a channel knows
+def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
     text: Given,
     dense: Given,
     *,
@@ -208,37 +208,37 @@ def fuse(  # noqa: PLR0913 - by keyword, each what a channel knows
     only these must reach ``min_score``; what the text found stays. ``by_words`` says that words were looked for: where
     none was found, nothing reaches what it would have with them.
     """
-    keyword = _relative(Numbers.of(text)) if text_counts else NO_NUMBERS
+    keyword = _scale_to_best(Numbers.of(text)) if text_counts else NO_NUMBERS
     meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), Telling.of(told)
-    seqs = np.unique(np.concatenate([keyword.seqs, _reaching(near, meaning, min_score), named.seqs]))
+    seqs = np.unique(np.concatenate([keyword.seqs, _filter_by_cosine(near, meaning, min_score), named.seqs]))
     words, cosines = keyword.beside(seqs), meaning.beside(seqs)
     speaker, asking = (_or_zero(Numbers(known.seqs, told), seqs) for told in (known.speaker, known.asking))
     assistant = np.zeros(len(seqs)) if known.assistant is None else _or_zero(Numbers(known.seqs, known.assistant), seqs)
     coverage = np.zeros(len(seqs)) if known.coverage is None else _or_zero(Numbers(known.seqs, known.coverage), seqs)
     reach = (weights.keyword + weights.coverage) * (by_words or bool(len(keyword))) + bool(len(meaning))
     reach += weights.speaker * bool(speaker.any())
-    semantic = _clamped(cosines)
-    totals = weights.keyword * _filled(words) + weights.coverage * coverage
-    totals += _filled(semantic) + weights.speaker * speaker
+    semantic = _clamp_scores(cosines)
+    totals = weights.keyword * _fill_missing(words) + weights.coverage * coverage
+    totals += _fill_missing(semantic) + weights.speaker * speaker
     totals -= weights.asking * asking + weights.assistant * assistant
     parts = {"semantic": semantic, "keyword": words, "speaker": _or_none(speaker), "asking": _or_none(asking)}
     if len(named):
         parts["entity"] = named.beside(seqs)
-        totals += weights.entity * _filled(parts["entity"])
+        totals += weights.entity * _fill_missing(parts["entity"])
     mixed = text_counts and bool(len(meaning))
-    scores = _scores(totals, reach or 1.0, mixed=mixed)
+    scores = _compute_scores(totals, reach or 1.0, mixed=mixed)
     # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
     # By the share itself: its root makes two of them equal that hardly differ.
-    order = np.lexsort((-seqs, -_filled(cosines), -_clamped(totals / (reach or 1.0))))
+    order = np.lexsort((-seqs, -_fill_missing(cosines), -_clamp_scores(totals / (reach or 1.0))))
     return Ranking(seqs, scores, totals, reach or 1.0, parts, mixed).ordered(order)
 
 
-def _scores(totals: Any, reach: float, *, mixed: bool) -> Any:
-    share = _clamped(totals / reach)
+def _compute_scores(totals: Any, reach: float, *, mixed: bool) -> Any:
+    share = _clamp_scores(totals / reach)
     return np.sqrt(share) if mixed else share
 
 
-def _reaching(near: Collection[int], cosines: Numbers, least: float | None) -> Any:
+def _filter_by_cosine(near: Collection[int], cosines: Numbers, least: float | None) -> Any:
     """Those of ``near`` that come near enough."""
     seqs = np.fromiter(near, np.int64, len(near)) if not isinstance(near, np.ndarray) else near
     if least is None or not len(seqs):
@@ -255,32 +255,32 @@ def with_words(ranked: Ranking, similarity: Mapping[int, float], weight: float =
     order = np.argsort(ranked.seqs)
     alike = np.empty(len(ranked))
     alike[order] = Numbers.of(similarity).beside(ranked.seqs[order])
-    totals = ranked.totals + weight * _filled(alike, min(similarity.values()))
+    totals = ranked.totals + weight * _fill_missing(alike, min(similarity.values()))
     reach = ranked.reach + weight
     parts = {**ranked.parts, "words": alike}
     order = np.lexsort((-ranked.seqs, -totals))
-    scores = _scores(totals, reach, mixed=ranked.mixed)
+    scores = _compute_scores(totals, reach, mixed=ranked.mixed)
     return replace(ranked, scores=scores, totals=totals, reach=reach, parts=parts).ordered(order)
 
 
 def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
     """The same candidates by reciprocal ranks in the channels that found them, equally weighted."""
-    channels = [_order(ranked.seqs, ranked.parts[name]) for name in ("keyword", "semantic")]
-    found = reciprocal([ranking for ranking in channels if ranking], k)
+    channels = [_rank_channel(ranked.seqs, ranked.parts[name]) for name in ("keyword", "semantic")]
+    found = reciprocal_rank_fusion([ranking for ranking in channels if ranking], k)
     scores = np.array([found.get(seq, 0.0) for seq in ranked.seqs.tolist()], dtype=np.float64)
     order = np.lexsort((-ranked.seqs, -scores))
     parts = {**ranked.parts, "rrf": scores}
     return replace(ranked, scores=scores, totals=scores, reach=1.0, parts=parts).ordered(order)
 
 
-def _order(seqs: Any, column: Any) -> list[int]:
+def _rank_channel(seqs: Any, column: Any) -> list[int]:
     """Those a channel had something to say of, best first."""
     kept = ~np.isnan(column)
     found: list[int] = seqs[kept][np.argsort(-column[kept], kind="stable")].tolist()
     return found
 
 
-def reciprocal(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, float]:
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, float]:
     """Reciprocal rank fusion, scaled so that first place everywhere is 1."""
     total: dict[int, float] = {}
     for ranking in rankings:
@@ -290,7 +290,7 @@ def reciprocal(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, f
     return {seq: score / best for seq, score in total.items()}
 
 
-def _relative(text: Numbers) -> Numbers:
+def _scale_to_best(text: Numbers) -> Numbers:
     best = text.values.max() if len(text) else 0.0
     if best <= 0.0:  # BM25 may be zero or negative for words every row has; matching still counts for something
         return Numbers(text.seqs, np.ones(len(text)))
@@ -302,7 +302,7 @@ def _or_zero(told: Numbers, seqs: Any) -> Any:
     return told.beside(seqs, 0.0) if told.values.any() else np.zeros(len(seqs))
 
 
-def _filled(column: Any, value: float = 0.0) -> Any:
+def _fill_missing(column: Any, value: float = 0.0) -> Any:
     return np.where(np.isnan(column), value, column)
 
 
@@ -310,5 +310,5 @@ def _or_none(column: Any) -> Any:
     return np.where(column == 0.0, _NONE, column)
 
 
-def _clamped(values: Any) -> Any:
+def _clamp_scores(values: Any) -> Any:
     return np.clip(values, 0.0, 1.0)

@@ -15,7 +15,7 @@ from memstone.core.entities.names import COMMON
 from memstone.core.rules.stance import is_light, topics_of
 from memstone.core.text.analyze import query_terms
 from memstone.errors import ConfigError
-from memstone.model.instant import Instant, moment
+from memstone.model.instant import Instant, datetime_from_instant
 
 # --- how much a fact matters for knowing a person ---------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ _KIN: Final = re.compile(
 
 
 @lru_cache(maxsize=8192)  # the same facts are ranked again whenever one is added
-def importance(category: str, text: str) -> int:
+def importance_rank(category: str, text: str) -> int:
     """Return the place of what a fact is about in ``CLASSES``; the first is for what a person pins."""
     lowered = text.lower()
     found = {_OF_CATEGORY.get(category, "other"), *(_OF_TOPIC.get(one, "other") for one in topics_of(lowered))}
@@ -111,49 +111,53 @@ def time_constant(time_constant_days: float | None = None, half_life_days: float
             hint="keep one: the half-life is 0.693 of the time constant",
         )
     if half_life_days is not None:
-        return _positive(half_life_days, "half_life_days") / math.log(2)
-    return _positive(TIME_CONSTANT_DAYS if time_constant_days is None else time_constant_days, "time_constant_days")
+        return _validate_days(half_life_days, "half_life_days") / math.log(2)
+    return _validate_days(
+        TIME_CONSTANT_DAYS if time_constant_days is None else time_constant_days, "time_constant_days"
+    )
 
 
-def left(anchor: Instant, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
+def remaining_share(anchor: Instant, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
     """Which part is left of what was whole at ``anchor``: from 1 down towards 0.
 
     ``days`` is the time constant; None means that nothing fades. What is anchored in the future has not begun to.
     """
     if days is None or anchor >= now:
         return 1.0
-    age = (moment(now) - moment(anchor)).total_seconds() / _DAY_SECONDS
+    age = (datetime_from_instant(now) - datetime_from_instant(anchor)).total_seconds() / _DAY_SECONDS
     return math.exp(-age / days)
 
 
-def effective(strength: Strength, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
+def current_strength(strength: Strength, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
     """How strong a memory is now, from 0 to 1."""
-    return _clamped(strength.base) * left(strength.anchor, now, days)
+    return _clamp_unit(strength.base) * remaining_share(strength.anchor, now, days)
 
 
-def reinforced(strength: Strength, now: Instant, boost: float = 0.0) -> Strength:
+def reinforce_strength(strength: Strength, now: Instant, boost: float = 0.0) -> Strength:
     """After use, or after being told again: as strong as it ever was, and more by ``boost``.
 
     The anchor never moves back, so that uses which are recorded late, or twice, change nothing.
     """
-    return Strength(_clamped(_clamped(strength.base) + boost), max(strength.anchor, now))
+    return Strength(_clamp_unit(_clamp_unit(strength.base) + boost), max(strength.anchor, now))
 
 
-def promoted(strength: Strength, now: Instant, boost: float, days: float | None = TIME_CONSTANT_DAYS) -> Strength:
+def promote_strength(
+    strength: Strength, now: Instant, boost: float, days: float | None = TIME_CONSTANT_DAYS
+) -> Strength:
     """Stronger by ``boost`` than it is now, without counting as used.
 
     With a boost of 0 this only says the same thing as of another day: from there it fades as it would have.
     """
     if strength.anchor >= now:
-        return Strength(_clamped(_clamped(strength.base) + boost), strength.anchor)
-    return Strength(_clamped(effective(strength, now, days) + boost), now)
+        return Strength(_clamp_unit(_clamp_unit(strength.base) + boost), strength.anchor)
+    return Strength(_clamp_unit(current_strength(strength, now, days) + boost), now)
 
 
-def _clamped(value: float) -> float:
+def _clamp_unit(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def _positive(days: float, name: str) -> float:
+def _validate_days(days: float, name: str) -> float:
     if not (math.isfinite(days) and days > 0):
         raise ConfigError(f"{name} must be a number of days above 0, not {days!r}")
     return float(days)
@@ -188,47 +192,47 @@ class Use:
         return self.told >= TOLD or self.said >= SAID
 
 
-def uses(question: str, answer: str, shown: Sequence[tuple[str, str]]) -> list[Use]:
+def measure_uses(question: str, answer: str, shown: Sequence[tuple[str, str]]) -> list[Use]:
     """For each memory, given by its id and its text, what an answer to a question takes from it."""
-    known = _words(question) | _ABOUT
-    said = _words(answer) - known
-    told = {one: _words(text) - known for one, text in shown}
+    known = _term_set(question) | _ABOUT
+    said = _term_set(answer) - known
+    told = {one: _term_set(text) - known for one, text in shown}
     counts = Counter(word for words in told.values() for word in words)
-    named = {word for _, text in shown for word in _named(text)}
-    weights = {word: _weight(word, counts[word], len(shown), is_named=word in named) for word in {*counts, *said}}
-    return [_use(one, words, said, weights) for one, words in told.items()]
+    named = {word for _, text in shown for word in _name_words(text)}
+    weights = {word: _word_weight(word, counts[word], len(shown), is_named=word in named) for word in {*counts, *said}}
+    return [_measure_use(one, words, said, weights) for one, words in told.items()]
 
 
-def _use(memory_id: str, told: frozenset[str], said: frozenset[str], weights: Mapping[str, float]) -> Use:
+def _measure_use(memory_id: str, told: frozenset[str], said: frozenset[str], weights: Mapping[str, float]) -> Use:
     shared = sorted(told & said)
     if all(_is_light(word) for word in shared):
         return Use(memory_id)
-    return Use(memory_id, _share(shared, told, weights), _share(shared, said, weights), tuple(shared))
+    return Use(memory_id, _weighted_share(shared, told, weights), _weighted_share(shared, said, weights), tuple(shared))
 
 
-def _share(shared: Collection[str], whole: Collection[str], weights: Mapping[str, float]) -> float:
+def _weighted_share(shared: Collection[str], whole: Collection[str], weights: Mapping[str, float]) -> float:
     return round(sum(weights[word] for word in shared) / sum(weights[word] for word in whole), 4)
 
 
-def _weight(word: str, count: int, memories: int, *, is_named: bool) -> float:
+def _word_weight(word: str, count: int, memories: int, *, is_named: bool) -> float:
     rare = math.log(1 + (memories + 1) / (count + 0.5))
     return rare * (_LIGHT if _is_light(word) else _NAMED if is_named or word[0].isdigit() else 1.0)
 
 
 def _is_light(word: str) -> bool:
-    return not word[0].isdigit() and (is_light(word) or word in _common())
+    return not word[0].isdigit() and (is_light(word) or word in _common_terms())
 
 
 @cache
-def _common() -> frozenset[str]:
+def _common_terms() -> frozenset[str]:
     return frozenset(term for word in COMMON for term in query_terms(word))
 
 
-def _words(text: str) -> frozenset[str]:
+def _term_set(text: str) -> frozenset[str]:
     return frozenset(query_terms(text, _WORDS))
 
 
-def _named(text: str) -> Iterable[str]:
+def _name_words(text: str) -> Iterable[str]:
     """The words of the names in a text."""
     return (word for one in capital_names(text) for word in query_terms(one.name, _WORDS))
 
@@ -243,13 +247,13 @@ USED: Final = 0.02
 """What it gains when an answer used it: uses are many, and nobody has said that they were right."""
 
 
-def judged(strength: Strength, now: Instant, *, useful: bool) -> Strength:
+def apply_judgement(strength: Strength, now: Instant, *, useful: bool) -> Strength:
     """After somebody said whether a memory was useful. A bad one is weaker, and fades from where it stood."""
     if useful:
-        return reinforced(strength, now, BOOST)
+        return reinforce_strength(strength, now, BOOST)
     return Strength(max(0.0, min(1.0, strength.base) - BOOST), strength.anchor)
 
 
-def used(strength: Strength, now: Instant) -> Strength:
+def apply_use(strength: Strength, now: Instant) -> Strength:
     """After a memory was shown and an answer held what it says."""
-    return reinforced(strength, now, USED)
+    return reinforce_strength(strength, now, USED)

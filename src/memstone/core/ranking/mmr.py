@@ -19,14 +19,14 @@ _Set: TypeAlias = tuple[int, int]
 """A number with one bit for each piece, and how many there are: compared many times faster than a set of strings."""
 
 
-def mmr(items: Sequence[tuple[Key, float, str]], limit: int, weight: float = WEIGHT) -> list[Key]:
+def select_by_mmr(items: Sequence[tuple[Key, float, str]], limit: int, weight: float = WEIGHT) -> list[Key]:
     """The keys of the best ``limit`` of (key, score, text), each chosen for its score and for being different.
 
     Scores are stretched to [0, 1]; ``weight`` is what a score counts, the rest is taken off by likeness to the most
     alike of those already chosen. Of equals the earlier item comes first. Weight 1 is the order of the scores alone.
     """
-    _check(items, weight)
-    scores = _stretched([score for _, score, _ in items])
+    _validate_input(items, weight)
+    scores = _scale_scores([score for _, score, _ in items])
     pieces = _Pieces([text for _, _, text in items])
     # Likeness only grows as more is chosen, so an old value is never too bad: whoever leads with a value that is up to
     # date is the best, and texts that never lead are never looked at.
@@ -37,7 +37,7 @@ def mmr(items: Sequence[tuple[Key, float, str]], limit: int, weight: float = WEI
     while waiting and len(chosen) < limit:
         _, place, likeness, compared = waiting[0]
         if compared < len(chosen):
-            likeness = max(likeness, _nearest(pieces.of(place), taken[compared:]))
+            likeness = max(likeness, _max_likeness(pieces.of(place), taken[compared:]))
             value = (1 - weight) * likeness - weight * scores[place]
             heapq.heapreplace(waiting, (value, place, likeness, len(chosen)))
         else:
@@ -47,7 +47,7 @@ def mmr(items: Sequence[tuple[Key, float, str]], limit: int, weight: float = WEI
     return [items[place][0] for place in chosen]
 
 
-def _nearest(one: _Set, others: Sequence[_Set]) -> float:
+def _max_likeness(one: _Set, others: Sequence[_Set]) -> float:
     """How much a text shares with the most alike of some others: 1 for the same pieces, 0 for none (Jaccard)."""
     bits, count = one
     most = 0.0
@@ -88,13 +88,13 @@ class _Pieces:
         return bits
 
 
-def _stretched(scores: list[float]) -> list[float]:
+def _scale_scores(scores: list[float]) -> list[float]:
     """Scores moved and scaled so that the least is 0 and the best 1; equal scores all count in full."""
     least, best = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - least) / (best - least) if best > least else 1.0 for score in scores]
 
 
-def _check(items: Sequence[tuple[Key, float, str]], weight: float) -> None:
+def _validate_input(items: Sequence[tuple[Key, float, str]], weight: float) -> None:
     if not 0.0 <= weight <= 1.0:
         raise InvalidInput(f"the weight of the scores must be a number from 0 to 1, not {weight!r}")
     if not all(math.isfinite(score) for _, score, _ in items):

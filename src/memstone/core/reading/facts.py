@@ -16,23 +16,23 @@ from memstone.core.reading.pieces import JUDGEMENTS, Piece, read_pieces
 from memstone.core.reading.wording import (
     MAX_CHARS,
     Clause,
-    answered,
-    covers,
-    follow,
+    build_wording,
+    is_context_dependent,
     is_fragment,
     is_of_something,
     is_plain,
-    leans,
-    quoted,
-    replied,
+    is_text_in_quote,
+    quote_speaker,
+    quote_with_question,
+    reword_continuation,
+    statement_from_answer,
+    strip_filler,
     trigger_of,
-    trim,
-    word,
 )
 from memstone.core.rules.own import own_facts, shipped_slots
 from memstone.core.rules.own_prose import Span, has_words, is_english, own_prose
 from memstone.core.rules.requests import Request, forgets_everything, request_of
-from memstone.core.rules.sentence import as_user, calm, plain
+from memstone.core.rules.sentence import as_user, expand_contractions, lowercase_all_caps
 from memstone.core.rules.stance import polarity_of
 from memstone.core.rules.verbs import finite_at
 from memstone.core.text.analyze import query_terms
@@ -153,19 +153,20 @@ def read_message(
 
     ``before`` is what was said to them right before, and may be a question. ``patterns`` are those of a configuration.
     """
-    text = calm(message[-INPUT_CHARS:])
-    who = _who(speaker)
+    text = lowercase_all_caps(message[-INPUT_CHARS:])
+    who = _speaker_or_user(speaker)
     prose = own_prose(text)
     found = [
-        _candidate(one.text, one.category, one.said, one.text) for one in own_facts(prose.sentences, patterns, who)
+        _build_candidate(one.text, one.category, one.said, one.text)
+        for one in own_facts(prose.sentences, patterns, who)
     ]
     is_read = _is_read(text, before)
     reading = _Reading(text, who, before, found)
     if is_read:
         reading.read(prose.sentences, curator)
-    facts, skipped = _distinct(reading.found), len(message) - len(text)
+    facts, skipped = _distinct_candidates(reading.found), len(message) - len(text)
     return Curated(
-        [_moved(one, skipped) for one in facts[:MAX_FACTS]],
+        [_shift_candidate(one, skipped) for one in facts[:MAX_FACTS]],
         [Span(one.text, one.start + skipped, one.end + skipped) for one in reading.rest],
         prose.is_cut or skipped > 0 or len(facts) > MAX_FACTS,
         not is_read and any(has_words(one.text) for one in prose.sentences),
@@ -179,23 +180,29 @@ def _is_read(text: str, before: str) -> bool:
 
 def requests_in(message: str, speaker: str = "") -> list[Candidate]:
     """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
-    text = calm(message[-INPUT_CHARS:])
-    who = _who(speaker)
-    found = [(one, _request(one, who)) for one in own_prose(text).sentences]
-    return [_moved(_requested(request, one), len(message) - len(text)) for one, request in found if request]
+    text = lowercase_all_caps(message[-INPUT_CHARS:])
+    who = _speaker_or_user(speaker)
+    found = [(one, _parse_request(one, who)) for one in own_prose(text).sentences]
+    return [
+        _shift_candidate(_candidate_from_request(request, one), len(message) - len(text))
+        for one, request in found
+        if request
+    ]
 
 
-def _who(speaker: str) -> str:
+def _speaker_or_user(speaker: str) -> str:
     return speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
 
 
-def _request(sentence: Span, who: str) -> Request | None:
+def _parse_request(sentence: Span, who: str) -> Request | None:
     """What a sentence asks for, as it stands ("remember that …") or behind the words that lead to it."""
-    return request_of(plain(_SPACES.sub(" ", sentence.text)).strip(), who) or request_of(_plain(sentence), who)
+    return request_of(expand_contractions(_SPACES.sub(" ", sentence.text)).strip(), who) or request_of(
+        _trimmed_plain_text(sentence), who
+    )
 
 
-def _plain(sentence: Span) -> str:
-    return trim(plain(_SPACES.sub(" ", sentence.text)))
+def _trimmed_plain_text(sentence: Span) -> str:
+    return strip_filler(expand_contractions(_SPACES.sub(" ", sentence.text)))
 
 
 def judge_memory(curator: Curator, text: str) -> str:
@@ -220,23 +227,23 @@ class _Reading:
     def read(self, sentences: Sequence[Span], curator: Curator | None) -> None:
         """Take what is asked for by rule, and let the curator judge the rest."""
         own = [(one.start, one.end) for one in self.found]
-        asked = [(one, _request(one, self.who)) for one in sentences]
+        asked = [(one, _parse_request(one, self.who)) for one in sentences]
         for span, request in asked:
             if request is not None:
-                self._keep(_requested(request, span))
+                self._keep(_candidate_from_request(request, span))
         left = [
             one
             for one, request in asked
-            if request is None and not _overlaps(one, own) and not forgets_everything(_plain(one))
+            if request is None and not _has_overlap(one, own) and not forgets_everything(_trimmed_plain_text(one))
         ]
         if curator is not None and left:
             taken = len(self.found)
-            self._judge(read_pieces(curator, _only(self.text, left), self.before), curator)
-            read = [one for found in self.found[taken:] if (one := self._explained(found)) is not None]
-            self.found[taken:] = self._understood(read, curator)
+            self._judge(read_pieces(curator, _blank_other_text(self.text, left), self.before), curator)
+            read = [one for found in self.found[taken:] if (one := self._complete_fragment(found)) is not None]
+            self.found[taken:] = self._select_clear_candidates(read, curator)
         self.found.sort(key=lambda one: one.start)
 
-    def _understood(self, found: Sequence[Candidate], curator: Curator) -> list[Candidate]:
+    def _select_clear_candidates(self, found: Sequence[Candidate], curator: Curator) -> list[Candidate]:
         """The memories that a reader understands who has not seen the message, and finds worth keeping.
 
         What is unclear is told with the memory right before it, or quoted with more of the message. What is left may still
@@ -244,11 +251,11 @@ class _Reading:
         """
         kept: list[Candidate] = []
         for one in found:
-            judged = self._judged(one, curator)
+            judged = self._candidate_verdict(one, curator)
             if judged == "ok" or self._is_sure(one):
                 kept.append(one)
             elif (judged == "unclear" or self._is_unexplained(one)) and (
-                fit := self._explaining(one, kept[-1] if kept else None, curator)
+                fit := self._add_explanation(one, kept[-1] if kept else None, curator)
             ):
                 kept[-1:] = [fit] if kept and fit.start <= kept[-1].start else [*kept[-1:], fit]
             else:
@@ -258,15 +265,15 @@ class _Reading:
     def _is_unexplained(self, found: Candidate) -> bool:
         """Whether it is surely worth remembering and speaks of somebody or something that it does not name."""
         said = self.text[found.start : found.end]
-        return found.keep >= CERTAIN and leans(Clause(said, said))
+        return found.keep >= CERTAIN and is_context_dependent(Clause(said, said))
 
-    def _explaining(self, found: Candidate, near: Candidate | None, curator: Curator) -> Candidate | None:
+    def _add_explanation(self, found: Candidate, near: Candidate | None, curator: Curator) -> Candidate | None:
         """A memory together with what explains it: the one right before it, the sentence before it, or all of a message."""
-        if near is not None and not _between(self.text[near.end : found.start]):
+        if near is not None and not _has_text_between(self.text[near.end : found.start]):
             return self._beside(near, found)
         taken = near.end if near is not None else 0
         quotes = [one for one in self._wider(found) if one.start >= taken]
-        clear = next((one for one in quotes if self._judged(one, curator) == "ok"), None)
+        clear = next((one for one in quotes if self._candidate_verdict(one, curator) == "ok"), None)
         return clear or (quotes[-1] if quotes and found.keep >= CERTAIN else None)
 
     def _beside(self, near: Candidate, found: Candidate) -> Candidate | None:
@@ -274,25 +281,27 @@ class _Reading:
         text = f"{near.text} {found.text}"
         is_quote = near.is_quote or found.is_quote
         if is_quote:
-            text = quoted(self.text[near.start : found.end], self.who)
+            text = quote_speaker(self.text[near.start : found.end], self.who)
         is_short = len(text) <= MOST_JOINED and (near.is_quote or not found.is_quote)
         return replace(near, text=text, end=found.end, is_quote=is_quote) if is_short else None
 
     def _is_sure(self, found: Candidate) -> bool:
         """Whether it is an answer told with its question, a plain liking or choice, or what a person has one of."""
-        if found.start in self.answers or is_plain(trim(plain(self.text[found.start : found.end]))):
+        if found.start in self.answers or is_plain(
+            strip_filler(expand_contractions(self.text[found.start : found.end]))
+        ):
             return True
-        said = plain(as_user(found.text, self.who)).lower()
+        said = expand_contractions(as_user(found.text, self.who)).lower()
         return any(one.search(said) for _, patterns in shipped_slots().values() for one in patterns)
 
-    def _judged(self, found: Candidate, curator: Curator) -> str:
+    def _candidate_verdict(self, found: Candidate, curator: Curator) -> str:
         return judge_memory(curator, as_user(found.text, self.who))
 
     def _wider(self, found: Candidate) -> Iterator[Candidate]:
         """A memory with the sentence before it, then the whole message where that is short."""
         for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
             if len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end):
-                text = quoted(self.text[start:end], self.who)
+                text = quote_speaker(self.text[start:end], self.who)
                 yield replace(found, text=text, start=start, end=end, is_quote=True)
 
     def _start_before(self, start: int) -> int:
@@ -305,27 +314,27 @@ class _Reading:
         is_bare = found.is_quote and not found.text.startswith(("Asked ", "In reply to "))
         return is_bare and is_fragment(self.text[found.start : found.end])
 
-    def _explained(self, found: Candidate) -> Candidate | None:
+    def _complete_fragment(self, found: Candidate) -> Candidate | None:
         """A memory as it can be understood: what is left of a sentence takes what was said before it, or is no memory."""
         words = self.text[found.start : found.end]
         if not self._is_thin(found):
             return found
         if self.before and found.start == self.text.find(words.strip()):
-            return replace(found, text=replied(_last_question(self.before), words, self.who))
+            return replace(found, text=quote_with_question(_last_question(self.before), words, self.who))
         if len(query_terms(words)) >= _FEW_WORDS:
             return found
         self.rest.append(Span(words, found.start, found.end))
         return None
 
     def _judge(self, pieces: list[Piece], curator: Curator) -> None:
-        for sentence in _sentences(pieces):
+        for sentence in _group_by_sentence(pieces):
             kept = [one for one in sentence if self._is_kept(one) or self._is_kept_alone(one, curator)]
-            kept = _joined(self.text, [one for one in kept if not self._is_of_nobody(one)])
+            kept = _merge_short_pieces(self.text, [one for one in kept if not self._is_of_nobody(one)])
             if len(pieces) == 1 and not kept and self._affirms(sentence[0]):
                 kept = sentence
             span = Span(self.text[sentence[0].start : sentence[-1].end], sentence[0].start, sentence[-1].end)
             if self._is_correction(span):
-                self.found[-1] = self._corrected(self.found[-1], span)
+                self.found[-1] = self._apply_correction(self.found[-1], span)
                 self.ends.add(span.end)
                 continue
             told = [self._take(piece, sentence, span, is_first=piece is pieces[0]) for piece in kept]
@@ -335,11 +344,17 @@ class _Reading:
     def _is_correction(self, span: Span) -> bool:
         """Whether a sentence takes back what the memory right before it says: "on the 14th. no wait, the 16th"."""
         near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
-        return near is not None and bool(_CORRECTS.match(span.text)) and not _between(self.text[near.end : span.start])
+        return (
+            near is not None
+            and bool(_CORRECTS.match(span.text))
+            and not _has_text_between(self.text[near.end : span.start])
+        )
 
-    def _corrected(self, near: Candidate, span: Span) -> Candidate:
+    def _apply_correction(self, near: Candidate, span: Span) -> Candidate:
         """The memory with the correction, both in the speaker's own words."""
-        return replace(near, text=quoted(self.text[near.start : span.end], self.who), end=span.end, is_quote=True)
+        return replace(
+            near, text=quote_speaker(self.text[near.start : span.end], self.who), end=span.end, is_quote=True
+        )
 
     def _take(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> bool:
         """Keep a piece as a memory of its own, or as part of the one before it where only that explains it.
@@ -348,42 +363,42 @@ class _Reading:
         """
         said = self._clause(piece, sentence, span, is_first=is_first)
         near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
-        is_next = near is not None and not _between(self.text[near.end : span.start])
+        is_next = near is not None and not _has_text_between(self.text[near.end : span.start])
         is_part = piece.keep >= SURE and (is_fragment(said.text) or is_of_something(said.text))
-        hangs = leans(said) or piece.leans >= LEANS or is_part
+        hangs = is_context_dependent(said) or piece.leans >= LEANS or is_part
         hangs = hangs or (near is not None and self._is_thin(near))
         self.ends.add(piece.end)
         if near is not None and is_next and hangs and not said.question and not said.is_wish:
-            self.found[-1] = self._extended(near, piece, said)
+            self.found[-1] = self._extend_candidate(near, piece, said)
             return True
         is_part = piece.keep >= SURE and is_fragment(said.text)
-        worded = self._worded(piece, replace(said, leans=piece.leans >= LEANS or is_part))
+        worded = self._candidate_from_clause(piece, replace(said, leans=piece.leans >= LEANS or is_part))
         self._add(worded, near if is_next else None)
         return worded is not None
 
     def _add(self, found: Candidate | None, near: Candidate | None) -> None:
         """Keep a memory of its own; of two that quote the same words, the one that quotes more."""
         if found is not None and near is not None:
-            if near.is_quote and covers(near.text, self.text[found.start : found.end]):
+            if near.is_quote and is_text_in_quote(near.text, self.text[found.start : found.end]):
                 return
-            if found.is_quote and covers(found.text, self.text[near.start : near.end]):
+            if found.is_quote and is_text_in_quote(found.text, self.text[near.start : near.end]):
                 self.found.pop()
         self._keep(found)
 
-    def _extended(self, near: Candidate, piece: Piece, said: Clause) -> Candidate:
-        told = "" if near.is_quote else follow(said, self.who)
+    def _extend_candidate(self, near: Candidate, piece: Piece, said: Clause) -> Candidate:
+        told = "" if near.is_quote else reword_continuation(said, self.who)
         if told and told in near.text:
             return replace(near, end=piece.end, keep=max(near.keep, piece.keep))
         text = f"{near.text} {told}"
         if not told or len(text) > MOST_JOINED:
-            text = quoted(self.text[near.start : piece.end], self.who)
+            text = quote_speaker(self.text[near.start : piece.end], self.who)
         is_quote = near.is_quote or not told
         return replace(near, text=text, end=piece.end, is_quote=is_quote, keep=max(near.keep, piece.keep))
 
     def _is_kept(self, piece: Piece) -> bool:
         words = self.text[piece.start : piece.end]
         is_listed = self.has_words and not has_words(words)  # the number of a list, and not an answer
-        return not is_listed and (piece.keep >= KEEP or is_plain(trim(plain(words))))
+        return not is_listed and (piece.keep >= KEEP or is_plain(strip_filler(expand_contractions(words))))
 
     def _is_kept_alone(self, piece: Piece, curator: Curator) -> bool:
         """Whether what begins with "I" or "my" is worth remembering by itself, whatever small talk stands around it."""
@@ -397,7 +412,9 @@ class _Reading:
     def _affirms(self, piece: Piece) -> bool:
         """Whether it is a yes or no to a question about the user, which the word by itself does not show."""
         said = self.text[piece.start : piece.end]
-        return len(said.split()) <= _FEW_WORDS and bool(answered(_last_question(self.before), said, self.who))
+        return len(said.split()) <= _FEW_WORDS and bool(
+            statement_from_answer(_last_question(self.before), said, self.who)
+        )
 
     def _is_of_nobody(self, piece: Piece) -> bool:
         """Whether it stands in a long text in which nobody speaks of themselves: an article, a page, a manual."""
@@ -412,7 +429,7 @@ class _Reading:
             self._sentence_before(span),
             _last_question(self.before) if is_answer else "",
             piece.about == "user",
-            _subject(self.text, sentence, piece),
+            _inherited_subject(self.text, sentence, piece),
             is_wish=piece.kind == "instruction",
         )
 
@@ -420,16 +437,22 @@ class _Reading:
         """Whether it takes the question before it: it is short, or says no sentence, or the curator finds so."""
         if not self.before.rstrip().endswith("?"):
             return piece.answers >= LEANS
-        return piece.answers >= LEANS or len(self.text.split()) <= SHORT or finite_at(plain(text).split()) <= 0
+        return (
+            piece.answers >= LEANS
+            or len(self.text.split()) <= SHORT
+            or finite_at(expand_contractions(text).split()) <= 0
+        )
 
-    def _worded(self, piece: Piece, said: Clause) -> Candidate | None:
-        wording = word(said, self.who)
+    def _candidate_from_clause(self, piece: Piece, said: Clause) -> Candidate | None:
+        wording = build_wording(said, self.who)
         if wording is None:
             return None
         if said.question:
             self.answers.add(piece.start)
-        category = trigger_of(plain(said.text)) or piece.kind
-        found = _candidate(wording.text, category, Span(said.text, piece.start, piece.end), plain(said.text))
+        category = trigger_of(expand_contractions(said.text)) or piece.kind
+        found = _build_candidate(
+            wording.text, category, Span(said.text, piece.start, piece.end), expand_contractions(said.text)
+        )
         subject = self._subject(piece, wording.text)
         return replace(found, is_quote=wording.is_quote, subject=subject, keep=piece.keep)
 
@@ -446,7 +469,7 @@ class _Reading:
             self.found.append(candidate)
 
 
-def _only(text: str, sentences: Sequence[Span]) -> str:
+def _blank_other_text(text: str, sentences: Sequence[Span]) -> str:
     """The text with nothing but these sentences left in it, each where it stands, without "as I said"."""
     kept = ["\n"] * len(text)
     for one in sentences:
@@ -455,11 +478,11 @@ def _only(text: str, sentences: Sequence[Span]) -> str:
     return "".join(kept)
 
 
-def _overlaps(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
+def _has_overlap(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
     return any(span.start < end and start < span.end for start, end in taken)
 
 
-def _sentences(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _group_by_sentence(pieces: Sequence[Piece]) -> list[list[Piece]]:
     found: list[list[Piece]] = []
     for piece in pieces:
         if piece.opens or not found:
@@ -468,14 +491,17 @@ def _sentences(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return found
 
 
-def _joined(text: str, kept: Sequence[Piece]) -> list[Piece]:
+def _merge_short_pieces(text: str, kept: Sequence[Piece]) -> list[Piece]:
     """Pieces of one sentence; what is too short to stand alone, or only says more of what was named, is part of another."""
     found: list[Piece] = []
     for piece in kept:
         words = text[piece.start : piece.end]
         last = found[-1] if found else None
-        hangs = bool(_RELATIVE.match(words)) or len(plain(trim(words)).split()) < _FEW_WORDS
-        short = last is not None and len(plain(trim(text[last.start : last.end])).split()) < _FEW_WORDS
+        hangs = bool(_RELATIVE.match(words)) or len(expand_contractions(strip_filler(words)).split()) < _FEW_WORDS
+        short = (
+            last is not None
+            and len(expand_contractions(strip_filler(text[last.start : last.end])).split()) < _FEW_WORDS
+        )
         if last is not None and (hangs or short) and not text[last.end : piece.start].strip():
             found[-1] = replace(last, end=piece.end)
         else:
@@ -483,7 +509,7 @@ def _joined(text: str, kept: Sequence[Piece]) -> list[Piece]:
     return found
 
 
-def _subject(text: str, sentence: Sequence[Piece], piece: Piece) -> str:
+def _inherited_subject(text: str, sentence: Sequence[Piece], piece: Piece) -> str:
     """With whom the sentence begins before a piece, where that is the speaker."""
     for one in sentence:
         if one.start >= piece.start:
@@ -493,7 +519,7 @@ def _subject(text: str, sentence: Sequence[Piece], piece: Piece) -> str:
     return ""
 
 
-def _between(text: str) -> bool:
+def _has_text_between(text: str) -> bool:
     """Whether more than the end of a sentence lies between two pieces."""
     return any(letter.isalnum() for letter in text)
 
@@ -502,12 +528,12 @@ def _last_question(before: str) -> str:
     return re.split(r"(?<=[.!?…])\s+|\n", before.strip())[-1]
 
 
-def _requested(request: Request, span: Span) -> Candidate:
-    found = _candidate(request.text, request.category, span, request.text)
+def _candidate_from_request(request: Request, span: Span) -> Candidate:
+    found = _build_candidate(request.text, request.category, span, request.text)
     return replace(found, kind=request.kind, salience=0.8, forget=request.forget)
 
 
-def _candidate(text: str, category: str, span: Span, said: str) -> Candidate:
+def _build_candidate(text: str, category: str, span: Span, said: str) -> Candidate:
     text = _SPACES.sub(" ", text)
     polarity = polarity_of(said.lower())
     return Candidate(
@@ -529,10 +555,10 @@ def fact_key(category: str, text: str, polarity: int) -> str:
     return f"{category}:{'not:' if polarity < 0 else ''}{slug}"
 
 
-def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
+def _distinct_candidates(found: Sequence[Candidate]) -> list[Candidate]:
     """Each text once, the first time it is said."""
     return list({one.text: one for one in reversed(found)}.values())[::-1]
 
 
-def _moved(one: Candidate, skipped: int) -> Candidate:
+def _shift_candidate(one: Candidate, skipped: int) -> Candidate:
     return replace(one, start=one.start + skipped, end=one.end + skipped) if skipped else one

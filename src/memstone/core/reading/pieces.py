@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from memstone.core.rules.sentence import plain
+from memstone.core.rules.sentence import expand_contractions
 from memstone.core.rules.verbs import finite_at, is_verb
 from memstone.model.curator import Curator
 
@@ -106,15 +106,17 @@ def read_pieces(curator: Curator, text: str, before: str = "") -> list[Piece]:
         rows = curator.read_words(before, [text[start:end] for start, end in part])
         if not len(rows):
             break
-        size = _whole(len(rows), at, len(spans), opens)
+        size = _complete_word_count(len(rows), at, len(spans), opens)
         # What goes on from part to part without an end is no sentence: each part begins one, so that none is endless.
-        pieces += _cut(text, part[:size], rows[:size], {0, *(one - at for one in opens if at <= one < at + size)})
+        pieces += _split_pieces(
+            text, part[:size], rows[:size], {0, *(one - at for one in opens if at <= one < at + size)}
+        )
         at += size
         before = text[spans[max(0, at - _BEFORE)][0] : spans[at - 1][1]]
     return pieces
 
 
-def _whole(read: int, at: int, total: int, opens: set[int]) -> int:
+def _complete_word_count(read: int, at: int, total: int, opens: set[int]) -> int:
     """How many of the words that were read make whole sentences; all of them where they are the last, or one sentence."""
     if at + read >= total:
         return read
@@ -130,7 +132,7 @@ def _is_end(text: str, spans: Sequence[tuple[int, int]], at: int) -> bool:
     return bool(_ENDS.search(word)) and not _ABBREVIATED.match(word)
 
 
-def _cut(text: str, spans: Sequence[tuple[int, int]], rows: Any, opens: set[int]) -> Iterator[Piece]:
+def _split_pieces(text: str, spans: Sequence[tuple[int, int]], rows: Any, opens: set[int]) -> Iterator[Piece]:
     words = [text[start:end] for start, end in spans]
     starts: list[int] = []
     for at in range(len(spans)):
@@ -142,17 +144,17 @@ def _cut(text: str, spans: Sequence[tuple[int, int]], rows: Any, opens: set[int]
         yield Piece(
             spans[begin][0],
             spans[end - 1][1],
-            _odds(mean[1]),
+            _probability_from_logit(mean[1]),
             KINDS[int(kinds.argmax())],
             WHYS[int(whys.argmax())],
             ABOUT[int(mean[-len(ABOUT) :].argmax())],
             begin in opens,
-            _odds(mean[2]),
-            _odds(mean[3]),
+            _probability_from_logit(mean[2]),
+            _probability_from_logit(mean[3]),
         )
 
 
-def _odds(logit: float) -> float:
+def _probability_from_logit(logit: float) -> float:
     return 1 / (1 + math.exp(-float(logit)))
 
 
@@ -173,7 +175,7 @@ def _begins_clause(words: Sequence[str], begun: int, at: int) -> bool:
     """Whether "and I", "but my" or the like joins a clause of its own to one that is whole: each has its verb."""
     if words[at].lower() not in ("and", "but", "so") or at + 2 >= len(words) or not _SELF.match(words[at + 1].lower()):
         return False
-    before, behind = _spelled(words[begun:at]), _spelled(words[at + 1 : at + _FAR])
+    before, behind = _split_expanded_words(words[begun:at]), _split_expanded_words(words[at + 1 : at + _FAR])
     return _has_verb(before) and _has_verb(behind)
 
 
@@ -183,5 +185,5 @@ def _has_verb(words: list[str]) -> bool:
     )
 
 
-def _spelled(words: Sequence[str]) -> list[str]:
-    return plain(" ".join(words)).split()
+def _split_expanded_words(words: Sequence[str]) -> list[str]:
+    return expand_contractions(" ".join(words)).split()

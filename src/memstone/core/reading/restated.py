@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.reading.wording import trim
+from memstone.core.reading.wording import strip_filler
 from memstone.core.rules.own_prose import is_english, own_sentences
-from memstone.core.rules.sentence import is_question, plain
+from memstone.core.rules.sentence import expand_contractions, is_question
 
 _ACKNOWLEDGED: Final = re.compile(
     r"^(?:(?:understood|noted|got it|i see|certainly|wonderful|excellent|good to know|i have (?:saved|stored|noted|updated) (?:it|that|this))"
@@ -74,24 +74,24 @@ class Restated:
     agreed: bool = False
 
 
-def restated(message: str) -> list[Restated]:
+def extract_restatements(message: str) -> list[Restated]:
     """The sentences of an assistant's message that tell something of the user, or what was agreed with them."""
-    return list(_restated(message)) if is_english(message) else []
+    return list(_find_restatements(message)) if is_english(message) else []
 
 
-def _restated(message: str) -> Iterator[Restated]:
+def _find_restatements(message: str) -> Iterator[Restated]:
     for sentence in own_sentences(message):
         if is_question(sentence.text):
             continue
-        said = " ".join(plain(sentence.text).split())
-        said = _ACKNOWLEDGED.sub("", trim(said)).rstrip(" .!")
-        agreed = _agreed(said)
+        said = " ".join(expand_contractions(sentence.text).split())
+        said = _ACKNOWLEDGED.sub("", strip_filler(said)).rstrip(" .!")
+        agreed = _extract_agreement(said)
         told = agreed or _about_user(said)
         if told:
             yield Restated(f"{told[:1].upper()}{told[1:]}.", sentence.start, sentence.end, bool(agreed))
 
 
-def _agreed(said: str) -> str:
+def _extract_agreement(said: str) -> str:
     """A decision that is called one: "We agreed on X", "As agreed, we will do X"; "we will do X" alone is a proposal."""
     found = _AGREED.match(said)
     if found is None or _ADVICE.search(said):

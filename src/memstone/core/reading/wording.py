@@ -10,19 +10,19 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from memstone.core.rules.sentence import plain
+from memstone.core.rules.sentence import expand_contractions
 from memstone.core.rules.verbs import (
     ADVERBS,
     AUXILIARIES,
     PARTICIPLES,
     SAME_IN_PAST,
     VERBS,
-    about,
+    clause_to_third_person,
     finite_at,
     is_past,
     is_verb,
-    lemma,
-    third,
+    lemmatize_verb,
+    name_speaker_in_clause,
 )
 
 # --- a piece of a message as a memory ---------------------------------------------------------------------------------
@@ -159,38 +159,44 @@ class Wording:
     is_quote: bool = False
 
 
-def word(said: Clause, who: str = "User") -> Wording | None:
+def build_wording(said: Clause, who: str = "User") -> Wording | None:
     """Put a piece of a message as a memory about who said it; None where too little is left of it."""
     if said.question:
-        told = answered(said.question, said.text, who)
-        return Wording(told) if told else Wording(replied(said.question, said.text, who), is_quote=True)
+        told = statement_from_answer(said.question, said.text, who)
+        return Wording(told) if told else Wording(quote_with_question(said.question, said.text, who), is_quote=True)
     said = replace(said, text=_REMINDS.sub("", said.text), sentence=_REMINDS.sub("", said.sentence))
     if mentions := _MENTIONED.match(said.text):
         said = replace(said, text=said.text[mentions.end() :].rstrip("?! "))
-    bare = trim(said.text)
-    is_short = len(plain(bare).split()) < _FEW_WORDS and len(trim(said.sentence).split()) < _FEW_WORDS
+    bare = strip_filler(said.text)
+    is_short = (
+        len(expand_contractions(bare).split()) < _FEW_WORDS and len(strip_filler(said.sentence).split()) < _FEW_WORDS
+    )
     if is_short and not said.is_wish and not (said.leans and said.before):
         return None
     if said.text.rstrip("\"') ").endswith("?") or _ASKED.match(bare) or _ORDERS.match(bare):
         is_told = said.is_wish or _TOLD.search(bare) is not None
-        return Wording(_cut(f'{who} asked: "{_quotable(said.sentence)}"'), is_quote=True) if is_told else None
+        return (
+            Wording(_truncate_quote(f'{who} asked: "{_clean_for_quote(said.sentence)}"'), is_quote=True)
+            if is_told
+            else None
+        )
     told = (
         ""
         if said.leans or (said.is_wish and not _OWN.search(bare))
-        else tell(said.text, who, said.subject, is_own=said.is_own)
+        else reword_in_third_person(said.text, who, said.subject, is_own=said.is_own)
     )
-    return Wording(told) if told else _quote(said, bare, who)
+    return Wording(told) if told else _quote_clause(said, bare, who)
 
 
-def replied(question: str, text: str, who: str) -> str:
+def quote_with_question(question: str, text: str, who: str) -> str:
     """Words of the speaker with what they answer."""
     begins = "Asked" if question.endswith("?") else "In reply to"
-    return _cut(f'{begins} "{_quotable(question)}", {who} said: "{_quotable(text)}".')
+    return _truncate_quote(f'{begins} "{_clean_for_quote(question)}", {who} said: "{_clean_for_quote(text)}".')
 
 
 def is_fragment(text: str) -> bool:
     """Whether words are no sentence: too few, or without a verb that says something of somebody."""
-    words = plain(trim(text)).split()
+    words = expand_contractions(strip_filler(text)).split()
     if len(words) < _FEW_WORDS:
         return True
     begins = words[0].lower() in _PRONOUNS or _begins_with_verb(" ".join(words))
@@ -199,34 +205,34 @@ def is_fragment(text: str) -> bool:
 
 def is_of_something(text: str) -> bool:
     """Whether words speak of something that they do not name: "the policy runs out", "steam page is up"."""
-    bare = trim(text)
-    if not bare or _OWN.search(bare) or _begins_with_verb(plain(bare)):
+    bare = strip_filler(text)
+    if not bare or _OWN.search(bare) or _begins_with_verb(expand_contractions(bare)):
         return False
     return bare[0].islower() or bool(_DETERMINED.match(bare))
 
 
-def leans(said: Clause) -> bool:
+def is_context_dependent(said: Clause) -> bool:
     """Whether a piece points at what was said before it: with its first word, or with what is done to "it"."""
-    bare = trim(said.text)
+    bare = strip_filler(said.text)
     return bool(_POINTS.match(bare) or _DONE_TO.match(bare) or _GOES_ON.search(bare))
 
 
-def follow(said: Clause, who: str) -> str:
+def reword_continuation(said: Clause, who: str) -> str:
     """A piece behind a sentence that is told of the speaker; '' where it has to be quoted."""
-    told = tell(said.text, who, said.subject, is_own=said.is_own, follows=True)
-    bare = plain(said.text).strip(f"{_MARKS} ")
+    told = reword_in_third_person(said.text, who, said.subject, is_own=said.is_own, follows=True)
+    bare = expand_contractions(said.text).strip(f"{_MARKS} ")
     is_plain = is_fragment(said.text) and bare and not _OWN.search(bare) and not _TO_YOU.search(bare)
-    return told or (_capital(bare) if is_plain else "")
+    return told or (_capitalize_sentence(bare) if is_plain else "")
 
 
-def covers(quote: str, text: str) -> bool:
+def is_text_in_quote(quote: str, text: str) -> bool:
     """Whether a quotation holds these words."""
-    return _quotable(trim(text)) in quote
+    return _clean_for_quote(strip_filler(text)) in quote
 
 
-def quoted(text: str, who: str) -> str:
+def quote_speaker(text: str, who: str) -> str:
     """Words of the speaker as a memory."""
-    return _cut(f'{who} said: "{_quotable(text)}"')
+    return _truncate_quote(f'{who} said: "{_clean_for_quote(text)}"')
 
 
 _WHAT: Final = re.compile(r"(?:\w+,? )?what(?: is|'s|’s| are) your (?P<what>[\w' -]{2,40})\?$", re.IGNORECASE)
@@ -236,48 +242,50 @@ _NO: Final = re.compile(r"(?:no|nope|nah|not|never)\b", re.IGNORECASE)
 _VERBS: Final = {"do": ("I", "I do not"), "are": ("I am", "I am not"), "have": ("I have", "I have not")}
 
 
-def answered(question: str, answer: str, who: str) -> str:
+def statement_from_answer(question: str, answer: str, who: str) -> str:
     """What the answer to a plain question says; '' where only both together tell it."""
-    bare = trim(answer).rstrip(".!") if not _YES.match(answer) else answer
+    bare = strip_filler(answer).rstrip(".!") if not _YES.match(answer) else answer
     if (found := _WHAT.match(question)) and bare and not _YES.match(bare) and not _NO.match(bare):
         return f"{who}'s {found['what']} is {bare[:1] + bare[1:]}."
     if (found := _WHETHER.match(question)) and len(answer.split()) <= _FEW_WORDS:
         said = 0 if _YES.match(answer) else 1 if _NO.match(answer) else None
         if said is not None:
-            return tell(_restated(found["verb"].lower(), found["what"], said).replace(" your ", " my "), who)
+            return reword_in_third_person(
+                _answer_in_first_person(found["verb"].lower(), found["what"], said).replace(" your ", " my "), who
+            )
     return ""
 
 
-def _restated(verb: str, what: str, said: int) -> str:
+def _answer_in_first_person(verb: str, what: str, said: int) -> str:
     """A question in the first person, affirmed or denied: who does not "still" do something does so no longer."""
     if said and what.startswith("still "):
         return f"{'I am no longer' if verb == 'are' else 'I no longer'} {what[len('still ') :]}"
     return f"{_VERBS[verb][said]} {what}"
 
 
-def _quote(said: Clause, bare: str, who: str) -> Wording:
+def _quote_clause(said: Clause, bare: str, who: str) -> Wording:
     """A piece in its own words; with the sentence around it where it hangs on that, and with what it points to."""
     hangs = bool(_JOINED.match(bare)) or len(bare.split()) < _FEW_WORDS
-    text = trim(said.sentence) if hangs else bare
+    text = strip_filler(said.sentence) if hangs else bare
     if said.leans and not hangs and said.text.strip() != said.sentence.strip():
-        text = trim(said.sentence)
+        text = strip_filler(said.sentence)
     elif (said.leans or _POINTS.match(text)) and said.before:
         text = f"{said.before} {text}"
-    return Wording(quoted(text, who), is_quote=True)
+    return Wording(quote_speaker(text, who), is_quote=True)
 
 
 _FEW_WORDS: Final = 3
 
 
-def _quotable(text: str) -> str:
+def _clean_for_quote(text: str) -> str:
     return _SPACES.sub(" ", text).strip().translate(_QUOTES)
 
 
-def _cut(text: str) -> str:
+def _truncate_quote(text: str) -> str:
     return text if len(text) <= MAX_CHARS else f'{text[: MAX_CHARS - 2].rstrip()}…"'
 
 
-def trim(text: str) -> str:
+def strip_filler(text: str) -> str:
     """The piece without what only leads to it or closes it."""
     bare = _OPENERS.sub("", _SPACES.sub(" ", text).strip())
     bare = _AND_ORDERS.sub("", bare).rstrip(_MARKS) if bare else ""
@@ -286,27 +294,29 @@ def trim(text: str) -> str:
     return bare
 
 
-def tell(text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False) -> str:
+def reword_in_third_person(
+    text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False
+) -> str:
     """The piece in the third person; '' where that is not sure to be right.
 
     What ``follows`` the words that explain it may point at them.
     """
-    said = trim(plain(text))
+    said = strip_filler(expand_contractions(text))
     if not said or len(said.split()) > _MOST_WORDS or '"' in said or _COUNTED.search(said) or _OF_US.search(said):
         return ""
     if subject and not _SUBJECT.match(said) and _begins_with_verb(said):
         is_going = said.split()[0].lower().endswith("ing")
         said = f"{subject} {'am ' if is_going and subject == 'I' else 'are ' if is_going else ''}{said}"
     if _SUBJECT.match(said) or _OWNED.match(said):
-        return _checked(third(said, who), who) if _is_whole(said) else ""
+        return _reject_first_person(clause_to_third_person(said, who), who) if _is_whole(said) else ""
     is_part = bool(_PLACED.match(said)) and finite_at(said.split()) <= 0
     if is_part or _JOINED.match(said) or (_POINTS.match(said) and not follows):
         return ""
     if full := _with_subject(said, who, is_own=is_own):
-        return _checked(full, who)
+        return _reject_first_person(full, who)
     if _OWN.search(said):
-        return _checked(about(said, who), who)
-    return _capital(said) if finite_at(said.split()) > 0 and not _TO_YOU.search(said) else ""
+        return _reject_first_person(name_speaker_in_clause(said, who), who)
+    return _capitalize_sentence(said) if finite_at(said.split()) > 0 and not _TO_YOU.search(said) else ""
 
 
 def _is_whole(said: str) -> bool:
@@ -319,17 +329,21 @@ def _with_subject(said: str, who: str, *, is_own: bool) -> str:
     words = said.split()
     at = next((at for at, word in enumerate(words) if not _is_adverb(word.lower())), 0)
     lead, verb, rest = " ".join(words[:at]).lower(), words[at].lower(), " ".join(words[at + 1 :])
-    is_note = verb.endswith("s") and verb not in VERBS | _SAID and lemma(verb) in VERBS
+    is_note = verb.endswith("s") and verb not in VERBS | _SAID and lemmatize_verb(verb) in VERBS
     if is_note and not is_verb(words[at + 1].lower() if len(words) > at + 1 else ""):  # about somebody
         return f"{who} {lead} {verb} {rest}.".replace("  ", " ")
     if _OBJECT.match(rest):  # "took me off the list": somebody else did it
         return ""
     if verb in _DONE or (is_own and is_past(verb) and verb not in SAME_IN_PAST):
-        return third(f"I {lead} {verb} {rest}", who)
-    return third(f"I am {lead} {verb} {rest}", who) if is_own and verb.endswith("ing") and is_verb(verb) else ""
+        return clause_to_third_person(f"I {lead} {verb} {rest}", who)
+    return (
+        clause_to_third_person(f"I am {lead} {verb} {rest}", who)
+        if is_own and verb.endswith("ing") and is_verb(verb)
+        else ""
+    )
 
 
-def _capital(said: str) -> str:
+def _capitalize_sentence(said: str) -> str:
     return f"{said[:1].upper()}{said[1:]}."
 
 
@@ -352,7 +366,7 @@ def _is_adverb(word: str) -> bool:
     return (word in ADVERBS and word != "tend") or (word.endswith("ly") and not is_verb(word))
 
 
-def _checked(told: str, who: str) -> str:
+def _reject_first_person(told: str, who: str) -> str:
     """A sentence in which nobody speaks of themselves any more; '' otherwise."""
     return "" if _OWN.search(told.replace(who, "")) or len(told) > MAX_CHARS else told
 

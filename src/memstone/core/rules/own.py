@@ -68,12 +68,12 @@ def runs_away(pattern: str) -> bool:
         inner = groups.pop() if kind == "close" and len(groups) > 1 else None
         if inner is not None:
             inner.close_alternative()
-        if _add(groups[-1], inner, count):
+        if _add_to_group(groups[-1], inner, count):
             return True
     return False
 
 
-def _add(outer: _Group, inner: _Group | None, count: re.Match[str] | None) -> bool:
+def _add_to_group(outer: _Group, inner: _Group | None, count: re.Match[str] | None) -> bool:
     """Add a counted letter or group to the group around it; tells whether it runs away."""
     if inner is not None and inner.is_aside:
         return False
@@ -130,92 +130,108 @@ _DENIED: Final = re.compile(r"(?:not|no longer|never)\b")
 
 def own_rules(patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str, Any]]) -> OwnRules:
     """The rules of ``extract.patterns`` and ``reconcile.slots``; ``ConfigError`` names the entry that is wrong."""
-    _few("extract.patterns", patterns)
-    _few("reconcile.slots", slots)
-    ways = tuple(_pattern(f"extract.patterns.{at}", **one) for at, one in enumerate(patterns))
+    _check_entry_count("extract.patterns", patterns)
+    _check_entry_count("reconcile.slots", slots)
+    ways = tuple(_build_pattern(f"extract.patterns.{at}", **one) for at, one in enumerate(patterns))
     own: dict[str, OwnSlot] = {}
     for at, one in enumerate(slots):
-        slot = _slot(f"reconcile.slots.{at}", **one)
+        slot = _build_slot(f"reconcile.slots.{at}", **one)
         if slot.name in own or slot.name in shipped_slots():
             taken = "is there already" if slot.name in own else "is one of the shipped slots"
-            raise _wrong(f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give every slot a name of its own")
+            raise _config_error(
+                f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give every slot a name of its own"
+            )
         own[slot.name] = slot
     for at, way in enumerate(ways):
         if way.slot:
-            known = own.get(way.slot) or _shipped(f"extract.patterns.{at}.slot", way.slot)
-            own[way.slot] = OwnSlot(known.name, known.many, (*known.patterns, _form(way.fact)))
+            known = own.get(way.slot) or _find_shipped_slot(f"extract.patterns.{at}.slot", way.slot)
+            own[way.slot] = OwnSlot(known.name, known.many, (*known.patterns, _compile_fact_form(way.fact)))
     return OwnRules(ways, tuple(own.values()))
 
 
-def _wrong(where: str, problem: str, advice: str) -> ConfigError:
+def _config_error(where: str, problem: str, advice: str) -> ConfigError:
     return ConfigError(f"{where}: {problem}", hint=f"{where}: {advice}")
 
 
-def _few(where: str, entries: Sequence[object]) -> None:
+def _check_entry_count(where: str, entries: Sequence[object]) -> None:
     if len(entries) > MOST_RULES:
-        raise _wrong(where, f"has {len(entries)} entries", f"keep to {MOST_RULES}")
+        raise _config_error(where, f"has {len(entries)} entries", f"keep to {MOST_RULES}")
 
 
-def _shipped(where: str, name: str) -> OwnSlot:
+def _find_shipped_slot(where: str, name: str) -> OwnSlot:
     if name not in shipped_slots():
-        raise _wrong(where, f"there is no slot {name!r}", "declare it under reconcile.slots")
+        raise _config_error(where, f"there is no slot {name!r}", "declare it under reconcile.slots")
     return OwnSlot(name)
 
 
-def _pattern(where: str, match: str, fact: str, category: str, slot: str) -> OwnPattern:
-    pattern = _compiled(f"{where}.match", match)
+def _build_pattern(where: str, match: str, fact: str, category: str, slot: str) -> OwnPattern:
+    pattern = _compile_pattern(f"{where}.match", match)
     if _SUBJECT in pattern.groupindex:
-        raise _wrong(f"{where}.match", "a group is called 'subject'", "that is who speaks: call the group otherwise")
-    used = _fields(f"{where}.fact", fact, {_SUBJECT, *pattern.groupindex})
+        raise _config_error(
+            f"{where}.match", "a group is called 'subject'", "that is who speaks: call the group otherwise"
+        )
+    used = _validate_fact_fields(f"{where}.fact", fact, {_SUBJECT, *pattern.groupindex})
     if slot and _VALUE not in used:
-        raise _wrong(f"{where}.fact", "does not say the value of the slot", "put {value}, a group of match, in it")
+        raise _config_error(
+            f"{where}.fact", "does not say the value of the slot", "put {value}, a group of match, in it"
+        )
     if category not in CATEGORIES:
-        raise _wrong(f"{where}.category", f"unknown category {category!r}", f"use one of {', '.join(CATEGORIES)}")
+        raise _config_error(
+            f"{where}.category", f"unknown category {category!r}", f"use one of {', '.join(CATEGORIES)}"
+        )
     return OwnPattern(pattern, fact.strip(), category, slot)
 
 
-def _slot(where: str, name: str, cardinality: str, patterns: Sequence[str]) -> OwnSlot:
+def _build_slot(where: str, name: str, cardinality: str, patterns: Sequence[str]) -> OwnSlot:
     if not _NAME.fullmatch(name):
-        raise _wrong(f"{where}.name", f"{name[:64]!r} is no name", "use small letters, digits and underscores")
+        raise _config_error(f"{where}.name", f"{name[:64]!r} is no name", "use small letters, digits and underscores")
     if cardinality not in ("one", "many"):
-        raise _wrong(f"{where}.cardinality", f"unknown cardinality {cardinality!r}", "use 'one' or 'many'")
-    found = tuple(_compiled(f"{where}.patterns.{at}", one) for at, one in enumerate(patterns))
+        raise _config_error(f"{where}.cardinality", f"unknown cardinality {cardinality!r}", "use 'one' or 'many'")
+    found = tuple(_compile_pattern(f"{where}.patterns.{at}", one) for at, one in enumerate(patterns))
     for at, one in enumerate(found):
         if _VALUE not in one.groupindex:
-            raise _wrong(f"{where}.patterns.{at}", "has no value", "name the group of the value: (?P<value>...)")
+            raise _config_error(f"{where}.patterns.{at}", "has no value", "name the group of the value: (?P<value>...)")
     return OwnSlot(name, cardinality == "many", found)
 
 
-def _compiled(where: str, pattern: str) -> re.Pattern[str]:
+def _compile_pattern(where: str, pattern: str) -> re.Pattern[str]:
     if len(pattern) > PATTERN_CHARS:
-        raise _wrong(where, f"has {len(pattern)} characters", f"keep to {PATTERN_CHARS}")
+        raise _config_error(where, f"has {len(pattern)} characters", f"keep to {PATTERN_CHARS}")
     try:
         compiled = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
-        raise _wrong(where, f"is no regular expression: {error}", "see the documentation of Python's re") from error
+        raise _config_error(
+            where, f"is no regular expression: {error}", "see the documentation of Python's re"
+        ) from error
     if compiled.search(""):
-        raise _wrong(where, "matches nothing at all, so it matches everywhere", "say which words must be there")
+        raise _config_error(where, "matches nothing at all, so it matches everywhere", "say which words must be there")
     if runs_away(pattern):
-        raise _wrong(where, "repeats a repetition, which can take very long", "write (a+)+ as a+, or bound it: {1,5}")
+        raise _config_error(
+            where, "repeats a repetition, which can take very long", "write (a+)+ as a+, or bound it: {1,5}"
+        )
     return compiled
 
 
-def _fields(where: str, fact: str, known: set[str]) -> set[str]:
+def _validate_fact_fields(where: str, fact: str, known: set[str]) -> set[str]:
     """The fields a sentence uses, which must be known and plain."""
     try:
         parts = [(name, bool(spec or kind)) for _, name, spec, kind in Formatter().parse(fact) if name is not None]
     except ValueError as error:
-        raise _wrong(where, f"cannot be filled in: {error}", "write a brace that is meant as one twice") from error
+        raise _config_error(
+            where, f"cannot be filled in: {error}", "write a brace that is meant as one twice"
+        ) from error
     for name, is_formatted in parts:
         if name not in known or is_formatted:
             usable = ", ".join(f"{{{one}}}" for one in sorted(known))
-            raise _wrong(where, f"unknown field {{{name}}}", f"use {usable}: the speaker and the named groups of match")
+            raise _config_error(
+                where, f"unknown field {{{name}}}", f"use {usable}: the speaker and the named groups of match"
+            )
     if not fact.strip():
-        raise _wrong(where, "is empty", "write the sentence to keep, such as {subject} is on team {value}")
+        raise _config_error(where, "is empty", "write the sentence to keep, such as {subject} is on team {value}")
     return {name for name, _ in parts}
 
 
-def _form(fact: str) -> re.Pattern[str]:
+def _compile_fact_form(fact: str) -> re.Pattern[str]:
     """What finds the value in a sentence that was made of this form."""
     said, has_value = "", False
     for text, name, _, _ in Formatter().parse(fact.rstrip(_AROUND)):
@@ -247,13 +263,13 @@ def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: st
             continue
         for pattern in patterns:
             for found in pattern.match.finditer(sentence.text):
-                text = _kept(pattern, found, who)
+                text = _fill_fact_template(pattern, found, who)
                 if text:
                     start = sentence.start + found.start()
                     yield OwnFact(text, pattern.category, Span(found[0], start, start + len(found[0])))
 
 
-def _kept(pattern: OwnPattern, found: re.Match[str], who: str) -> str:
+def _fill_fact_template(pattern: OwnPattern, found: re.Match[str], who: str) -> str:
     """The sentence, filled in; '' where a part that it needs was not said."""
     said = {name: (value or "").strip(_AROUND) for name, value in found.groupdict().items()}
     needed = {name for _, name, _, _ in Formatter().parse(pattern.fact) if name}

@@ -33,7 +33,7 @@ _ELEMENT: Final = 4_000
 """Characters of one marked-up element."""
 
 
-def fences(message: str) -> Iterator[tuple[int, int]]:
+def find_markup_blocks(message: str) -> Iterator[tuple[int, int]]:
     """Fenced code, blocks between rules, and elements of mark-up; what is left open goes on to the end."""
     tags = _closing_tags(message)
     at = 0
@@ -85,7 +85,7 @@ _LONG_QUOTE: Final = 12
 """So long is what somebody says; a shorter quotation is a title or a word."""
 
 
-def quotes(message: str) -> Iterator[tuple[int, int]]:
+def find_quotations(message: str) -> Iterator[tuple[int, int]]:
     """Quotations within a line; a short one in double quotes only where a colon announces it."""
     open_until = dict.fromkeys(QUOTE_MARKS, 0)
     at = 0
@@ -204,10 +204,10 @@ def own_prose(message: str) -> Prose:
     """Return what of a message is the speaker's own, as far as it is read."""
     told: list[Span] = []
     for start, end in reversed(list(_own_parts(message))):
-        for first, last in reversed(list(_paragraphs(message, start, end))):
+        for first, last in reversed(list(_nonblank_line_spans(message, start, end))):
             if _CODE_LINE.match(message[first:last]):
                 continue
-            told += reversed(list(_cut(message, first, last)))
+            told += reversed(list(_split_sentences(message, first, last)))
             if len(told) > _MOST_SENTENCES:
                 return Prose(told[_MOST_SENTENCES - 1 :: -1], is_cut=True)
     return Prose(told[::-1])
@@ -225,7 +225,7 @@ def handed_over(message: str, *, titles: bool = False) -> list[tuple[int, int]]:
     """
     found = [*_left_out(message), *(lines.span() for lines in _QUOTED_LINES.finditer(message))]
     if titles and any(mark in message for mark in QUOTE_MARKS):
-        found += quotes(message)
+        found += find_quotations(message)
     if (first := speakers_from(message)) >= 0:
         found.append((first, len(message)))
     handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
@@ -311,15 +311,20 @@ def _left_out(message: str) -> list[tuple[int, int]]:
     """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
     found: list[tuple[int, int]] = [said.span() for said in _TELLS.finditer(message)] if ": " in message else []
     if any(mark in message for mark in _OUTPUT_MARKS):
-        found += [lines for block in _BLOCK.finditer(message) if _OUTPUT.search(block[0]) for lines in _written(block)]
+        found += [
+            lines
+            for block in _BLOCK.finditer(message)
+            if _OUTPUT.search(block[0])
+            for lines in _find_program_output(block)
+        ]
     if any(mark in message for mark in FENCE_MARKS):
-        found += fences(message)
+        found += find_markup_blocks(message)
     if any(mark in message for mark in QUOTE_MARKS):
-        found += [span for span in quotes(message) if _is_speech(message, *span)]
+        found += [span for span in find_quotations(message) if _is_speech(message, *span)]
     return sorted(found)
 
 
-def _written(block: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _find_program_output(block: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Return where a program's output stands; lines above it in which somebody speaks of themselves were typed."""
     at = block.start()
     for line in block[0].splitlines(keepends=True):
@@ -361,7 +366,7 @@ def _much_follows(message: str, at: int) -> bool:
     return len(message) - at > 15
 
 
-def _paragraphs(message: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _nonblank_line_spans(message: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     at = start
     for line in message[start:end].splitlines(keepends=True):
         bare = line.strip()
@@ -371,7 +376,7 @@ def _paragraphs(message: str, start: int, end: int) -> Iterator[tuple[int, int]]
         at += len(line)
 
 
-def _cut(message: str, first: int, last: int) -> Iterator[Span]:
+def _split_sentences(message: str, first: int, last: int) -> Iterator[Span]:
     begin = first
     for boundary in _BOUNDARY.finditer(message, first, last):
         said = message[begin : boundary.start()][-8:]
@@ -381,13 +386,13 @@ def _cut(message: str, first: int, last: int) -> Iterator[Span]:
             continue
         if boundary.start() > begin:
             closing = len(boundary[0]) - len(boundary[0].lstrip("\"')]"))
-            yield _span(message, begin, boundary.start() + closing)
+            yield _build_trimmed_span(message, begin, boundary.start() + closing)
         begin = boundary.end()
     if begin < last:
-        yield _span(message, begin, last)
+        yield _build_trimmed_span(message, begin, last)
 
 
-def _span(message: str, start: int, end: int) -> Span:
+def _build_trimmed_span(message: str, start: int, end: int) -> Span:
     text = message[start:end]
     left = len(text) - len(text.lstrip())
     return Span(text.strip(), start + left, start + left + len(text.strip()))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from memstone.core.rules.sentence import plain
-from memstone.core.rules.verbs import about, third, third_person
+from memstone.core.rules.sentence import expand_contractions
+from memstone.core.rules.verbs import clause_to_third_person, name_speaker_in_clause, third_person
 from memstone.model.memory import Kind
-from memstone.model.unicode_forms import normalize
+from memstone.model.unicode_forms import normalize_unicode
 
 # --- what people ask their assistant to keep in mind ------------------------------------------------------------------
 
@@ -127,19 +127,28 @@ _PROCESS: Final = re.compile(
 
 def request_of(said: str, who: str) -> Request | None:
     """The request a plain sentence makes, or None."""
-    for make in (_name, _forget, _remember, _allowed, _standing, _whenever, _manner, _procedure):
+    for make in (
+        _match_name_request,
+        _match_forget_request,
+        _match_remember_request,
+        _match_permission,
+        _match_standing_instruction,
+        _match_conditional_order,
+        _match_manner_request,
+        _match_procedure,
+    ):
         request = make(said, who)
         if request is not None:
             return request
     return None
 
 
-def _name(said: str, who: str) -> Request | None:
+def _match_name_request(said: str, who: str) -> Request | None:
     found = _CALLED.match(said)
     return Request(f"{who} wants to be called {found[1]}.", "identity") if found else None
 
 
-def _forget(said: str, who: str) -> Request | None:
+def _match_forget_request(said: str, who: str) -> Request | None:
     if forgets_everything(said):
         return None
     said = said.rstrip(" .!?")
@@ -150,75 +159,83 @@ def _forget(said: str, who: str) -> Request | None:
     return Request(_as_fact(found["what"], who), "instruction", forget=True)
 
 
-def _remember(said: str, who: str) -> Request | None:
+def _match_remember_request(said: str, who: str) -> Request | None:
     found = _REMEMBER.match(said)
     if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3 or _ADVICE.match(found[1]):
         return None
     return Request(_as_fact(found[1], who), "instruction")
 
 
-def _allowed(said: str, who: str) -> Request | None:
+def _match_permission(said: str, who: str) -> Request | None:
     found = _ALLOWED.match(said)
     return (
-        Request(f"{who} wants the assistant to {_about(found['what'])}.", "instruction", Kind.PROCEDURAL)
+        Request(f"{who} wants the assistant to {_reword_order(found['what'])}.", "instruction", Kind.PROCEDURAL)
         if found
         else None
     )
 
 
-def _standing(said: str, who: str) -> Request | None:
+def _match_standing_instruction(said: str, who: str) -> Request | None:
     found = _STANDING.match(said)
     if not found:
         return None
     how = "never" if found["how"].lower().startswith(("never", "do not")) else "always"
-    return Request(f"{who} wants the assistant to {how} {_about(found['what'])}.", "instruction", Kind.PROCEDURAL)
+    return Request(
+        f"{who} wants the assistant to {how} {_reword_order(found['what'])}.", "instruction", Kind.PROCEDURAL
+    )
 
 
-def _whenever(said: str, who: str) -> Request | None:
+def _match_conditional_order(said: str, who: str) -> Request | None:
     found = _WHENEVER.match(said)
     if not found:
         return None
-    when = _about(found["when"])
+    when = _reword_order(found["when"])
     what = re.sub(r"^do not ", "not ", found["what"], flags=re.IGNORECASE)
     return Request(
-        f"{who} wants the assistant {_not_to(_about(what)) if what.startswith('not ') else 'to ' + _about(what)} {when}.",
+        f"{who} wants the assistant {_not_to(_reword_order(what)) if what.startswith('not ') else 'to ' + _reword_order(what)} {when}.",
         "instruction",
         Kind.PROCEDURAL,
     )
 
 
-def _manner(said: str, who: str) -> Request | None:
+def _match_manner_request(said: str, who: str) -> Request | None:
     found = _MANNER.match(said)
     if not found:
         return None
     what = re.sub(r"^do not ", "not ", found["what"], flags=re.IGNORECASE)
     return Request(
-        f"{who} wants the assistant {'' if what.startswith('not ') else 'to '}{_not_to(_about(what))}.",
+        f"{who} wants the assistant {'' if what.startswith('not ') else 'to '}{_not_to(_reword_order(what))}.",
         "instruction",
         Kind.PROCEDURAL,
     )
 
 
-def _procedure(said: str, who: str) -> Request | None:
+def _match_procedure(said: str, who: str) -> Request | None:
     found = _PROCEDURE.match(said)
     if found:
-        return Request(about(f"To {found['goal']}, {found['how']}", who), "procedural", Kind.PROCEDURAL)
+        return Request(
+            name_speaker_in_clause(f"To {found['goal']}, {found['how']}", who), "procedural", Kind.PROCEDURAL
+        )
     found = _RECIPE.match(said)
     if found and _OURS.search(said):
-        return Request(_recipe(said, found, who), "procedural", Kind.PROCEDURAL)
+        return Request(_format_recipe(said, found, who), "procedural", Kind.PROCEDURAL)
     found = _PROCESS.match(said)
     if found and len(found["how"].split()) >= 3:
-        return Request(about(f"{found['which']}: {found['how']}", who), "procedural", Kind.PROCEDURAL)
+        return Request(name_speaker_in_clause(f"{found['which']}: {found['how']}", who), "procedural", Kind.PROCEDURAL)
     return None
 
 
-def _recipe(said: str, found: re.Match[str], who: str) -> str:
-    return about(f"How {who} {_done(found['goal'])}: {found['how']}", who) if found["goal"] else about(said, who)
+def _format_recipe(said: str, found: re.Match[str], who: str) -> str:
+    return (
+        name_speaker_in_clause(f"How {who} {_goal_in_third_person(found['goal'])}: {found['how']}", who)
+        if found["goal"]
+        else name_speaker_in_clause(said, who)
+    )
 
 
-def _done(goal: str) -> str:
+def _goal_in_third_person(goal: str) -> str:
     """Such as "make my bread", said of somebody else."""
-    return third(f"I {goal}", "").strip().rstrip(".")
+    return clause_to_third_person(f"I {goal}", "").strip().rstrip(".")
 
 
 def _not_to(what: str) -> str:
@@ -236,7 +253,7 @@ _ABOUT: Final[tuple[tuple[str, str], ...]] = (
 )
 
 
-def _about(what: str) -> str:
+def _reword_order(what: str) -> str:
     """An order, told about the one who gives it."""
     what = _YOU_DO.sub(lambda m: f"it {m[1] + ' ' if m[1] else ''}{third_person(m[2].lower())}", what)
     for pattern, replacement in _ABOUT:
@@ -249,15 +266,19 @@ _THANKS: Final = re.compile(r"(?:,? (?:please|pls|thanks|thank you|ok|okay)){1,6
 
 def _as_fact(what: str, who: str) -> str:
     what = what.strip().rstrip(".!")
-    return third(what, who) if re.match(r"^(?:i|we|my|our)\b", what, re.IGNORECASE) else about(what, who)
+    return (
+        clause_to_third_person(what, who)
+        if re.match(r"^(?:i|we|my|our)\b", what, re.IGNORECASE)
+        else name_speaker_in_clause(what, who)
+    )
 
 
 def asks_to_forget(sentence: str) -> bool:
     """Tell whether a sentence asks to forget something, or all there is."""
     if not may_forget(sentence):
         return False
-    said = plain(sentence)
-    return _forget(said, "User") is not None or forgets_everything(said)
+    said = expand_contractions(sentence)
+    return _match_forget_request(said, "User") is not None or forgets_everything(said)
 
 
 def may_forget(text: str) -> bool:
@@ -358,31 +379,35 @@ _DRAWN_IN: Final = re.compile(r"!\[[^\]\n]{0,100}\]\(\s*(?:https?:|data:|javascr
 
 def takes_over(text: str) -> bool:
     """Whether a text speaks in the place of whoever gives orders here."""
-    return any(map(_TAKES_OVER.search, _forms(text)))
+    return any(map(_TAKES_OVER.search, _text_variants(text)))
 
 
 def is_order(text: str) -> bool:
     """Whether a sentence is an order, whoever it is about."""
-    return takes_over(text) or bool(_DRAWN_IN.search(_forms(text)[0])) or bool(_ORDERS.search(_forms(text)[-1]))
+    return (
+        takes_over(text)
+        or bool(_DRAWN_IN.search(_text_variants(text)[0]))
+        or bool(_ORDERS.search(_text_variants(text)[-1]))
+    )
 
 
-def suspect(text: str) -> bool:
+def is_suspicious(text: str) -> bool:
     """Whether a sentence of somebody who is not the user orders something, or says of the user what only they may."""
-    return is_order(text) or any(pattern.search(_forms(text)[-1]) for pattern in _CLAIMS)
+    return is_order(text) or any(pattern.search(_text_variants(text)[-1]) for pattern in _CLAIMS)
 
 
 _CLAIMS: Final = (_FOR_A_MACHINE, _HEARSAY, _SENSITIVE)
 
 
-def _forms(text: str) -> tuple[str, ...]:
+def _text_variants(text: str) -> tuple[str, ...]:
     """A sentence as it is written, and without what is there to hide what it says; of a very long one its two ends."""
-    return _read(text if len(text) <= 2 * _LOOKED_AT else f"{text[:_LOOKED_AT]} {text[-_LOOKED_AT:]}")
+    return _deobfuscate_text(text if len(text) <= 2 * _LOOKED_AT else f"{text[:_LOOKED_AT]} {text[-_LOOKED_AT:]}")
 
 
 @lru_cache(maxsize=1024)
-def _read(text: str) -> tuple[str, ...]:
+def _deobfuscate_text(text: str) -> tuple[str, ...]:
     text = text.lower()
-    folded = text if text.isascii() else normalize("NFKC", _UNSEEN.sub("", text)).translate(_CONFUSABLE)
+    folded = text if text.isascii() else normalize_unicode("NFKC", _UNSEEN.sub("", text)).translate(_CONFUSABLE)
     bare = " ".join(_MARKS.sub(" ", folded).split())
     joined = _SPACED_OUT.sub(lambda found: re.sub(r"[ .\-_]", "", found[0]), bare)
     return (joined,) if joined == folded else (folded, joined)

@@ -59,7 +59,7 @@ _INVERTED: Final = re.compile(
 """A question whatever it ends with."""
 
 
-def plain(text: str) -> str:
+def expand_contractions(text: str) -> str:
     """The text with straight quotes and without contractions."""
     straight = text.translate(_QUOTES)
     if "'em" in straight or "'cause" in straight or "eachother" in straight:
@@ -98,7 +98,7 @@ def _spelled_out(found: re.Match[str]) -> str:
     return f"{said[: said.index(chr(39))]} {name}"
 
 
-def calm(text: str) -> str:
+def lowercase_all_caps(text: str) -> str:
     """A text that is written in capitals throughout, in small letters; any other as it is."""
     if not text.isupper() or len(text) < _SHOUTED or text.count(" ") < _FEW_SPACES:
         return text
@@ -109,7 +109,7 @@ def calm(text: str) -> str:
 _SHOUTED, _FEW_SPACES = 10, 2
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text, in order, with abbreviations kept together."""
     found: list[list[str]] = []
     for piece in _SENTENCE_END.split(text):
@@ -187,7 +187,7 @@ def speaker_name(name: str) -> str:
 
 def begins_with(text: str, name: str) -> bool:
     """Whether a text is told about somebody of this name, or about somebody of theirs; not only to them."""
-    found = _name(name).match(text) if name else None
+    found = _name_pattern(name).match(text) if name else None
     return found is not None and _GOES_ON.match(text, found.end()) is not None
 
 
@@ -196,29 +196,29 @@ _GOES_ON: Final = re.compile(r"(?:'s)? [a-z\d]")
 
 def as_user(text: str, name: str) -> str:
     """A text about somebody by name as it would be told about "User"."""
-    return _name(name).sub("User", text) if name else text
+    return _name_pattern(name).sub("User", text) if name else text
 
 
 def without_prefix(text: str, speaker: str) -> str:
     """The words of a message that begins with who says them: "Maya: I moved to Bergen"."""
-    found = _prefix(speaker).match(text) if speaker and ":" in text[: len(speaker) + 16] else None
+    found = _speaker_prefix_pattern(speaker).match(text) if speaker and ":" in text[: len(speaker) + 16] else None
     return text[found.end() :] if found else text
 
 
 @lru_cache(maxsize=256)
-def _prefix(name: str) -> re.Pattern[str]:
-    return re.compile(rf"\s*[*_\[(<]{{0,3}}{_written(name)}[*_\])>]{{0,3}}\s*:[*_]{{0,3}}\s+", re.IGNORECASE)
+def _speaker_prefix_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*[*_\[(<]{{0,3}}{_escape_name(name)}[*_\])>]{{0,3}}\s*:[*_]{{0,3}}\s+", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
-def _name(name: str) -> re.Pattern[str]:
+def _name_pattern(name: str) -> re.Pattern[str]:
     """A name at the start of a sentence, and as it is written anywhere else but where it is told as a name."""
-    word = _written(name)
+    word = _escape_name(name)
     behind = "(?='s )" if name.casefold() in _MONTHS else r"(?!\w)"
     return re.compile(
         rf"(?:^|(?<=[.!?] ))(?i:{word})(?!\w)|(?<!name is )(?<!called )(?<!named )(?<!call )(?<!\w){word}{behind}"
     )
 
 
-def _written(name: str) -> str:
+def _escape_name(name: str) -> str:
     return r"\s+".join(map(re.escape, name.split()))

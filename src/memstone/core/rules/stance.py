@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from memstone.core.text.clues import clued, clues_of_all, is_possible
+from memstone.core.text.clues import clues_of_all, compile_with_clues, is_possible
 from memstone.core.text.lexicon import (
     AVERSION,
     CESSATION,
@@ -19,7 +19,7 @@ from memstone.core.text.lexicon import (
     PHRASES,
     SYNONYMS,
 )
-from memstone.core.text.stem import stem
+from memstone.core.text.stem import stem_word
 
 # --- numbers with what they count, and days, out of lower-case text ---------------------------------------------------
 
@@ -39,8 +39,8 @@ _MONTHS: Final = "january february march april may june july august september oc
 def spelled_digits(text: str) -> str:
     """Compound numerals as digits: "twenty-eight" is 28, "six hundred and forty" is 640, "fifteen grand" 15000."""
     text = _COMPOUND.sub(lambda match: str(int(NUMERALS[match[1]]) + int(NUMERALS[match[2]])), text)
-    text = _HUNDREDS.sub(_hundreds, text) if "hundred" in text else text
-    return _GRAND.sub(_thousands, text) if "thousand" in text or "grand" in text else text
+    text = _HUNDREDS.sub(_convert_hundreds, text) if "hundred" in text else text
+    return _GRAND.sub(_convert_thousands, text) if "thousand" in text or "grand" in text else text
 
 
 _SPELLED: Final = r"\d+|" + "|".join([*_ONES[1:], *_TENS])
@@ -50,15 +50,15 @@ _HUNDREDS: Final = re.compile(
 _GRAND: Final = re.compile(rf"\b({_SPELLED}|a) (?:thousand|grand)\b(?! piano)")
 
 
-def _hundreds(match: re.Match[str]) -> str:
-    return str(100 * _number(match[1]) + _number(match[2] or match[3] or "0"))
+def _convert_hundreds(match: re.Match[str]) -> str:
+    return str(100 * _parse_number(match[1]) + _parse_number(match[2] or match[3] or "0"))
 
 
-def _thousands(match: re.Match[str]) -> str:
-    return str(1000 * _number(match[1]))
+def _convert_thousands(match: re.Match[str]) -> str:
+    return str(1000 * _parse_number(match[1]))
 
 
-def _number(word: str) -> int:
+def _parse_number(word: str) -> int:
     return 1 if word == "a" else int(NUMERALS.get(word, word))
 
 
@@ -74,7 +74,7 @@ _WEEKDAY: Final = re.compile(r"\b(monday|tuesday|wednesday|thursday|friday|satur
 _BORN: Final = re.compile(r"\bborn in (\d{4})\b")
 
 
-def dated(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def find_date_spans(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """The same, each with where a lower-case text names it."""
     for match in _DAY.finditer(text):
         yield match[5] or f"{(match[1] or match[4])[:3]} {int(match[2] or match[3])}", match.span()
@@ -89,27 +89,27 @@ def dated(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 # --- the stance of a clause (for or against, ending, changing) and the words that say what it is ----------------------
 
 
-_NEGATION: Final = clued(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
+_NEGATION: Final = compile_with_clues(r"\b(?:" + "|".join(sorted(NEGATIONS)) + r")\b")
 _ALONE: Final = r"(?<![\w-])"
 """Not the second half of a word such as "noise-cancelling"."""
 
-_AGAINST: Final = clued(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
-_ENDS: Final = clued(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND})\b")
-_NOT_NEGATIVE: Final = clued(rf"\b(?:{NOT_NEGATIVE})\b")
-_CANCELLED: Final = clued(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")
+_AGAINST: Final = compile_with_clues(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND}|{AVERSION})\b")
+_ENDS: Final = compile_with_clues(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND})\b")
+_NOT_NEGATIVE: Final = compile_with_clues(rf"\b(?:{NOT_NEGATIVE})\b")
+_CANCELLED: Final = compile_with_clues(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")
 """A negation right before a negative word undoes it: "do not dislike", "never stopped"."""
 
-_CHANGE: Final = clued(
+_CHANGE: Final = compile_with_clues(
     rf"\b(?:{CESSATION}|switch\w*|chang\w+|mov(?:ed|ing)|now|again|instead|start(?:s|ed|ing)?|beg[au]n|began|resum\w+"
     r"|return\w+|joined|became|become|decid\w+|new|finally|replac\w+|swap\w*|trad(?:ed|ing)|upgrad\w+|turned"
     r"|chose|no longer|anymore|sign(?:ed|ing) up|resubscrib\w+|picked up|took up|back (?:to|on|in)|these days|actually"
     r"|slipp\w+|push(?:ed|ing) (?:back|to)|delay\w+|reschedul\w+|brought forward|going (?:up|down)|went (?:up|down)|rais\w+|cut to|doubled|halved|downgrad\w+|renam\w+|migrat\w+|after all|from (?:now|today|here|next)|nowadays|at last|by now|turns out|correction)\b"
 )
-_PHRASES: Final = tuple((clued(pattern), words) for pattern, words in PHRASES)
+_PHRASES: Final = tuple((compile_with_clues(pattern), words) for pattern, words in PHRASES)
 _PHRASE_CLUES: Final = clues_of_all(pattern for pattern, _ in _PHRASES)
 
 
-def canonical(lowered: str) -> str:
+def canonicalize_phrases(lowered: str) -> str:
     """A lower-case sentence with set phrases in plain words: "between jobs" is "unemployed"."""
     lowered = spelled_digits(lowered)
     for pattern, words in _PHRASES if is_possible(lowered, _PHRASE_CLUES) else ():
@@ -130,24 +130,24 @@ def is_negated(clause: str) -> bool:
     return bool(_NEGATION.search(_NOT_NEGATIVE.sub(" ", clause)))
 
 
-def ends(clause: str) -> bool:
+def has_ending_word(clause: str) -> bool:
     """Whether a clause ends something."""
     return bool(_ENDS.search(_NOT_NEGATIVE.sub(" ", clause)))
 
 
-def changes(clause: str) -> bool:
+def has_change_word(clause: str) -> bool:
     """Whether a clause has a word of change."""
     return bool(_CHANGE.search(clause))
 
 
 @lru_cache(maxsize=8192)
-def token(word: str) -> str:
+def canonical_token(word: str) -> str:
     """The form in which a word is compared: its synonym group, or its stem."""
     word = IRREGULAR.get(word, word)
-    return SYNONYMS.get(word) or stem(word)
+    return SYNONYMS.get(word) or stem_word(word)
 
 
-_LIGHT_TOKENS: Final = frozenset(stem(word) for word in LIGHT) | LIGHT
+_LIGHT_TOKENS: Final = frozenset(stem_word(word) for word in LIGHT) | LIGHT
 
 
 def is_light(word: str) -> bool:
@@ -283,7 +283,7 @@ _MOST_WORDS: Final = 3
 _SHORTEST_STEM: Final = 4
 
 
-def _tables() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _build_topic_tables() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     whole: dict[str, set[str]] = {}
     stems: dict[str, set[str]] = {}
     for topic, listed in _WORDS.items():
@@ -294,7 +294,7 @@ def _tables() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     return whole, stems
 
 
-_WHOLE, _STEMS = _tables()
+_WHOLE, _STEMS = _build_topic_tables()
 _LONGEST_STEM: Final = max(map(len, _STEMS))
 
 

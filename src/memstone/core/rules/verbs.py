@@ -144,7 +144,7 @@ def is_past(verb: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def lemma(word: str) -> str:
+def lemmatize_verb(word: str) -> str:
     """The plain form of a verb, as far as it is known; other words come back with their ending cut."""
     if word in IRREGULAR:
         return IRREGULAR[word]
@@ -152,13 +152,13 @@ def lemma(word: str) -> str:
         return word
     for ending in ("ing", "ied", "ies", "ed", "es", "s"):
         if word.endswith(ending) and len(word) > len(ending) + 1:
-            found = next((form for form in _without(word, ending) if form in VERBS), "")
+            found = next((form for form in _base_form_candidates(word, ending) if form in VERBS), "")
             if found:
                 return found
     return word
 
 
-def _without(word: str, ending: str) -> tuple[str, ...]:
+def _base_form_candidates(word: str, ending: str) -> tuple[str, ...]:
     bare = word[: -len(ending)]
     if ending in ("ied", "ies"):
         return (bare + "y", bare + "ie")
@@ -169,7 +169,7 @@ def _without(word: str, ending: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def is_verb(word: str) -> bool:
     """Whether a word can be a form of a known verb."""
-    return lemma(word) in VERBS or word in FINITE
+    return lemmatize_verb(word) in VERBS or word in FINITE
 
 
 def finite_at(words: list[str]) -> int:
@@ -188,7 +188,7 @@ def finite_at(words: list[str]) -> int:
             continue
         if is_past(word) and is_verb(word):
             return at
-        if is_verb(word) and _agrees(words[at - 1].lower(), word):
+        if is_verb(word) and _has_agreement(words[at - 1].lower(), word):
             return at
     return -1
 
@@ -197,7 +197,7 @@ _AFTER_IS: Final = frozenset("been got a an the so not now pretty really very st
 _PLURALS: Final = frozenset("people children men women kids parents folks team family mice geese feet".split())
 
 
-def _agrees(subject: str, verb: str) -> bool:
+def _has_agreement(subject: str, verb: str) -> bool:
     plural = subject.endswith("s") or subject in _PLURALS
     return plural if verb in VERBS else verb.endswith("s")
 
@@ -225,7 +225,7 @@ _PRONOUNS: Final = {
 _PLURAL: Final = {"am": "are", "was": "were"}
 
 
-def third(clause: str, who: str, *, past: bool = False) -> str:
+def clause_to_third_person(clause: str, who: str, *, past: bool = False) -> str:
     """A clause without contractions, told about ``who``; a subject is put in front where there is none.
 
     ``past`` says that a verb whose forms are alike ("cut") is meant as past.
@@ -234,30 +234,36 @@ def third(clause: str, who: str, *, past: bool = False) -> str:
     first = words[0].lower().strip(",") if words else ""
     if first in ("i", "we"):
         past = past or bool(_PAST_TIME.search(clause) or _TITLE.match(clause[:1].lower() + clause[1:]))
-        return _finished(who, _told(words[1:], who, present_allowed=not past))
+        return _finish_sentence(who, _reword_predicate(words[1:], who, present_allowed=not past))
     if first in ("my", "our"):
-        is_somebody = any(_split(word)[0].removesuffix("'s") in KIN | PETS for word in words[1:4])
-        return _finished(f"{who}'s", _others(words[1:], who, of_others=is_somebody))
-    return _finished(who, _others([words[0][:1].lower() + words[0][1:], *words[1:]], who) if words else [])
+        is_somebody = any(_split_punctuation(word)[0].removesuffix("'s") in KIN | PETS for word in words[1:4])
+        return _finish_sentence(f"{who}'s", _replace_pronouns(words[1:], who, of_others=is_somebody))
+    return _finish_sentence(
+        who, _replace_pronouns([words[0][:1].lower() + words[0][1:], *words[1:]], who) if words else []
+    )
 
 
-def about(clause: str, who: str) -> str:
+def name_speaker_in_clause(clause: str, who: str) -> str:
     """A clause with a subject of its own ("Red wine gives me migraines"): the first word for the speaker is their name."""
     words = clause.split()
     for at, word in enumerate(words):
-        bare, tail = _split(word)
+        bare, tail = _split_punctuation(word)
         name = {"me": who, "us": who, "i": who, "we": who, "my": f"{who}'s", "our": f"{who}'s", "mine": f"{who}'s"}.get(
             bare.lower()
         )
         if name is None or bare == "US":
             continue
         rest = words[at + 1 :]
-        told = _told(rest, who, present_allowed=True) if bare.lower() in ("i", "we") and rest else _others(rest, who)
-        return _capital(_finished("", [*words[:at], name + tail, *told]))
-    return _capital(_finished("", words))
+        told = (
+            _reword_predicate(rest, who, present_allowed=True)
+            if bare.lower() in ("i", "we") and rest
+            else _replace_pronouns(rest, who)
+        )
+        return _capitalize_first(_finish_sentence("", [*words[:at], name + tail, *told]))
+    return _capitalize_first(_finish_sentence("", words))
 
 
-def _capital(text: str) -> str:
+def _capitalize_first(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -269,20 +275,24 @@ def _is_adverb(word: str) -> bool:
     return (lowered in ADVERBS and lowered != "tend") or (lowered.endswith("ly") and not is_verb(lowered))
 
 
-def _told(words: list[str], who: str, *, present_allowed: bool) -> list[str]:
+def _reword_predicate(words: list[str], who: str, *, present_allowed: bool) -> list[str]:
     """What follows the subject: adverbs, then the verb in agreement, then the rest."""
     at = 0
     while at < len(words) - 1 and (_is_adverb(words[at]) or _NO_LONGER.match(" ".join(words[at : at + 2]))):
         at += 1 if _is_adverb(words[at]) else 2
     if at >= len(words):
         return words
-    verb, tail = _split(words[at])
-    agreed, present = _agree(verb, present_allowed=present_allowed)
+    verb, tail = _split_punctuation(words[at])
+    agreed, present = _conjugate_verb(verb, present_allowed=present_allowed)
     if present and not tail and verb.lower() not in ("am", "are", "have"):
         words, at = _without_just(words, at)
     rest = words[at + 1 :]
-    others = _others(rest, who)
-    return [*words[:at], agreed + tail, *(_coordinated(others) if present else _wanting(others))]
+    others = _replace_pronouns(rest, who)
+    return [
+        *words[:at],
+        agreed + tail,
+        *(_conjugate_joined_verbs(others) if present else _conjugate_later_verbs(others)),
+    ]
 
 
 def _without_just(words: list[str], at: int) -> tuple[list[str], int]:
@@ -294,7 +304,7 @@ def _without_just(words: list[str], at: int) -> tuple[list[str], int]:
 _WANTING: Final = frozenset("want need hope plan love like prefer enjoy".split())
 
 
-def _wanting(words: list[str]) -> list[str]:
+def _conjugate_later_verbs(words: list[str]) -> list[str]:
     """Such as "went to a class and want to go again": after what was done, what is wanted or done now."""
     for at in range(len(words) - 2):
         if words[at].lower() not in ("and", "but"):
@@ -307,7 +317,7 @@ def _wanting(words: list[str]) -> list[str]:
     return words
 
 
-def _agree(verb: str, *, present_allowed: bool) -> tuple[str, bool]:
+def _conjugate_verb(verb: str, *, present_allowed: bool) -> tuple[str, bool]:
     lowered = verb.lower()
     if lowered in AUXILIARIES:
         return AUXILIARIES[lowered], lowered in ("am", "are", "do", "have")
@@ -322,13 +332,13 @@ _NOT_BEFORE_VERB: Final = frozenset(
 )
 
 
-def _coordinated(words: list[str]) -> list[str]:
+def _conjugate_joined_verbs(words: list[str]) -> list[str]:
     """Such as "lives in Oslo and work at Acme": a verb after "and" follows the first one.
 
     Not where the verb belongs to something else: "likes to sing and dance", "does not eat or drink", "for fun and work".
     """
     for at in range(len(words) - 2):
-        word, tail = _split(words[at + 1])
+        word, tail = _split_punctuation(words[at + 1])
         joins = words[at].lower() in ("and", "or", "but") or (
             words[at].lower() in ("also", "then") and at and words[at - 1].lower() == "and"
         )
@@ -353,7 +363,7 @@ def _goes_on_living(words: list[str], at: int) -> bool:
 def _listed_before(words: list[str], at: int) -> None:
     """Such as "watches films, hike, and cooks": what stands between commas follows too."""
     for between in range(1, at + 1):
-        word, tail = _split(words[between])
+        word, tail = _split_punctuation(words[between])
         if tail == "," and words[between - 1].endswith(",") and word.lower() in COMMON_VERBS:
             words[between] = third_person(word.lower()) + tail
 
@@ -377,7 +387,7 @@ _OTHERS: Final = (
 """Whom "they" could also mean."""
 
 
-def _others(words: list[str], who: str, *, of_others: bool = False) -> list[str]:
+def _replace_pronouns(words: list[str], who: str, *, of_others: bool = False) -> list[str]:
     """The rest of a clause: "they" for the speaker, or their name where others stand before whom it could mean.
 
     ``of_others`` says that the clause is about somebody of theirs, and not about the speaker.
@@ -385,13 +395,17 @@ def _others(words: list[str], who: str, *, of_others: bool = False) -> list[str]
     changed: list[str] = []
     is_other_near = of_others
     for at, word in enumerate(words):
-        bare, tail = _split(word)
+        bare, tail = _split_punctuation(word)
         lowered = bare.lower()
         if lowered in _SELVES and is_other_near and who and (of_others or not _is_own_kin(words, at)):
             name = f"{who}'s" if lowered in ("my", "mine") else who
             rest = words[at + 1 :]
             is_doing = lowered == "i" and bool(rest)
-            told = _told(rest, who, present_allowed=True) if is_doing else _others(rest, who, of_others=of_others)
+            told = (
+                _reword_predicate(rest, who, present_allowed=True)
+                if is_doing
+                else _replace_pronouns(rest, who, of_others=of_others)
+            )
             return [*changed, name + tail, *told]
         if lowered in _PRONOUNS and bare != "US":
             changed.append(_PRONOUNS[lowered] + tail)
@@ -405,13 +419,17 @@ def _others(words: list[str], who: str, *, of_others: bool = False) -> list[str]
 
 def _is_own_kin(words: list[str], at: int) -> bool:
     """Such as "for my sister and my brother": nobody takes the brother for the sister's."""
-    following = (_split(word)[0].lower().removesuffix("'s") for word in words[at + 1 : at + 3])
+    following = (_split_punctuation(word)[0].lower().removesuffix("'s") for word in words[at + 1 : at + 3])
     return words[at].lower() == "my" and any(word in KIN and word != "team" for word in following)
 
 
 def _is_one_who_acts(words: list[str], at: int) -> bool:
     """Not the first half of a word pair such as "family trip" or "pet store", as far as the next word tells."""
-    following = _split(words[at + 1])[0].lower() if at + 1 < len(words) and not _split(words[at])[1] else ""
+    following = (
+        _split_punctuation(words[at + 1])[0].lower()
+        if at + 1 < len(words) and not _split_punctuation(words[at])[1]
+        else ""
+    )
     return following not in _PAIRED
 
 
@@ -423,7 +441,7 @@ _PAIRED: Final = frozenset(
 _WORD: Final = re.compile(r"^([\"'(]*)([A-Za-z][A-Za-z'-]*?)(\W*)$")
 
 
-def _split(word: str) -> tuple[str, str]:
+def _split_punctuation(word: str) -> tuple[str, str]:
     """A word and the punctuation behind it."""
     found = _WORD.match(word)
     return (found[2], found[3]) if found and not found[1] else (word, "")
@@ -432,7 +450,7 @@ def _split(word: str) -> tuple[str, str]:
 _STOP_IN_QUOTE: Final = re.compile(r"(?<![.,!])[.,!]++([\"”])$")
 
 
-def _finished(subject: str, words: list[str]) -> str:
+def _finish_sentence(subject: str, words: list[str]) -> str:
     text = " ".join([subject, *words] if subject else words).strip().rstrip(" ,;:-.!~…")
     text = _STOP_IN_QUOTE.sub(r"\1", text)
     return f"{text}." if text else ""

@@ -14,8 +14,17 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from memstone.core.settings.forms import Choice, Flag, Form, Number, Text
-from memstone.core.settings.lenient import AGENT, COMPANION, FOREIGN, GATEWAY, Foreign, Normal, text, word
-from memstone.core.settings.names import SETTINGS, checked, known
+from memstone.core.settings.lenient import (
+    AGENT,
+    COMPANION,
+    FOREIGN,
+    GATEWAY,
+    Foreign,
+    Normal,
+    text_normalizer,
+    word_normalizer,
+)
+from memstone.core.settings.names import SETTINGS, find_setting, validate_setting
 from memstone.errors import Forbidden, InvalidInput
 from memstone.model.policy import Policy
 
@@ -141,15 +150,17 @@ def checked_backends(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
         if name == QDRANT_KEY:
             secrets[name] = value
         elif name == _CONFIG and isinstance(value, Mapping):
-            values[name], found = _parted(value)
+            values[name], found = _split_secrets(value)
             secrets |= found
         else:
             values[name] = value
-    made = {name: _checked(name, value) for name, value in values.items()}
-    return made, {name: secret for name, value in secrets.items() if (secret := _secret(name, value)) is not None}
+    made = {name: _validate_backend(name, value) for name, value in values.items()}
+    return made, {
+        name: secret for name, value in secrets.items() if (secret := _validate_secret(name, value)) is not None
+    }
 
 
-def _parted(configs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_secrets(configs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The tables of backends without their keys, and the keys."""
     plain, secrets = {}, {}
     for name, options in configs.items():
@@ -160,7 +171,7 @@ def _parted(configs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     return plain, secrets
 
 
-def _checked(name: str, value: object) -> Any:
+def _validate_backend(name: str, value: object) -> Any:
     if name not in BACKENDS:
         raise InvalidInput(f"unknown setting {name!r}"[:300], hint="one of " + ", ".join(BACKENDS))
     form = BACKENDS[name][0]
@@ -170,7 +181,7 @@ def _checked(name: str, value: object) -> Any:
         raise InvalidInput(f"{name} cannot be that", hint=f"it is {error}") from None
 
 
-def _secret(name: str, value: object) -> str | None:
+def _validate_secret(name: str, value: object) -> str | None:
     """A key; None where it is only the mask of the one that is there."""
     if value is None:
         return ""
@@ -180,7 +191,7 @@ def _secret(name: str, value: object) -> str | None:
     return None if given.startswith(MASK) else given
 
 
-def masked(secret: str) -> str:
+def mask_secret(secret: str) -> str:
     """What is shown of a key: its end, and of a short one nothing."""
     return MASK + (secret[-_SHOWN:] if len(secret) >= _LONG_ENOUGH else "")
 
@@ -193,22 +204,22 @@ def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
     return (None,) if options is None else ("there", options.get("baseUrl"), options.get("url"), options.get("host"))
 
 
-def addresses(values: Mapping[str, Any]) -> list[str]:
+def backend_addresses(values: Mapping[str, Any]) -> list[str]:
     """Every address that stands in some values, in the form in which it is asked."""
     found = [qdrant_url(values)] if values.get("qdrantHost") else []
     for options in values.get(_CONFIG, {}).values():
         found += [str(options[name]) for name in ("baseUrl", "url") if options.get(name)]
         if options.get("host"):
-            found.append(_url(str(options["host"]), options.get("port")))
+            found.append(_build_url(str(options["host"]), options.get("port")))
     return found
 
 
 def qdrant_url(values: Mapping[str, Any]) -> str:
     """Where Qdrant is: a host alone is asked at its port, an address as it stands."""
-    return _url(str(values.get("qdrantHost") or ""), values.get("qdrantPort", BACKENDS["qdrantPort"][1]))
+    return _build_url(str(values.get("qdrantHost") or ""), values.get("qdrantPort", BACKENDS["qdrantPort"][1]))
 
 
-def _url(host: str, port: Any) -> str:
+def _build_url(host: str, port: Any) -> str:
     text = host.strip()
     whole = text if "://" in text else f"http://{f'[{text}]' if text.count(':') > 1 and '[' not in text else text}"
     _, _, rest = whole.partition("://")
@@ -225,8 +236,8 @@ def _url(host: str, port: Any) -> str:
 DEFAULT_MODEL: Final = "nomic-embed-text-v1.5"
 _LOCAL: Final = ("local", "mlx")
 EMBEDDING: Final[dict[str, Normal]] = {
-    "embeddingBackend": word("local", "local", "mlx", "remote", "none"),
-    "embeddingModel": text(DEFAULT_MODEL),
+    "embeddingBackend": word_normalizer("local", "local", "mlx", "remote", "none"),
+    "embeddingModel": text_normalizer(DEFAULT_MODEL),
 }
 
 
@@ -251,14 +262,14 @@ def as_configuration(values: dict[str, Any]) -> dict[str, Any]:
     """The ten values, in normal form, as the configuration they stand for."""
     made: dict[str, Any] = {"preset": "companion"}
     if values["embeddingBackend"] != "local":  # which is what there is without a word
-        made["embedder"] = _embedder(values)
+        made["embedder"] = _embedder_config(values)
     for name, one in COMPANION.items():
         section, _, key = one.name.partition(".")
         made.setdefault(section, {})[key] = one.to(values[name])
     return made
 
 
-def _embedder(values: dict[str, Any]) -> dict[str, Any]:
+def _embedder_config(values: dict[str, Any]) -> dict[str, Any]:
     """The built-in model has its own name: one that is named is asked for only where a service answers to it."""
     if values["embeddingBackend"] == "remote":
         return {"provider": "openai", "config": {"model": values["embeddingModel"]}}
@@ -284,11 +295,11 @@ def native_name(name: object) -> str:
     foreign = FOREIGN.get(name) if isinstance(name, str) else None
     if foreign is not None:
         return foreign.name
-    known(short := SHORT.get(str(name), name))
+    find_setting(short := SHORT.get(str(name), name))
     return str(short)
 
 
-def native(given: Mapping[str, object]) -> dict[str, Any]:
+def to_native(given: Mapping[str, object]) -> dict[str, Any]:
     """What a caller sets, by the names and in the form in which it is stored.
 
     Names of ours are taken strictly. Those of other products are brought into form, as they expect it.
@@ -303,7 +314,7 @@ def native(given: Mapping[str, object]) -> dict[str, Any]:
             raise InvalidInput(f"{said[stored]} and {name} are the same setting", hint="give one of them")
         foreign = FOREIGN.get(name)
         said[stored] = name
-        made[stored] = checked(stored, value if foreign is None else foreign.to(foreign.normal(value)))
+        made[stored] = validate_setting(stored, value if foreign is None else foreign.to(foreign.normal(value)))
     return made
 
 
@@ -324,7 +335,7 @@ def tenant_only(names: Iterable[str]) -> None:
             raise InvalidInput(f"{name} is set for everybody", hint="leave user_id and agent_id out")
 
 
-def operators(names: Iterable[str]) -> list[str]:
+def operator_names(names: Iterable[str]) -> list[str]:
     """Those of these names, of whatever vocabulary, that nobody sets for themselves; unknown ones are left out."""
     said = [(name, FOREIGN[name].name if name in FOREIGN else SHORT.get(name, name)) for name in names]
     return [name for name, stored in said if stored in SETTINGS and SETTINGS[stored].operators]
@@ -332,12 +343,12 @@ def operators(names: Iterable[str]) -> list[str]:
 
 def refuse_operators(names: Iterable[str]) -> None:
     """``Forbidden`` when one of these is not for somebody who is bound by it."""
-    found = operators(names)
+    found = operator_names(names)
     if found:
         raise Forbidden(f"{found[0]} is set by an administrator", hint="use a key that reaches the whole tenant")
 
 
-def view(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:
+def view_settings(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:
     """Every setting of a vocabulary: the name under which it is stored, and its value in a policy."""
     if vocabulary == "native":
         return {name: (name, one.form.shown(one.of(policy))) for name, one in SETTINGS.items()}
@@ -345,9 +356,9 @@ def view(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:
         hint = "one of native, " + ", ".join(VOCABULARIES)
         raise InvalidInput(f"unknown names {vocabulary!r}", hint=hint)
     names = VOCABULARIES[vocabulary]
-    return {name: (one.name, one.of(_inside(policy, one.name))) for name, one in names.items()}
+    return {name: (one.name, one.of(_effective_value(policy, one.name))) for name, one in names.items()}
 
 
-def _inside(policy: Policy, name: str) -> Any:
+def _effective_value(policy: Policy, name: str) -> Any:
     value = SETTINGS[name].of(policy)
     return policy.strategy if name == "context.strategy" and not value else value

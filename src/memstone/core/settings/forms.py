@@ -68,7 +68,7 @@ class Number(_Plain):
         if value is None and self.optional:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._fits(value):
-            raise ValueError(self._said())
+            raise ValueError(self._describe_range())
         return value if self.whole else float(value)
 
     def _fits(self, value: float) -> bool:
@@ -77,7 +77,7 @@ class Number(_Plain):
         within = self.least <= value <= self.most and math.isfinite(value)
         return within and not (self.above and value == self.least) and not (self.below and value == self.most)
 
-    def _said(self) -> str:
+    def _describe_range(self) -> str:
         kind = "a whole number" if self.whole else "a number"
         least = f"more than {self.least:,}" if self.above else f"at least {self.least:,}"
         most = "" if self.most == math.inf else f" and {'less than' if self.below else 'at most'} {self.most:,}"
@@ -249,13 +249,13 @@ def sorted_into(text: str, category: str, own: Sequence[tuple[str, str]]) -> str
     if not own or any(category == name for name, _ in own):
         return category
     said = set(query_terms(text))
-    shared = [(len(said & _words(name, about)), name) for name, about in own]
+    shared = [(len(said & _category_terms(name, about)), name) for name, about in own]
     best = max(count for count, _ in shared)
     return next(name for count, name in shared if count == best) if best else category
 
 
 @lru_cache(maxsize=1_024)
-def _words(name: str, about: str) -> frozenset[str]:
+def _category_terms(name: str, about: str) -> frozenset[str]:
     return frozenset(query_terms(f"{name} {about}"))
 
 

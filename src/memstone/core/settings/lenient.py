@@ -23,12 +23,12 @@ from memstone.model.scope import Scope
 Normal: TypeAlias = Callable[[object], Any]
 
 
-def flag(default: bool) -> Normal:  # noqa: FBT001 - the default is the only thing there is to say
+def flag_normalizer(default: bool) -> Normal:  # noqa: FBT001 - the default is the only thing there is to say
     """A truth value, or the default."""
     return lambda value: value if isinstance(value, bool) else default
 
 
-def number(default: float, least: float, most: float, *, whole: bool = True) -> Normal:
+def number_normalizer(default: float, least: float, most: float, *, whole: bool = True) -> Normal:
     """A number: the default for what is none, rounded where it must be whole, and moved into its range."""
 
     def normal(value: object) -> float:
@@ -40,12 +40,12 @@ def number(default: float, least: float, most: float, *, whole: bool = True) -> 
     return normal
 
 
-def word(default: str, *words: str) -> Normal:
+def word_normalizer(default: str, *words: str) -> Normal:
     """One of a few words, or the default."""
     return lambda value: value if isinstance(value, str) and value in words else default
 
 
-def text(default: str) -> Normal:
+def text_normalizer(default: str) -> Normal:
     """Text that is not blank, or the default."""
     return lambda value: value.strip() if isinstance(value, str) and value.strip() else default
 
@@ -60,7 +60,7 @@ class Foreign:
     of: Callable[[Any], Any] = lambda value: value
 
 
-def _retention(days: int) -> dict[str, int]:
+def _days_by_layer(days: int) -> dict[str, int]:
     return {"episode": days, "turn": days}
 
 
@@ -72,44 +72,48 @@ _MODES: Final = {"sessionEnd": "session_end", "manual": "manual"}
 _STRATEGIES: Final = {"recent": "recent", "exact": "recent", "semantic": "semantic", "vector": "semantic"}
 
 GATEWAY: Final[dict[str, Foreign]] = {
-    "memoryEnabled": Foreign(flag(default=True), "policy.enabled"),
-    "memoryMaxTokens": Foreign(number(2_000, 0, 16_000), "context.budget"),
-    "memoryRetentionDays": Foreign(number(30, 1, 365), "recall.visible_days"),
+    "memoryEnabled": Foreign(flag_normalizer(default=True), "policy.enabled"),
+    "memoryMaxTokens": Foreign(number_normalizer(2_000, 0, 16_000), "context.budget"),
+    "memoryRetentionDays": Foreign(number_normalizer(30, 1, 365), "recall.visible_days"),
     "memoryStrategy": Foreign(
-        word("hybrid", "recent", "semantic", "hybrid"),
+        word_normalizer("hybrid", "recent", "semantic", "hybrid"),
         "context.strategy",
         of=lambda strategy: _STRATEGIES.get(strategy, "hybrid"),
     ),
-    "skillsEnabled": Foreign(flag(default=False), "policy.skills"),
-    "autoSummarize": Foreign(flag(default=False), "upkeep.auto_summarize"),
-    "persistAcrossModels": Foreign(flag(default=False), "upkeep.keep_vectors"),
+    "skillsEnabled": Foreign(flag_normalizer(default=False), "policy.skills"),
+    "autoSummarize": Foreign(flag_normalizer(default=False), "upkeep.auto_summarize"),
+    "persistAcrossModels": Foreign(flag_normalizer(default=False), "upkeep.keep_vectors"),
 }
 """``persistAcrossModels``: vectors of earlier embedding models outlive a change of the model."""
 
 COMPANION: Final[dict[str, Foreign]] = {
-    "enabled": Foreign(flag(default=True), "policy.enabled"),
+    "enabled": Foreign(flag_normalizer(default=True), "policy.enabled"),
     "extractionMode": Foreign(
-        word("sessionEnd", "sessionEnd", "manual"),
+        word_normalizer("sessionEnd", "sessionEnd", "manual"),
         "write.mode",
         to=_MODES.__getitem__,
         of=lambda mode: "manual" if mode == "manual" else "sessionEnd",
     ),
     "relevanceGateMode": Foreign(
-        word("heuristic", "off", "heuristic", "llm"),
+        word_normalizer("heuristic", "off", "heuristic", "llm"),
         "context.gate",
         of=lambda gate: gate if gate in ("heuristic", "llm") else "off",
     ),
-    "memoryBudgetTokens": Foreign(number(800, 100, 4_000), "context.budget"),
-    "summaryDebounceSeconds": Foreign(number(60, 10, 3_600), "write.debounce_seconds", of=round),
-    "consolidationIntervalHours": Foreign(number(24, 1, 168), "upkeep.interval_hours", of=round),
-    "salienceFloor": Foreign(number(0.2, 0, 1, whole=False), "upkeep.salience_floor"),
-    "episodeRetentionDays": Foreign(number(365, 0, 3_650), "upkeep.retain_days", to=_retention, of=_episode_days),
+    "memoryBudgetTokens": Foreign(number_normalizer(800, 100, 4_000), "context.budget"),
+    "summaryDebounceSeconds": Foreign(number_normalizer(60, 10, 3_600), "write.debounce_seconds", of=round),
+    "consolidationIntervalHours": Foreign(number_normalizer(24, 1, 168), "upkeep.interval_hours", of=round),
+    "salienceFloor": Foreign(number_normalizer(0.2, 0, 1, whole=False), "upkeep.salience_floor"),
+    "episodeRetentionDays": Foreign(
+        number_normalizer(365, 0, 3_650), "upkeep.retain_days", to=_days_by_layer, of=_episode_days
+    ),
 }
 """The settings of a companion, but for the two about embeddings, which are configuration: see ``companion``."""
 
 AGENT: Final[dict[str, Foreign]] = {
-    "disableMemory": Foreign(flag(default=False), "policy.enabled", to=lambda off: not off, of=lambda on: not on),
-    "searchMemoryEnabled": Foreign(flag(default=False), "policy.search_tool"),
+    "disableMemory": Foreign(
+        flag_normalizer(default=False), "policy.enabled", to=lambda off: not off, of=lambda on: not on
+    ),
+    "searchMemoryEnabled": Foreign(flag_normalizer(default=False), "policy.search_tool"),
 }
 """What an agent of a companion is switched by; either may be on without the other."""
 
@@ -149,14 +153,14 @@ def scope_keys(scope: Scope) -> list[str]:
     return [TENANT, *(scope_key(kind, name) for kind, name in named if name)]
 
 
-def whose(key: str) -> str:
+def scope_kind(key: str) -> str:
     """Whose settings stand under a key: tenant, user, agent or run."""
     return key.partition(":")[0] or "tenant"
 
 
 def pause_key(scope: Scope) -> str:
     """Under which key a pause of exactly this scope is stored: of somebody, or of somebody with somebody."""
-    named = _ids(scope)
+    named = _scope_ids(scope)
     if len(named) == 1:
         ((kind, name),) = named.items()
         return scope_key(kind, name)
@@ -165,7 +169,7 @@ def pause_key(scope: Scope) -> str:
 
 def pause_keys(scope: Scope) -> list[str]:
     """The keys of every pause that holds for a scope: whoever is paused, alone or together with others in it."""
-    named = list(_ids(scope).items())
+    named = list(_scope_ids(scope).items())
     some = (dict(part) for size in range(1, len(named) + 1) for part in combinations(named, size))
     return [pause_key(Scope(**{f"{kind}_id": name for kind, name in part.items()})) for part in some]
 
@@ -173,16 +177,16 @@ def pause_keys(scope: Scope) -> list[str]:
 def pause_ids(key: str) -> dict[str, str]:
     """Who is meant by the key of a pause, by the kind of their id."""
     if not key.startswith(_SEVERAL):
-        return {whose(key): key.partition(":")[2]}
+        return {scope_kind(key): key.partition(":")[2]}
     found: dict[str, str] = json.loads(key.removeprefix(_SEVERAL))
     return found
 
 
-def _ids(scope: Scope) -> dict[str, str]:
+def _scope_ids(scope: Scope) -> dict[str, str]:
     return {kind: getattr(scope, f"{kind}_id") for kind in KINDS if getattr(scope, f"{kind}_id")}
 
 
-def usable(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def parse_values(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The values that can be read, as the policy holds them, and the names of those that cannot.
 
     A newer Memstone may have stored what this one does not know; one bad row must not cost the others.
@@ -197,7 +201,7 @@ def usable(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return read, unread
 
 
-def applied(policy: Policy, values: Mapping[str, Any]) -> Policy:
+def apply_values(policy: Policy, values: Mapping[str, Any]) -> Policy:
     """A policy with values (as the policy holds them) in place of its own."""
     top: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
@@ -208,7 +212,7 @@ def applied(policy: Policy, values: Mapping[str, Any]) -> Policy:
     return replace(policy, **top, **sections) if top or sections else policy
 
 
-def merged(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[str, Any], dict[str, str]]:
+def merge_sources(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of several layers, the strongest last, and whose each one is."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}

@@ -58,7 +58,7 @@ class Setting:
         return value
 
 
-def _group(
+def _build_settings(
     section: str, path: str, forms: dict[str, Form], *, tenant_only: bool = False, operators: bool = False
 ) -> dict[str, Setting]:
     steps = (path,) if path else ()
@@ -66,7 +66,7 @@ def _group(
 
 
 SETTINGS: Final[dict[str, Setting]] = {
-    **_group(
+    **_build_settings(
         "policy",
         "",
         {
@@ -81,7 +81,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         },
     ),
     "context.budget": Setting(("retrieval", "token_budget"), Number(0, 16_000)),
-    **_group(
+    **_build_settings(
         "context",
         "retrieval",
         {
@@ -105,10 +105,10 @@ SETTINGS: Final[dict[str, Setting]] = {
             "cache_seconds": Number(0, 86_400, whole=False),
         },
     ),
-    **_group(
+    **_build_settings(
         "context", "retrieval", {"receipts": Number(0), "receipt_days": Number(0, LONGEST_DAYS)}, tenant_only=True
     ),
-    **_group(
+    **_build_settings(
         "recall",
         "recall",
         {
@@ -122,7 +122,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "layers": Words(LAYERS, least=1),
         },
     ),
-    **_group(
+    **_build_settings(
         "write",
         "formation",
         {
@@ -136,7 +136,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "turn_chars": Number(100),
         },
     ),
-    **_group(
+    **_build_settings(
         "upkeep",
         "upkeep",
         {
@@ -156,7 +156,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "summarize_tokens": Number(0),
         },
     ),
-    **_group(
+    **_build_settings(
         "upkeep",
         "upkeep",
         {
@@ -168,7 +168,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         },
         tenant_only=True,
     ),
-    **_group(
+    **_build_settings(
         "extract",
         "curation",
         {
@@ -183,21 +183,21 @@ SETTINGS: Final[dict[str, Setting]] = {
             "neighbours": Number(1, 50),
         },
     ),
-    **_group("extract", "curation", {"redact": Redaction()}, operators=True),
+    **_build_settings("extract", "curation", {"redact": Redaction()}, operators=True),
     "custom_prompts.fact_extraction": Setting(("curation", "extraction_prompt"), Text()),
     "custom_prompts.update_decision": Setting(("curation", "decision_prompt"), Text()),
     "graph.llm": Setting(("graph_llm",), Flag()),
     "inject.position": Setting(
         ("inject", "position"), Choice(("split", "system_first", "system_merge", "prefix_last_user"))
     ),
-    **_group("inject", "inject", {"chat": Flag(), "agents": Flag()}),
-    **_group(
+    **_build_settings("inject", "inject", {"chat": Flag(), "agents": Flag()}),
+    **_build_settings(
         "quota",
         "quotas",
         {f"user_{what}": Number(0, optional=True) for what in ("memories", "turns", "chars")},
         operators=True,
     ),
-    **_group(
+    **_build_settings(
         "quota",
         "quotas",
         {f"tenant_{what}": Number(0, optional=True) for what in ("memories", "turns", "chars")},
@@ -207,16 +207,16 @@ SETTINGS: Final[dict[str, Setting]] = {
 }
 
 
-def checked(name: str, value: object) -> Any:
+def validate_setting(name: str, value: object) -> Any:
     """A value in its written form; ``InvalidInput`` for an unknown name or a value that cannot be."""
-    setting = known(name)
+    setting = find_setting(name)
     try:
         return setting.form.shown(setting.form.read(value))
     except ValueError as error:
         raise InvalidInput(f"{name} cannot be {value!r}"[:300], hint=f"it is {error}") from None
 
 
-def known(name: object) -> Setting:
+def find_setting(name: object) -> Setting:
     """The setting of a name, or ``InvalidInput`` that says what it may have meant."""
     found = SETTINGS.get(name) if isinstance(name, str) else None
     if found is None:

@@ -31,23 +31,23 @@ _ROUNDS: Final = 3
 """So often what is written in code (``&#38;lt;``) is decoded, and what was made harmless is looked at again."""
 
 
-def neutralize(text: str) -> str:
+def neutralize_text(text: str) -> str:
     """Return a text without hidden characters and with nothing in it that a model could take for structure."""
     if not _SUSPECT.search(text):
         return text
     for _ in range(_ROUNDS):
-        folded = _threatening(text)
+        folded = _fold_if_threat(text)
         if folded is None:
             return _HIDDEN.sub("", text)
-        text = _disarmed(text, folded)
+        text = _replace_threats(text, folded)
     # Only a text built for it still imitates something: each round laid bare what another hid. It loses its brackets.
-    return _HIDDEN.sub("", text if _threatening(text) is None else text.translate(_BARE))
+    return _HIDDEN.sub("", text if _fold_if_threat(text) is None else text.translate(_BARE))
 
 
 def neutralize_values(value: Any) -> Any:
     """Return a JSON value of which every string was neutralized, names of fields excepted."""
     if isinstance(value, str):
-        return neutralize(value)
+        return neutralize_text(value)
     if isinstance(value, dict):
         return {name: neutralize_values(one) for name, one in value.items()}
     return [neutralize_values(one) for one in value] if isinstance(value, (list, tuple)) else value
@@ -72,7 +72,7 @@ class Folded:
         return self.starts[start], self.ends[end - 1]
 
 
-def fold(text: str) -> Folded:
+def fold_text(text: str) -> Folded:
     """Return a text as a model may read it, with where each character of that comes from."""
     chars, starts, ends = list[str](), list[int](), list[int]()
     for at, char in enumerate(text):
@@ -84,31 +84,31 @@ def fold(text: str) -> Folded:
     for _ in range(_ROUNDS):
         if not _CODED.search(folded.text):
             break
-        folded = _decoded(folded)
+        folded = _decode_layer(folded)
     return folded
 
 
 def may_hold_marker(text: str) -> bool:
     """Tell whether a look at the folded text can find a marker of a fence; cheap, and true rather too often."""
-    read = _quick(text)
+    read = _fold_without_places(text)
     return bool(_CODED.search(read) or _NAME.search(read))
 
 
-def _quick(text: str) -> str:
+def _fold_without_places(text: str) -> str:
     """Return the folded text, but for what is in code, and without the places."""
     return text.lower() if _PLAIN.fullmatch(text) else text.translate(_FOLDS)
 
 
-def _threatening(text: str) -> Folded | None:
+def _fold_if_threat(text: str) -> Folded | None:
     """Return the folded text if something in it must not be shown as it is."""
-    read = _quick(text)
+    read = _fold_without_places(text)
     if not _CODED.search(read) and not _THREAT.search(read):
         return None
-    folded = fold(text)
+    folded = fold_text(text)
     return folded if _THREAT.search(folded.text) else None
 
 
-def _disarmed(text: str, folded: Folded) -> str:
+def _replace_threats(text: str, folded: Folded) -> str:
     parts, at = list[str](), 0
     for found in _THREAT.finditer(folded.text):
         start, end = folded.place(*found.span())
@@ -119,12 +119,12 @@ def _disarmed(text: str, folded: Folded) -> str:
     return "".join(parts) + text[at:]
 
 
-def _decoded(folded: Folded) -> Folded:
+def _decode_layer(folded: Folded) -> Folded:
     """Return it with one layer of entities and escapes read."""
     chars, starts, ends, at = list[str](), list[int](), list[int](), 0
     for found in _CODED.finditer(folded.text):
         start, end = found.span()
-        read = _read(found)
+        read = _decode_char(found)
         if read is None:
             continue
         first, last = folded.place(start, end)
@@ -135,7 +135,7 @@ def _decoded(folded: Folded) -> Folded:
     return Folded("".join(chars) + folded.text[at:], starts + folded.starts[at:], ends + folded.ends[at:])
 
 
-def _read(coded: re.Match[str]) -> str | None:
+def _decode_char(coded: re.Match[str]) -> str | None:
     """Return the character that an entity or escape stands for, folded; None if it stands for none."""
     if coded["name"]:
         return _read_name(coded["name"])
@@ -144,14 +144,14 @@ def _read(coded: re.Match[str]) -> str | None:
 
 
 def _read_name(name: str) -> str | None:
-    known, unended = _entities().get(name), _UNENDED.match(name)
+    known, unended = _load_entities().get(name), _UNENDED.match(name)
     if known is None and unended:
-        return _entities()[unended[0]] + name[unended.end() :]
+        return _load_entities()[unended[0]] + name[unended.end() :]
     return known
 
 
 @cache
-def _entities() -> dict[str, str]:
+def _load_entities() -> dict[str, str]:
     """Return every named entity, by its name in small letters; the names are only loaded where one may stand."""
     from html.entities import html5
 
@@ -262,12 +262,14 @@ _GAP: Final = r"(?:[^\w<>()\[\]{}]|_)*+"
 _READ_AS: Final = {"m": "(?:m|rn)", "e": "[e3]", "s": "[s5]", "t": "[t7]", "o": "[o0]", "i": "[i1l]", "a": "[a4]"}
 
 
-def _spelled(word: str) -> str:
+def _spelling_pattern(word: str) -> str:
     """Return a pattern for a word, however its letters are set apart."""
     return _GAP.join(_READ_AS.get(letter, letter) for letter in word)
 
 
-_ANY_NAME: Final = f"(?:{_spelled('memstone')}|{_spelled('retain')}){_GAP}{_spelled('memory')}"
+_ANY_NAME: Final = (
+    f"(?:{_spelling_pattern('memstone')}|{_spelling_pattern('retain')}){_GAP}{_spelling_pattern('memory')}"
+)
 _NAME: Final = re.compile(r"(?:memstone|retain)-memory")
 _TAGS: Final = r"""s|bos|eos|pad|unk|sys|inst|(?:start|end|begin)_?of_?(?:turn|text|sentence|document)|im_(?:start|end)
     |(?:system|developer|assistant|user|human|model|tool|function)(?:[\s_-]?(?:prompt|messages?|reminder|instructions?
@@ -352,7 +354,7 @@ class Fence:
 
     def wrap(self, text: str) -> str:
         """Return the text between the marker lines; the same text always gives the same bytes."""
-        shown = neutralize(text)
+        shown = neutralize_text(text)
         block_id = self._id_of(shown)
         return f'<memstone-memory id="{block_id}">\n{shown}\n</memstone-memory id="{block_id}">'
 
@@ -386,7 +388,7 @@ class Fence:
         return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:_HALF_ID]
 
     def _blocks(self, text: str) -> Iterator[Span]:
-        markers, end = list(_markers(fold(text))), 0
+        markers, end = list(_find_markers(fold_text(text))), 0
         ends = _Ends(markers)
         for opened in markers:
             if opened.closes or opened.start < end or not self._is_fence(opened.id):
@@ -420,7 +422,7 @@ class _Ends:
         return closing[at] if at < len(closing) else None
 
 
-def _markers(folded: Folded) -> Iterator[_Marker]:
+def _find_markers(folded: Folded) -> Iterator[_Marker]:
     for found in _MARKER.finditer(folded.text):
         noted = _NOTICE.match(folded.text, found.end()) is not None
         yield _Marker(*folded.place(*found.span()), bool(found["close"]), found["id"] or "", noted)
@@ -429,8 +431,10 @@ def _markers(folded: Folded) -> Iterator[_Marker]:
 def _whole_lines(text: str, opened: _Marker, closing: _Marker | None) -> Span:
     """From where to where to cut: with the quoting before the markers, if both have it, and with the line's end."""
     start, end = opened.start, closing.end if closing else len(text)
-    quoting = _quoting(text, start) if _ends_line(text, end) else ""  # what follows on the line is still a quotation
-    if quoting and quoting == (_quoting(text, closing.start) if closing else _next_quoting(text, opened, quoting)):
+    quoting = (
+        _quote_prefix(text, start) if _ends_line(text, end) else ""
+    )  # what follows on the line is still a quotation
+    if quoting and quoting == (_quote_prefix(text, closing.start) if closing else _next_quoting(text, opened, quoting)):
         start -= len(quoting)
     if start == 0 or text[start - 1] in "\r\n":
         end = _after_line(text, end)
@@ -442,7 +446,7 @@ def _ends_line(text: str, at: int) -> bool:
     return not _SOMETHING.match(text, at)
 
 
-def _quoting(text: str, at: int) -> str:
+def _quote_prefix(text: str, at: int) -> str:
     """The blanks and quote signs between the start of the line and a place; nothing if there is anything else."""
     nearby = text[max(0, at - _LONGEST_QUOTING) : at]
     line = nearby[max(nearby.rfind("\n"), nearby.rfind("\r")) + 1 :]
@@ -473,7 +477,7 @@ _NEGATIONS: Final = frozenset("no not never none without neither nor cannot hard
 _Said: TypeAlias = frozenset[str]
 
 
-def echoes(text: str, injected: Sequence[str]) -> list[Span]:
+def find_echoes(text: str, injected: Sequence[str]) -> list[Span]:
     """Where lines or sentences of the text repeat an injected memory.
 
     To repeat is to say the same in the same words, or in nine of ten of at least five. A sentence that differs by a
@@ -502,43 +506,43 @@ class _Known:
                     self._learn(sentence[0], _FEWEST_IN_PART)
 
     def _learn(self, text: str, fewest: int) -> None:
-        words = _words(text)
+        words = _word_set(text)
         if len(words) >= fewest:
-            self._exact.add(_bare(text))
+            self._exact.add(_normalize_line(text))
         if len(words) >= _FEWEST_WORDS:
             self._by_size.setdefault(len(words), set()).add(words)
 
     def says(self, text: str) -> bool:
         """Whether the text repeats something of it."""
-        bare = _bare(text)
+        bare = _normalize_line(text)
         if not bare or bare in self._exact:
             return bool(bare)
-        words = _words(text)
+        words = _word_set(text)
         if len(words) < _FEWEST_WORDS:
             return False
         sizes = range(math.ceil(len(words) * _LIKENESS), math.floor(len(words) / _LIKENESS) + 1)
-        return any(_repeats(words, said) for size in sizes for said in self._by_size.get(size, ()))
+        return any(_is_repetition(words, said) for size in sizes for said in self._by_size.get(size, ()))
 
 
-def _bare(text: str) -> str:
-    return normal_text(text[_skip(text) :]).strip("\"'.! ")
+def _normalize_line(text: str) -> str:
+    return normal_text(text[_list_sign_length(text) :]).strip("\"'.! ")
 
 
-def _skip(text: str) -> int:
+def _list_sign_length(text: str) -> int:
     signs = _LIST_SIGNS.match(text)
     return signs.end() if signs else 0
 
 
-def _words(text: str) -> _Said:
-    return frozenset(_WORDS.findall(normal_text(text[_skip(text) :])))
+def _word_set(text: str) -> _Said:
+    return frozenset(_WORDS.findall(normal_text(text[_list_sign_length(text) :])))
 
 
-def _repeats(words: _Said, said: _Said) -> bool:
+def _is_repetition(words: _Said, said: _Said) -> bool:
     if len(words & said) < _LIKENESS * len(words | said):
         return False
     more, less = words - said, said - words
-    return not any(map(_matters, more | less)) and not (more - STOP_WORDS and less - STOP_WORDS)
+    return not any(map(_is_significant, more | less)) and not (more - STOP_WORDS and less - STOP_WORDS)
 
 
-def _matters(word: str) -> bool:
+def _is_significant(word: str) -> bool:
     return word in _NEGATIONS or word.endswith("n't") or any(char.isdigit() for char in word)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
-from memstone.core.text.analyze import terms
+from memstone.core.text.analyze import document_terms
 from memstone.core.text.words import UNSPACED
 from memstone.errors import InvalidInput
 from memstone.model.context import ContextPack
@@ -41,12 +41,12 @@ class Position(StrEnum):
 def inject(messages: Sequence[Mapping[str, Any]], pack: ContextPack, position: str = Position.SPLIT) -> Messages:
     """Chat messages with what ``Memory.context`` gave in its place; the list that is given stays as it is."""
     try:
-        return injected(messages, (pack.text, pack.stable, pack.volatile), Position(position))
+        return insert_block(messages, (pack.text, pack.stable, pack.volatile), Position(position))
     except ValueError as error:
         raise InvalidInput(f"unknown position {position!r}", hint="one of " + ", ".join(Position)) from error
 
 
-def injected(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, str], position: Position) -> Messages:
+def insert_block(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, str], position: Position) -> Messages:
     """The messages with a block of memory in its place; as they were when there is nothing to put in.
 
     A block is everything under one fence, and the same in two parts: no message holds more than one fence.
@@ -57,45 +57,45 @@ def injected(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, str],
         return given
     match position:
         case Position.SYSTEM_FIRST:
-            return [instruction(whole, given), *given]
+            return [instruction_message(whole, given), *given]
         case Position.SYSTEM_MERGE:
-            return _merged(given, whole)
+            return _merge_into_system(given, whole)
         case Position.PREFIX_LAST_USER:
-            return prefixed(given, whole)
+            return prefix_last_user(given, whole)
         case _:
-            return _split(given, stable, volatile)
+            return _insert_split(given, stable, volatile)
 
 
-def instruction(text: str, messages: Sequence[Any]) -> dict[str, Any]:
+def instruction_message(text: str, messages: Sequence[Any]) -> dict[str, Any]:
     """A system message for a list, in the words of that list."""
-    newer = any(_role(message) == _NEWER for message in messages)
+    newer = any(_message_role(message) == _NEWER for message in messages)
     return {"role": _NEWER if newer else "system", "content": text}
 
 
-def _split(messages: Messages, stable: str, volatile: str) -> Messages:
+def _insert_split(messages: Messages, stable: str, volatile: str) -> Messages:
     at = last_user(messages)
     place = len(messages) if at is None else at
-    before = [instruction(stable, messages)] if stable else []
-    beside = [instruction(volatile, messages)] if volatile else []
+    before = [instruction_message(stable, messages)] if stable else []
+    beside = [instruction_message(volatile, messages)] if volatile else []
     return [*before, *messages[:place], *beside, *messages[place:]]
 
 
-def _merged(messages: Messages, text: str) -> Messages:
-    if not messages or _role(messages[0]) not in INSTRUCTING:
-        return [instruction(text, messages), *messages]
-    return [{**messages[0], "content": _joined(messages[0].get("content"), text, first=False)}, *messages[1:]]
+def _merge_into_system(messages: Messages, text: str) -> Messages:
+    if not messages or _message_role(messages[0]) not in INSTRUCTING:
+        return [instruction_message(text, messages), *messages]
+    return [{**messages[0], "content": _join_content(messages[0].get("content"), text, first=False)}, *messages[1:]]
 
 
-def prefixed(messages: Messages, text: str) -> Messages:
+def prefix_last_user(messages: Messages, text: str) -> Messages:
     """The messages with a text before the words of the last user message, or in front where there is none."""
     at = last_user(messages)
     if at is None:
-        return [instruction(text, messages), *messages]
-    changed = {**messages[at], "content": _joined(messages[at].get("content"), text, first=True)}
+        return [instruction_message(text, messages), *messages]
+    changed = {**messages[at], "content": _join_content(messages[at].get("content"), text, first=True)}
     return [*messages[:at], changed, *messages[at + 1 :]]
 
 
-def _joined(content: Any, text: str, *, first: bool) -> Any:
+def _join_content(content: Any, text: str, *, first: bool) -> Any:
     """A message's content with a text beside it, in whichever form the content has."""
     if isinstance(content, list):
         part = {"type": "text", "text": text}
@@ -107,13 +107,13 @@ def _joined(content: Any, text: str, *, first: bool) -> Any:
 
 def last_user(messages: Messages) -> int | None:
     """Where the last message stands in which the user speaks; None if there is none."""
-    places = (at for at in range(len(messages) - 1, -1, -1) if _speaks(messages[at]))
+    places = (at for at in range(len(messages) - 1, -1, -1) if _is_user_message(messages[at]))
     return next(places, None)
 
 
-def _speaks(message: Any) -> bool:
+def _is_user_message(message: Any) -> bool:
     """Whether it is a message of the user, and not only what tools gave in the user's place."""
-    if _role(message) != "user":
+    if _message_role(message) != "user":
         return False
     content = message.get("content")
     return not (isinstance(content, list) and content and all(map(_is_result, content)))
@@ -123,7 +123,7 @@ def _is_result(part: Any) -> bool:
     return isinstance(part, Mapping) and part.get("type") == "tool_result"
 
 
-def _role(message: Any) -> Any:
+def _message_role(message: Any) -> Any:
     """Whose message it is; something else may stand in a list too, and is for somebody else to judge."""
     return message.get("role") if isinstance(message, Mapping) else None
 
@@ -140,7 +140,7 @@ _LOOKED: Final = 100_000
 _BLANKS: Final = {ord(blank): " " for blank in "\t\n\r\v\f\x1c\x1d\x1e\x1f"}
 
 
-def excerpt(text: str, match: int = 0, chars: int = EXCERPT_CHARS) -> str:
+def cut_excerpt(text: str, match: int = 0, chars: int = EXCERPT_CHARS) -> str:
     """The beginning of a text on one line, or the part around a match that stands further on."""
     short = one_line(text)
     if len(short) <= chars:
@@ -164,7 +164,7 @@ def place_of(text: str, words: Collection[str]) -> int:
         return 0
     wanted, near, close = frozenset(words), Counter[str](), deque[tuple[int, str]]()
     best = most = 0
-    for at, word in _found(text[:_LOOKED], wanted):
+    for at, word in _find_words(text[:_LOOKED], wanted):
         while close and close[0][0] <= at - (EXCERPT_CHARS - _BEFORE_MATCH):
             left = close.popleft()[1]
             near[left] -= 1
@@ -179,31 +179,31 @@ def place_of(text: str, words: Collection[str]) -> int:
     return best
 
 
-def _found(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
+def _find_words(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
     """Each place where one of the words stands; of a script without blanks, where one or two characters are one."""
     known: dict[str, list[str]] = {}  # a long text says most of its words many times
-    for at, said in (_plain if text.isascii() else _mixed)(text, words):
+    for at, said in (_ascii_candidates if text.isascii() else _unicode_candidates)(text, words):
         here = known.get(said)
         if here is None:  # of something endless an excerpt shows the beginning
-            here = known[said] = [term for term in dict.fromkeys(terms(said[:EXCERPT_CHARS])) if term in words]
+            here = known[said] = [term for term in dict.fromkeys(document_terms(said[:EXCERPT_CHARS])) if term in words]
         for term in here:
             yield at, term
 
 
-def _plain(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
+def _ascii_candidates(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
     """What stands between blanks and may be one of the words, because it holds how one begins."""
     low, end = text.lower().translate(_BLANKS), 0
-    for start in _starts(words).finditer(low):
+    for start in _word_start_pattern(words).finditer(low):
         if start.start() >= end:
             begin, end = low.rfind(" ", end, start.start()) + 1 or end, low.find(" ", start.start())
             end = len(text) if end < 0 else end
             yield begin, text[begin:end]
 
 
-def _mixed(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
+def _unicode_candidates(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
     """The same of a text beyond ASCII, with all that has an accent; and the pairs of scripts without blanks."""
-    letters, starts = frozenset("".join(words)), _starts(words)
-    for piece in _pieces(letters).finditer(text):
+    letters, starts = frozenset("".join(words)), _word_start_pattern(words)
+    for piece in _piece_pattern(letters).finditer(text):
         at, said = piece.start(), piece[0]
         if said.isascii():
             if starts.search(said.lower()):
@@ -215,25 +215,25 @@ def _mixed(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
 
 
 @lru_cache(maxsize=8)  # one question is looked for in many texts
-def _starts(words: frozenset[str]) -> re.Pattern[str]:
+def _word_start_pattern(words: frozenset[str]) -> re.Pattern[str]:
     """Finds how one of the words begins."""
     return re.compile("|".join(sorted({re.escape(word[:_START]) for word in words})))
 
 
 @lru_cache(maxsize=8)
-def _pieces(letters: frozenset[str]) -> re.Pattern[str]:
+def _piece_pattern(letters: frozenset[str]) -> re.Pattern[str]:
     """For texts beyond ASCII: what stands between blanks and, of the scripts without any, the characters asked for."""
-    single = "".join(sorted(letter for letter in letters if not letter.isascii() and _unspaced().match(letter)))
-    return re.compile(rf"[{single}]|{_between()}" if single else _between())
+    single = "".join(sorted(letter for letter in letters if not letter.isascii() and _unspaced_pattern().match(letter)))
+    return re.compile(rf"[{single}]|{_spaced_word_pattern()}" if single else _spaced_word_pattern())
 
 
 @cache
-def _unspaced() -> re.Pattern[str]:
+def _unspaced_pattern() -> re.Pattern[str]:
     """Compiled when the first text beyond ASCII comes, because that takes a while."""
     return re.compile(f"[{UNSPACED}]")
 
 
-def _between() -> str:
+def _spaced_word_pattern() -> str:
     return rf"[^\s{UNSPACED}]+"
 
 
@@ -265,13 +265,13 @@ def should_inject(messages: Any, *, enabled: bool) -> bool:
 
 def system_role(*names: str | None) -> SystemRole:
     """What is known of a provider and a model, by their names; whoever is strictest decides."""
-    told = {part for name in names if name for part in _parts(name)}
+    told = {part for name in names if name for part in _model_name_parts(name)}
     if told & _NONE:
         return SystemRole.NO
     return SystemRole.FIRST_ONLY if told & _FIRST else SystemRole.YES
 
 
-def _parts(name: str) -> set[str]:
+def _model_name_parts(name: str) -> set[str]:
     whole = name.strip().lower()
     provider, _, model = whole.rpartition("/")
     return {part for part in (whole, provider, model) if part}

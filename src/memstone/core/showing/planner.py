@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from memstone.core.showing.fence import Fence, neutralize
-from memstone.core.showing.inject import EXCERPT_CHARS, excerpt, one_line
-from memstone.core.showing.profile import NOBODY, Profile, adds_words, repeats, says_more
+from memstone.core.showing.fence import Fence, neutralize_text
+from memstone.core.showing.inject import EXCERPT_CHARS, cut_excerpt, one_line
+from memstone.core.showing.profile import NOBODY, Profile, adds_words, is_repetition, says_more
 from memstone.core.text.normalize import CHARS_PER_TOKEN, estimate_tokens, normal_text
 from memstone.model.context import Chosen, Citation, Dropped, Section
 from memstone.model.context_gate import Route
@@ -90,7 +90,7 @@ class Plan:
     tokens: int = 0
 
 
-def plan(  # noqa: PLR0913 - by keyword, each a part of the block
+def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
     items: Sequence[Item],
     *,
     budget: int,
@@ -111,18 +111,20 @@ def plan(  # noqa: PLR0913 - by keyword, each a part of the block
         return Plan()
     policy = policy or RetrievalPolicy()
     picked = _Picked()
-    told = _always(picked, overrides, policy.override_tokens)
-    about = _about(picked, narrative, (budget * CHARS_PER_TOKEN) // 2 - len(_volatile(fence, today, "", ())))
-    known, said = _known(picked, profile), _said(picked, profile)
-    heading = _heading(route, known)
-    paid = () if profile.beside_budget else (*_block(PROFILE, known), *_block(TURNS, said))
-    fixed = _joined((*_block(NARRATIVE, about), *paid))
-    room = budget * CHARS_PER_TOKEN - len(_volatile(fence, today, heading, ())) - len(fixed)
-    lines = _walk(picked, items if heading else (), _rooms(route, budget, policy), policy, room)
-    return _assembled(picked, fence, today, (told, about, known, said, lines), route)
+    told = _override_lines(picked, overrides, policy.override_tokens)
+    about = _narrative_lines(
+        picked, narrative, (budget * CHARS_PER_TOKEN) // 2 - len(_volatile_text(fence, today, "", ()))
+    )
+    known, said = _profile_fact_lines(picked, profile), _profile_turn_lines(picked, profile)
+    heading = _choose_heading(route, known)
+    paid = () if profile.beside_budget else (*_section_lines(PROFILE, known), *_section_lines(TURNS, said))
+    fixed = _join_lines((*_section_lines(NARRATIVE, about), *paid))
+    room = budget * CHARS_PER_TOKEN - len(_volatile_text(fence, today, heading, ())) - len(fixed)
+    lines = _recalled_lines(picked, items if heading else (), _limits_for_route(route, budget, policy), policy, room)
+    return _assemble_plan(picked, fence, today, (told, about, known, said, lines), route)
 
 
-def _heading(route: str, known: Sequence[str]) -> str:
+def _choose_heading(route: str, known: Sequence[str]) -> str:
     """Return what stands above the section that answers: nothing that stands above the profile already."""
     heading = HEADINGS.get(route, "")
     return ALSO if known and heading == PROFILE else heading
@@ -137,26 +139,26 @@ def profile_tokens(budget: int, policy: RetrievalPolicy) -> int:
     return min(policy.profile_tokens, max(1, free))
 
 
-def _rooms(route: str, budget: int, policy: RetrievalPolicy) -> dict[str, int]:
+def _limits_for_route(route: str, budget: int, policy: RetrievalPolicy) -> dict[str, int]:
     if route != Route.RECALL:
-        return sizes(budget, policy)
+        return limits_for_budget(budget, policy)
     return {**dict.fromkeys(Layer, policy.limit), Layer.TURN: policy.recalled_turns}
 
 
-def sizes(budget: int, policy: RetrievalPolicy) -> dict[str, int]:
+def limits_for_budget(budget: int, policy: RetrievalPolicy) -> dict[str, int]:
     """How many memories of each layer there may be: as many as the budget has room for, or as are shown at all."""
     if not policy.sections:
         return dict.fromkeys(Layer, policy.limit)
-    pinned = _clamp(budget // 60, 3, 15)
+    pinned = _clamp_value(budget // 60, 3, 15)
     return {
         Layer.IDENTITY: pinned,
         Layer.FACT: pinned,
-        Layer.EPISODE: _clamp(budget // 120, 2, 8),
-        Layer.TURN: _clamp(budget // 200, 2, 6),
+        Layer.EPISODE: _clamp_value(budget // 120, 2, 8),
+        Layer.TURN: _clamp_value(budget // 200, 2, 6),
     }
 
 
-def _clamp(value: int, least: int, most: int) -> int:
+def _clamp_value(value: int, least: int, most: int) -> int:
     return max(least, min(most, value))
 
 
@@ -224,7 +226,7 @@ class _Picked:
         """Whether facts that are shown were learned from a turn and say all of it; or say it, wherever learned."""
         if turn.id in self.sources:
             return not says_more(turn.text, self.sources[turn.id])
-        return repeats(turn.text, self.facts)
+        return is_repetition(turn.text, self.facts)
 
     def _tells_facts_of(self, episode: Item) -> bool:
         """Whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
@@ -232,7 +234,7 @@ class _Picked:
         return bool(facts) and not (all(facts) and adds_words(episode.text, facts))
 
 
-def _known(picked: _Picked, profile: Profile) -> tuple[str, ...]:
+def _profile_fact_lines(picked: _Picked, profile: Profile) -> tuple[str, ...]:
     """The lines of the profile, without what the user's own words or the narrative say already."""
     lines: list[str] = []
     for fact in profile.facts:
@@ -241,40 +243,40 @@ def _known(picked: _Picked, profile: Profile) -> tuple[str, ...]:
         if reason := picked.repeated(item, said):
             picked.drop(item, reason)
         else:
-            lines.append(picked.take(item, said, f"- {_indented(neutralize(fact.text))}", uses=False))
+            lines.append(picked.take(item, said, f"- {_indent_text(neutralize_text(fact.text))}", uses=False))
     return tuple(lines)
 
 
-def _said(picked: _Picked, profile: Profile) -> tuple[str, ...]:
+def _profile_turn_lines(picked: _Picked, profile: Profile) -> tuple[str, ...]:
     """The lines of the profile that are the user's own words, with the day of each."""
     lines: list[str] = []
     for turn in profile.turns:
         item = Item(turn.id, turn.text, Layer.TURN, turn.date)
-        line = f"- [{turn.date}] {_indented(neutralize(turn.text))}"
+        line = f"- [{turn.date}] {_indent_text(neutralize_text(turn.text))}"
         lines.append(picked.take(item, normal_text(turn.text), line, uses=False))
     return tuple(lines)
 
 
-def _always(picked: _Picked, overrides: Iterable[Item], cap: int) -> tuple[str, ...]:
+def _override_lines(picked: _Picked, overrides: Iterable[Item], cap: int) -> tuple[str, ...]:
     """Overrides, in their order, up to the cap."""
     room, lines = cap * CHARS_PER_TOKEN, []
     for item in overrides:
-        line, said = f"- {_indented(neutralize(item.text))}", normal_text(item.text)
-        reason = picked.repeated(item, said) or (OVER_CAP if _cost(line) > room else "")
+        line, said = f"- {_indent_text(neutralize_text(item.text))}", normal_text(item.text)
+        reason = picked.repeated(item, said) or (OVER_CAP if _line_cost(line) > room else "")
         if reason:
             picked.drop(item, reason)
         else:
-            room -= _cost(line)
+            room -= _line_cost(line)
             lines.append(picked.take(item, said, line))
     return tuple(lines)
 
 
-def _about(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...]:
+def _narrative_lines(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...]:
     if narrative is None:
         return ()
-    line, said = f"  {_indented(neutralize(narrative.text))}", normal_text(narrative.text)
+    line, said = f"  {_indent_text(neutralize_text(narrative.text))}", normal_text(narrative.text)
     reason = picked.repeated(narrative, said)
-    if not reason and len(_joined(_block(NARRATIVE, (line,)))) > room:
+    if not reason and len(_join_lines(_section_lines(NARRATIVE, (line,)))) > room:
         reason = OVER_BUDGET
     if reason:
         picked.drop(narrative, reason)
@@ -283,7 +285,7 @@ def _about(picked: _Picked, narrative: Item | None, room: int) -> tuple[str, ...
     return (picked.take(narrative, said, line),)
 
 
-def _walk(
+def _recalled_lines(
     picked: _Picked, items: Iterable[Item], left: dict[str, int], policy: RetrievalPolicy, room: int
 ) -> tuple[str, ...]:
     """Take items in order until one does not fit; the first is taken in any case."""
@@ -299,7 +301,7 @@ def _walk(
             picked.drop(item, reason or OVER_BUDGET)
             continue
         line = line_of(item, policy.excerpt_chars)
-        cost = _cost(line)
+        cost = _line_cost(line)
         if full := bool(lines) and cost > room:
             picked.drop(item, OVER_BUDGET)
             continue
@@ -309,7 +311,7 @@ def _walk(
     return tuple(lines)
 
 
-def _cost(line: str) -> int:
+def _line_cost(line: str) -> int:
     """The characters a line adds to a block."""
     return len(line) + 1
 
@@ -320,13 +322,13 @@ def _cost(line: str) -> int:
 def line_of(item: Item, chars: int = EXCERPT_CHARS) -> str:
     """An item as it is shown: the day, who said it, the text, and what should be known about it; nothing hidden."""
     day = f"[{item.date}] " if item.date else ""
-    return f"- {day}{_indented(neutralize(_words_of(item, chars)))}"
+    return f"- {day}{_indent_text(neutralize_text(_words_of(item, chars)))}"
 
 
 def _words_of(item: Item, chars: int) -> str:
     note = f" ({item.note})" if item.note else ""
     if item.layer == Layer.TURN:
-        return f"{_told_by(item) or 'somebody: '}{excerpt(item.text, item.match, chars)}{note}"
+        return f"{_told_by(item) or 'somebody: '}{cut_excerpt(item.text, item.match, chars)}{note}"
     decision = one_line(item.decision)
     decided = f" Decided: {decision}" if decision and decision not in one_line(item.text) else ""
     return f"{_told_by(item)}{item.text.strip()}{decided}{note}"
@@ -336,23 +338,23 @@ def _told_by(item: Item) -> str:
     return f"{one_line(item.speaker)}: " if item.speaker.strip() else ""
 
 
-def _indented(text: str) -> str:
+def _indent_text(text: str) -> str:
     """A text whose further lines are set in, so that none of them can pass for a line of the block."""
     if text.isprintable():  # nothing in it ends a line
         return text.strip()
     return "\n  ".join(line.strip() for line in text.splitlines() if line.strip())
 
 
-def _block(heading: str, lines: Sequence[str]) -> tuple[str, ...]:
+def _section_lines(heading: str, lines: Sequence[str]) -> tuple[str, ...]:
     return (heading, *lines) if lines else ()
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     """Lines as they add to a block, each with its line break."""
     return "".join(f"{line}\n" for line in lines)
 
 
-def _volatile(fence: Fence, today: date, heading: str, lines: Sequence[str]) -> str:
+def _volatile_text(fence: Fence, today: date, heading: str, lines: Sequence[str]) -> str:
     return fence.wrap("\n".join((NOTICE, date_line(today), *((heading,) if heading else ()), *lines)))
 
 
@@ -364,7 +366,7 @@ def date_line(today: date) -> str:
 _DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def _assembled(
+def _assemble_plan(
     picked: _Picked,
     fence: Fence,
     today: date,
@@ -372,7 +374,7 @@ def _assembled(
     route: str,
 ) -> Plan:
     """The whole text, and its two parts; nothing at all when there would be only a date."""
-    heading = _heading(route, parts[2])
+    heading = _choose_heading(route, parts[2])
     names, headings = (
         ("overrides", "narrative", "profile", "turns", route),
         (OVERRIDES, NARRATIVE, PROFILE, TURNS, heading),
@@ -382,12 +384,12 @@ def _assembled(
     if not sections:
         return Plan(dropped=tuple(picked.dropped))
     *always, lines = parts
-    fixed = tuple(line for title, part in zip(headings, always, strict=False) for line in _block(title, part))
-    text = fence.wrap("\n".join((NOTICE, date_line(today), *fixed, *_block(heading, lines))))
+    fixed = tuple(line for title, part in zip(headings, always, strict=False) for line in _section_lines(title, part))
+    text = fence.wrap("\n".join((NOTICE, date_line(today), *fixed, *_section_lines(heading, lines))))
     return Plan(
         text=text,
         stable=fence.wrap("\n".join((NOTICE, *fixed))) if fixed else "",
-        volatile=_volatile(fence, today, heading, lines) if lines else "",
+        volatile=_volatile_text(fence, today, heading, lines) if lines else "",
         sections=sections,
         citations=tuple(picked.citations),
         chosen=tuple(picked.chosen),

@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.core.text.normalize import CHARS_PER_TOKEN, normal_text
 from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.model.instant import Instant
@@ -45,21 +45,21 @@ def says_more(text: str, quotes: Sequence[str]) -> bool:
 
 def adds_words(text: str, others: Sequence[str]) -> bool:
     """Return whether a text says something besides what others say, in whatever words they are put together."""
-    known = {*terms(" ".join(others))}
+    known = {*document_terms(" ".join(others))}
     return sum(word not in known for word in query_terms(text)) >= _MORE
 
 
-def repeats(text: str, facts: Sequence[str]) -> bool:
+def is_repetition(text: str, facts: Sequence[str]) -> bool:
     """Return whether a fact quotes a text, or the text holds every word of some facts and next to nothing besides."""
-    if any(_unquoted(text) in _unquoted(fact) for fact in facts):
+    if any(_strip_signs(text) in _strip_signs(fact) for fact in facts):
         return True
-    said = {*terms(text)}
+    said = {*document_terms(text)}
     told = {word for fact in facts if (words := _fact_words(fact)) <= said for word in words}
     return len(told) >= _FEWEST and len({*query_terms(text)} - told) < _FEWEST
 
 
 @lru_cache(maxsize=8192)  # the same facts are shown with every message
-def _unquoted(text: str) -> str:
+def _strip_signs(text: str) -> str:
     """A text without differences that quoting makes, between signs that keep it from being found inside a word."""
     return f" {_SIGNS.sub(' ', normal_text(text))} ".replace("  ", " ")
 
@@ -69,9 +69,9 @@ def _fact_words(fact: str) -> frozenset[str]:
     return frozenset(query_terms(fact)) - _USER
 
 
-def tells(text: str, fact: str) -> bool:
+def has_fact_words(text: str, fact: str) -> bool:
     """Return whether a text about the user holds every word of a fact about them, in whatever order."""
-    return {*query_terms(fact)} - _USER <= {*terms(text)}
+    return {*query_terms(fact)} - _USER <= {*document_terms(text)}
 
 
 # --- whether somebody's words say what no longer holds ----------------------------------------------------------------
@@ -110,7 +110,7 @@ class EndedFacts:
         """Tell whether words that were said at a moment hold every word of a fact that has ended since."""
         if not self._by_word:
             return False
-        said = frozenset(terms(text))
+        said = frozenset(document_terms(text))
         possible = (fact for word in said & self._by_word.keys() for fact in self._by_word[word])
         return any(fact.words <= said and (fact.until is None or said_at < fact.until) for fact in possible)
 
@@ -311,9 +311,13 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
     """
     chosen, left_out, said = list[ProfileTurn](), list[tuple[str, str]](), set[str]()
     known = [fact.text for fact in profile.facts]
-    for _, turn in sorted(_ranked(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
+    for _, turn in sorted(_rank_turns(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
         words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
-        if words in said or (not turn.learned and ended.tells(turn.text, turn.said_at)) or repeats(turn.text, known):
+        if (
+            words in said
+            or (not turn.learned and ended.tells(turn.text, turn.said_at))
+            or is_repetition(turn.text, known)
+        ):
             continue
         said.add(words)
         if reason := _reason_against_text(turn.text) or (OVER_TOKENS if cost > room else ""):
@@ -325,7 +329,7 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
     return replace(profile, turns=shown, left_out=(*profile.left_out, *left_out))
 
 
-def _ranked(turns: Iterable[ProfileTurn]) -> Iterator[tuple[int, ProfileTurn]]:
+def _rank_turns(turns: Iterable[ProfileTurn]) -> Iterator[tuple[int, ProfileTurn]]:
     """Yield what tells something, with how much of that is about whoever wrote it."""
     ranked = ((turn_rank(one.text, learned=one.learned), one) for one in turns)
     return ((rank, one) for rank, one in ranked if rank is not None)

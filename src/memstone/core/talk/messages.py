@@ -33,20 +33,25 @@ def is_protocol(part: object) -> bool:
     return isinstance(part, Mapping) and part.get("type") in _PROTOCOL
 
 
-def reference(part: Mapping[str, Any]) -> Attachment:
+def attachment_from_part(part: Mapping[str, Any]) -> Attachment:
     """A picture, a sound or a file by what it is called, where it is, or what type of data it holds."""
     kind: str = part["type"]
-    places = list(_places(part, kind))
-    name = next((_called(place[key]) for place in places for key in _NAMES if _is_text(place.get(key))), "unnamed")
+    places = list(_attachment_mappings(part, kind))
+    name = next(
+        (_display_name(place[key]) for place in places for key in _NAMES if _is_text(place.get(key))), "unnamed"
+    )
     inner = part.get(kind)
     if isinstance(inner, str):
-        name = _called(inner)
+        name = _display_name(inner)
     return Attachment(
-        kind.removesuffix("_url").removeprefix("input_"), name[:_NAME_CHARS], _media_type(places, inner), _url(places)
+        kind.removesuffix("_url").removeprefix("input_"),
+        name[:_NAME_CHARS],
+        _media_type(places, inner),
+        _find_web_url(places),
     )
 
 
-def _places(part: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
+def _attachment_mappings(part: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
     """Where protocols put what they say about a file, the most telling first."""
     inner, source = part.get(kind), part.get("source")
     for place in (inner, {key: value for key, value in part.items() if key != "type"}, source):
@@ -58,13 +63,13 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _called(value: str) -> str:
+def _display_name(value: str) -> str:
     if value.startswith("data:"):
         return value.partition(",")[0].partition(";")[0]
-    return _address(value) if value.startswith(_WEB) else value
+    return _strip_url_secrets(value) if value.startswith(_WEB) else value
 
 
-def _address(url: str) -> str:
+def _strip_url_secrets(url: str) -> str:
     """Where something can be fetched, without what may be a secret: who asks, and what stands behind the path."""
     try:
         parts = urlsplit(url)
@@ -80,12 +85,12 @@ def _media_type(places: list[Mapping[str, Any]], inner: object) -> str:
                 return str(place[key])[:_NAME_CHARS]
     held = [inner, *(place.get(key) for place in places for key in ("url", "image_url", "file_data"))]
     data = next((one for one in held if isinstance(one, str) and one.startswith("data:")), "")
-    return _called(data).removeprefix("data:")[:_NAME_CHARS]
+    return _display_name(data).removeprefix("data:")[:_NAME_CHARS]
 
 
-def _url(places: list[Mapping[str, Any]]) -> str:
+def _find_web_url(places: list[Mapping[str, Any]]) -> str:
     found = (place.get(key) for place in places for key in ("url", "image_url"))
-    return next((_address(one) for one in found if isinstance(one, str) and one.startswith(_WEB)), "")
+    return next((_strip_url_secrets(one) for one in found if isinstance(one, str) and one.startswith(_WEB)), "")
 
 
 # --- the shapes in which programs have messages at hand, as one -------------------------------------------------------
@@ -113,11 +118,11 @@ class MessageLike(Protocol):
 
 def as_mapping(item: object) -> Mapping[str, Any] | None:
     """A message as a mapping: one already, an object of an SDK, anything with role and content, or (role, text)."""
-    found = _mapping(item)
+    found = _raw_mapping(item)
     return None if found is None else _with_content(found)
 
 
-def _mapping(item: object) -> Mapping[str, Any] | None:
+def _raw_mapping(item: object) -> Mapping[str, Any] | None:
     if isinstance(item, Mapping):
         return item
     if isinstance(item, tuple):
@@ -151,10 +156,13 @@ def _with_content(item: Mapping[str, Any]) -> Mapping[str, Any]:
     parts = item.get("parts")
     if item.get("content") or not isinstance(parts, (list, tuple)) or not parts:
         return item
-    return {**{name: item[name] for name in item if name != "parts"}, "content": [_part(part) for part in parts]}
+    return {
+        **{name: item[name] for name in item if name != "parts"},
+        "content": [_normalize_part(part) for part in parts],
+    }
 
 
-def _part(part: Any) -> Any:
+def _normalize_part(part: Any) -> Any:
     """A part as other services write it; what is not known stays as it is."""
     if not isinstance(part, Mapping):
         return part
@@ -166,10 +174,10 @@ def _part(part: Any) -> Any:
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     held = next((part[name] for name in _FILES if isinstance(part.get(name), Mapping)), None)
-    return part if held is None else _file(held)
+    return part if held is None else _file_part(held)
 
 
-def _file(held: Mapping[str, Any]) -> dict[str, Any]:
+def _file_part(held: Mapping[str, Any]) -> dict[str, Any]:
     """What is said about a file, without what it holds."""
     name, url = held.get("displayName") or held.get("display_name"), held.get("fileUri") or held.get("file_uri")
     return {"type": "file", "name": name, "url": url, "media_type": held.get("mimeType") or held.get("mime_type")}
@@ -249,10 +257,10 @@ def read_message(item: object, where: str, limits: Limits, unread: set[str]) -> 
     if role not in ROLES:
         raise InvalidInput(f"{where}.role is {role!r}", hint="one of " + ", ".join(ROLES))
     held: list[Attachment] = []
-    text = _content(given, str(role), where, limits, held)
+    text = _read_content(given, str(role), where, limits, held)
     if role in STORED_ROLES:
         unread |= unknown_fields(given)
-    return Message(str(role), text, _name(given.get("name"), where), tuple(held))
+    return Message(str(role), text, _read_name(given.get("name"), where), tuple(held))
 
 
 def unknown_fields(given: Mapping[str, Any]) -> set[str]:
@@ -264,7 +272,7 @@ def _is_nothing(value: object) -> bool:
     return value is None or value is False or (isinstance(value, Sized) and not len(value))
 
 
-def _content(item: Mapping[str, Any], role: str, where: str, limits: Limits, held: list[Attachment]) -> str:
+def _read_content(item: Mapping[str, Any], role: str, where: str, limits: Limits, held: list[Attachment]) -> str:
     content = item.get("content")
     if role not in STORED_ROLES:
         return ""  # never stored, so it is neither too long nor unfit
@@ -302,12 +310,12 @@ def _messages_part(part: object, where: str, held: list[Attachment]) -> str | No
         if not isinstance(text, str):
             raise InvalidInput(f"{where}.text must be text")
         return text
-    one = reference(part)
+    one = attachment_from_part(part)
     held.append(one)
     return f"[{one.kind}: {one.name}]"
 
 
-def _name(value: object, where: str) -> str:
+def _read_name(value: object, where: str) -> str:
     if value is None:
         return ""
     return checked_text(value, f"{where}.name", _MESSAGES_NAME_CHARS).strip()

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from memstone.core.talk.messages import MessagesInput, as_mapping, left_out, read_message, unknown_fields
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.errors import InvalidInput
 from memstone.model.ids import clean_id
-from memstone.model.instant import Instant, instant, parse_when
+from memstone.model.instant import Instant, parse_when, to_instant
 from memstone.model.message import Message
 from memstone.model.policy import Limits
 
@@ -59,7 +59,7 @@ def read_transcript(given: TranscriptInput, limits: Limits, warnings: list[str] 
             hint='for example [{"role": "user", "content": "I live in Oslo", "timestamp": "2026-03-02T09:00:00Z"}]',
         )
     unread: set[str] = set()
-    said = [_said(item, f"turns[{at}]", limits, unread) for at, item in enumerate(items)]
+    said = [_read_turn(item, f"turns[{at}]", limits, unread) for at, item in enumerate(items)]
     if not said:
         raise InvalidInput("turns is empty")
     if unread and warnings is not None:
@@ -67,15 +67,15 @@ def read_transcript(given: TranscriptInput, limits: Limits, warnings: list[str] 
     return said
 
 
-def _said(item: object, where: str, limits: Limits, unread: set[str]) -> Said:
+def _read_turn(item: object, where: str, limits: Limits, unread: set[str]) -> Said:
     given = None if isinstance(item, str) else as_mapping(item)
     if given is None:
         return Said(read_message(item, where, limits, unread))
     rest = dict(given)
-    content, name, when, run = (_taken(rest, names) for names in (_CONTENT, _NAME, _TIME, _RUN))
+    content, name, when, run = (_pop_first_value(rest, names) for names in (_CONTENT, _NAME, _TIME, _RUN))
     refuse_misspelt(rest, where)
     message = read_message({**rest, "content": content, "name": name}, where, limits, unread)
-    return Said(message, _instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
+    return Said(message, _parse_instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
 
 
 def refuse_unknown(turns: Iterable[Any]) -> None:
@@ -90,31 +90,31 @@ def refuse_unknown(turns: Iterable[Any]) -> None:
 def refuse_misspelt(turn: Mapping[str, Any], where: str) -> None:
     """Raise ``InvalidInput`` for a field that is all but called like one: what it says would be lost."""
     for name in sorted(unknown_fields(turn) - _NAMES):
-        found = get_close_matches(_spelt(name), _SPELT, n=1, cutoff=_ALIKE)
+        found = get_close_matches(_normalize_name(name), _SPELT, n=1, cutoff=_ALIKE)
         if found:
             hint = f"did you mean {_SPELT[found[0]]}?"
             raise InvalidInput(f"{where}.{name[:_NAME_CHARS]}: unknown name", hint=hint)
 
 
-def _spelt(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """A name without regard to how its words are joined."""
     return name[:_NAME_CHARS].replace("-", "").replace("_", "").lower()
 
 
-_SPELT: Final = {_spelt(name): name for name in sorted(_NAMES)}
+_SPELT: Final = {_normalize_name(name): name for name in sorted(_NAMES)}
 
 
-def _instant(value: Any, name: str) -> Instant | None:
+def _parse_instant(value: Any, name: str) -> Instant | None:
     """A time as transcripts write it: ISO 8601, or seconds or milliseconds since 1970."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
-            return instant(datetime.fromtimestamp(value / 1000 if abs(value) > _LATEST_SECONDS else value, UTC))
+            return to_instant(datetime.fromtimestamp(value / 1000 if abs(value) > _LATEST_SECONDS else value, UTC))
         except (OverflowError, ValueError, OSError) as error:
             raise InvalidInput(f"{name} is not a time: {value!r}") from error
     return None if value is None else parse_when(value, name)
 
 
-def _taken(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
+def _pop_first_value(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
     """The first of these fields that is set; the others that mean the same go with it."""
     values = [rest.pop(name, None) for name in names]
     return next((value for value in values if value is not None), None)
@@ -150,7 +150,7 @@ class Source:
 
     def places(self, quote: str) -> Iterator[tuple[int, int]]:
         """Everywhere the quoted words stand, in order."""
-        pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _plain(piece))]
+        pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _normalize_quote(piece))]
         start = self._whole(pieces[0], 0) if pieces else -1
         while start >= 0:
             end = start + len(pieces[0])
@@ -165,7 +165,7 @@ class Source:
     def _whole(self, words: str, at: int) -> int:
         """Where the words stand as words: "tea" does not stand in "steak"."""
         found = self._flat.find(words, at)
-        while found >= 0 and (_cuts(self._flat, found) or _cuts(self._flat, found + len(words))):
+        while found >= 0 and (_is_inside_word(self._flat, found) or _is_inside_word(self._flat, found + len(words))):
             found = self._flat.find(words, found + 1)
         return found
 
@@ -175,13 +175,13 @@ class Source:
         Pairs of characters are counted in a window as long as the quote, so that a typo costs little in any script. The
         time taken grows with the length of the text and not faster.
         """
-        wanted = _pairs(_plain(quote))
+        wanted = _character_pairs(_normalize_quote(quote))
         text = self._flat
         if not wanted or len(text) < _SHORTEST:
             return 0.0, 0, 0
         width = min(len(wanted), len(text) - 1)
         left, hits, best, at = Counter(wanted), 0, -1, 0
-        for end, pair in enumerate(_pairs(text)):
+        for end, pair in enumerate(_character_pairs(text)):
             hits += left[pair] > 0
             left[pair] -= 1
             if end >= width:
@@ -196,9 +196,9 @@ class Source:
     def _whole_words(self, start: int, end: int) -> tuple[int, int]:
         """The stretch without what is left of words that it cuts off at its edges, unless nothing else is in it."""
         first, last = start, end
-        while first < last and (_cuts(self._flat, first) or self._flat[first].isspace()):
+        while first < last and (_is_inside_word(self._flat, first) or self._flat[first].isspace()):
             first += 1
-        while last > first and (_cuts(self._flat, last) or self._flat[last - 1].isspace()):
+        while last > first and (_is_inside_word(self._flat, last) or self._flat[last - 1].isspace()):
             last -= 1
         return (first, last) if last > first else (start, end)
 
@@ -206,12 +206,12 @@ class Source:
         """The shortest stretch that holds all of the wanted terms that stand here at all."""
         hits = [(place, found) for place, found in self._positions if found & wanted]
         present = frozenset(term for _, found in hits for term in found & wanted)
-        return _shortest(hits, present) if present else None
+        return _shortest_span(hits, present) if present else None
 
     @cached_property
     def terms(self) -> frozenset[str]:
         """The words of the text in the form in which words are compared."""
-        return frozenset(terms(self.text))
+        return frozenset(document_terms(self.text))
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -220,7 +220,7 @@ class Source:
 
     @cached_property
     def _positions(self) -> list[tuple[tuple[int, int], frozenset[str]]]:
-        return [(word.span(), frozenset(terms(word[0]))) for word in _WORD.finditer(self.text)]
+        return [(word.span(), frozenset(document_terms(word[0]))) for word in _WORD.finditer(self.text)]
 
     @cached_property
     def _words(self) -> list[tuple[int, int]]:
@@ -228,7 +228,7 @@ class Source:
 
     @cached_property
     def _flat(self) -> str:
-        return " ".join(_folded(self.text[start:end]) for start, end in self._words)
+        return " ".join(_fold_word(self.text[start:end]) for start, end in self._words)
 
     @cached_property
     def _flat_starts(self) -> list[int]:
@@ -244,7 +244,9 @@ class Source:
         return self._words[number][0] + at - self._flat_starts[number]
 
 
-def _shortest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], wanted: frozenset[str]) -> tuple[int, int] | None:
+def _shortest_span(
+    hits: Sequence[tuple[tuple[int, int], frozenset[str]]], wanted: frozenset[str]
+) -> tuple[int, int] | None:
     seen: Counter[str] = Counter()
     best: tuple[int, int] | None = None
     first = 0
@@ -261,28 +263,28 @@ def _shortest(hits: Sequence[tuple[tuple[int, int], frozenset[str]]], wanted: fr
 
 def content_terms(statement: str, leave_out: Iterable[str] = ()) -> frozenset[str]:
     """What a statement is about, in the form in which words are compared; ``leave_out`` are words that do not count."""
-    ignored = {term for word in leave_out for term in terms(word)}
+    ignored = {term for word in leave_out for term in document_terms(word)}
     return frozenset(query_terms(statement, _MAX_TERMS)) - ignored
 
 
 _SHORTEST: Final = 2
 
 
-def _pairs(text: str) -> list[str]:
+def _character_pairs(text: str) -> list[str]:
     return [text[at : at + 2] for at in range(len(text) - 1)]
 
 
-def _plain(quote: str) -> str:
-    return " ".join(_folded(word) for word in quote.split()).strip(_EDGES)
+def _normalize_quote(quote: str) -> str:
+    return " ".join(_fold_word(word) for word in quote.split()).strip(_EDGES)
 
 
-def _cuts(text: str, at: int) -> bool:
+def _is_inside_word(text: str, at: int) -> bool:
     """Whether a place is inside a word; scripts without blanks can be cut anywhere."""
     around = text[max(0, at - 1) : at + 1]
     return 0 < at < len(text) and around.isalnum() and max(around) < _FIRST_UNSPACED
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     """One form of quotation marks and case, with as many characters as before."""
     marked = word.translate(_MARKS)
     lowered = marked.lower()

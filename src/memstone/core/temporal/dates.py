@@ -27,13 +27,13 @@ from memstone.core.temporal.spans import (
     Grain,
     Said,
     Stretch,
-    around,
     in_words,
     month_at,
-    nearest,
+    nearest_weekday,
     one_day,
-    shift,
-    span,
+    shift_date,
+    span_between,
+    unit_containing_day,
 )
 
 # --- the phrases English has for a time, and what each of them means --------------------------------------------------
@@ -63,7 +63,7 @@ _FAR_DAYS: Final = 270
 """A day farther off than this has a nearer one on the other side: the verb alone does not decide between them."""
 
 
-def _amount(match: re.Match[str]) -> range:
+def _parse_amount(match: re.Match[str]) -> range:
     """How many are meant: one number, or several for "a few"."""
     word = [word for word in match["n"].lower().split() if word != "of"][-1]
     if word in {"few", "several"}:
@@ -72,74 +72,78 @@ def _amount(match: re.Match[str]) -> range:
     return range(number, number + 1)
 
 
-def _counted(match: re.Match[str], said: Said, sign: int) -> Stretch:
-    amount, unit = _amount(match), match["unit"].lower()
+def _resolve_counted_units(match: re.Match[str], said: Said, sign: int) -> Stretch:
+    amount, unit = _parse_amount(match), match["unit"].lower()
     if unit in {"minute", "hour"}:
         moment = said.now.astimezone(UTC) + sign * timedelta(**{unit + "s": amount[0]})
         return one_day(moment.astimezone(said.now.tzinfo).date())
     if len(amount) > 1:
-        return span(shift(said.today, unit, sign * amount[0]), shift(said.today, unit, sign * amount[-1]))
-    return around(shift(said.today, unit, sign * amount[0]), unit)
+        return span_between(
+            shift_date(said.today, unit, sign * amount[0]), shift_date(said.today, unit, sign * amount[-1])
+        )
+    return unit_containing_day(shift_date(said.today, unit, sign * amount[0]), unit)
 
 
-def _ago(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_ago(match: re.Match[str], said: Said) -> Stretch | None:
     if said.word_before(match.start()) == "or":  # "two or three days ago"
         return None
     if match["weekday"]:
-        return one_day(nearest(said.today, match["weekday"], -1) - timedelta(7 * (_amount(match)[0] - 1)))
-    if match["exact"] and len(_amount(match)) == 1:
-        return one_day(shift(said.today, match["unit"].lower(), -_amount(match)[0]))
-    return _counted(match, said, -1)
+        return one_day(nearest_weekday(said.today, match["weekday"], -1) - timedelta(7 * (_parse_amount(match)[0] - 1)))
+    if match["exact"] and len(_parse_amount(match)) == 1:
+        return one_day(shift_date(said.today, match["unit"].lower(), -_parse_amount(match)[0]))
+    return _resolve_counted_units(match, said, -1)
 
 
-def _ahead(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_ahead(match: re.Match[str], said: Said) -> Stretch | None:
     """What comes "in two weeks"; in the past and after "three times" that is a duration."""
     tense = said.tense(match)
     if tense == -1 or said.word_before(match.start()) in {"times", "once", "twice"}:
         return None
-    return _counted(match, said, 1)._replace(relative=tense is not None or " from " in _plain(match[0]))
+    return _resolve_counted_units(match, said, 1)._replace(
+        relative=tense is not None or " from " in _normalize_phrase(match[0])
+    )
 
 
-def _stretch(match: re.Match[str], said: Said) -> Stretch:
-    sign = _OFFSETS[_plain(match["rel"])] or 1
-    return span(said.today, shift(said.today, match["unit"].lower(), sign * _amount(match)[-1]))
+def _resolve_unit_range(match: re.Match[str], said: Said) -> Stretch:
+    sign = _OFFSETS[_normalize_phrase(match["rel"])] or 1
+    return span_between(said.today, shift_date(said.today, match["unit"].lower(), sign * _parse_amount(match)[-1]))
 
 
 def _named_day(match: re.Match[str], said: Said) -> Stretch:
-    return one_day(said.today + timedelta(_NAMED_DAYS[_plain(match["day"])]))
+    return one_day(said.today + timedelta(_NAMED_DAYS[_normalize_phrase(match["day"])]))
 
 
 def _other_day(_match: re.Match[str], said: Said) -> Stretch:
-    return span(said.today - timedelta(7), said.today - timedelta(1))
+    return span_between(said.today - timedelta(7), said.today - timedelta(1))
 
 
-def _unit(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_calendar_unit(match: re.Match[str], said: Said) -> Stretch | None:
     """The week, weekend, month or year before, around or after the day."""
-    unit, rel, weekdays = match["unit"].lower(), _plain(match["rel"]), said.today.weekday() < SATURDAY
+    unit, rel, weekdays = match["unit"].lower(), _normalize_phrase(match["rel"]), said.today.weekday() < SATURDAY
     the = said.word_before(match.start()) == "the"
     if the and rel == "next":  # after something else
         return None
     if unit != "weekend" and ("past" in rel or (the and rel == "last")):
-        return span(shift(said.today, unit, -1), said.today)
+        return span_between(shift_date(said.today, unit, -1), said.today)
     offset = _OFFSETS[rel] - (unit == "weekend" and rel == "this" and weekdays and said.tense(match) == -1)
-    return around(shift(said.today, unit, offset), unit)
+    return unit_containing_day(shift_date(said.today, unit, offset), unit)
 
 
 def _far_unit(match: re.Match[str], said: Said) -> Stretch:
     sign = 1 if match["rel"].lower().startswith("after") else -1
     if match["weekday"]:
-        return one_day(nearest(said.today, match["weekday"], sign) + timedelta(7 * sign))
-    return around(shift(said.today, match["unit"].lower(), 2 * sign), match["unit"].lower())
+        return one_day(nearest_weekday(said.today, match["weekday"], sign) + timedelta(7 * sign))
+    return unit_containing_day(shift_date(said.today, match["unit"].lower(), 2 * sign), match["unit"].lower())
 
 
 def _the_weekend(match: re.Match[str], said: Said) -> Stretch:
     tense = said.tense(match)
     gone = said.is_past(tense) and said.today.weekday() < SATURDAY
-    return around(shift(said.today, "week", -gone), "weekend")._replace(relative=bool(tense))
+    return unit_containing_day(shift_date(said.today, "week", -gone), "weekend")._replace(relative=bool(tense))
 
 
-def _weekday(match: re.Match[str], said: Said) -> Stretch | None:
-    rel, week = _plain(match["rel"]), _plain(match["week"])
+def _resolve_weekday(match: re.Match[str], said: Said) -> Stretch | None:
+    rel, week = _normalize_phrase(match["rel"]), _normalize_phrase(match["week"])
     if not _is_one_day(match["weekday"], said.word_before(match.start()), clear=bool(rel or week)):
         return None
     tense = said.tense(match)
@@ -147,7 +151,7 @@ def _weekday(match: re.Match[str], said: Said) -> Stretch | None:
         return one_day(_of_week(match, said, week or rel, past=said.is_past(tense)))
     sign = _OFFSETS[rel] if rel else -1 if said.is_past(tense) else 1
     certain = tense is not None and not said.has_doubts(match) and not _is_attribute(match, said)
-    return one_day(nearest(said.today, match["weekday"], sign), relative=bool(rel) or certain)
+    return one_day(nearest_weekday(said.today, match["weekday"], sign), relative=bool(rel) or certain)
 
 
 def _is_one_day(name: str, before: str, *, clear: bool) -> bool:
@@ -168,13 +172,13 @@ def _is_attribute(match: re.Match[str], said: Said) -> bool:
 def _of_week(match: re.Match[str], said: Said, rel: str, *, past: bool) -> date:
     """The day of last, this or next week; "this Friday" on a Saturday is the coming one, unless it was."""
     name, today = match["weekday"], said.today
-    day = around(today, "week").first + timedelta(WEEKDAY_NUMBERS[name[:3].lower()] + 7 * _OFFSETS[rel])
+    day = unit_containing_day(today, "week").first + timedelta(WEEKDAY_NUMBERS[name[:3].lower()] + 7 * _OFFSETS[rel])
     if match["week"] or day == today or (day < today) == past:
         return day
-    return nearest(today, name, -1 if day > today else 1)
+    return nearest_weekday(today, name, -1 if day > today else 1)
 
 
-def _dated(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_month_day(match: re.Match[str], said: Said) -> Stretch | None:
     """A day of a month; the nearest on the right side when there is no year."""
     name, day, year = match["month"], int(match["number"]), match["year"]
     month = MONTH_NUMBERS[name[:3].lower()]
@@ -193,7 +197,7 @@ def _dated(match: re.Match[str], said: Said) -> Stretch | None:
 
 
 def _by_month(match: re.Match[str], said: Said) -> Stretch | None:
-    rel, month = _plain(match["rel"]), MONTH_NUMBERS[match["month"][:3].lower()] - 1
+    rel, month = _normalize_phrase(match["rel"]), MONTH_NUMBERS[match["month"][:3].lower()] - 1
     if match["year"]:
         return month_at(int(match["year"]) * 12 + month, relative=False)
     if match["until"]:  # "from May to July 2023"
@@ -221,8 +225,8 @@ def _is_month(name: str, before: str, rel: str) -> bool:
     return name in _CLEAR_MONTHS or (name[0].isupper() and before in {"by", "before", "after", "from", "between"})
 
 
-def _season(match: re.Match[str], said: Said) -> Stretch | None:
-    rel, before = _plain(match["rel"]), said.words_before(match.start())
+def _resolve_season(match: re.Match[str], said: Said) -> Stretch | None:
+    rel, before = _normalize_phrase(match["rel"]), said.words_before(match.start())
     start = _SEASONS[match["season"].lower()] - 1
     if match["year"]:
         return month_at(int(match["year"]) * 12 + start, months=3, relative=False)
@@ -240,18 +244,18 @@ def _season(match: re.Match[str], said: Said) -> Stretch | None:
     return (past if said.is_past(tense) else ahead)._replace(relative=certain)
 
 
-def _year(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_year(match: re.Match[str], said: Said) -> Stretch | None:
     if said.word_before(match.start()) not in _BEFORE_CLEAR:
         return None
     first, last = int(match["year"]), int(match["to"] or match["year"])
     return Stretch(date(first, 1, 1), date(last, 12, 31), Grain.YEAR, relative=False) if first <= last else None
 
 
-def _iso(match: re.Match[str], _said: Said) -> Stretch:
+def _resolve_iso_date(match: re.Match[str], _said: Said) -> Stretch:
     return one_day(date(int(match["year"]), int(match["month"]), int(match["number"])), relative=False)
 
 
-def _plain(phrase: str | None) -> str:
+def _normalize_phrase(phrase: str | None) -> str:
     return " ".join((phrase or "").lower().split())
 
 
@@ -281,34 +285,46 @@ _NO_NUMBER: Final = r"(?!\s+(?:words|people|dollars|euros|steps|miles|km|times|p
 _NUMBER: Final = "(?P<number>[0-9]{1,2})"
 
 
-def _rule(words: str, phrase: str, read: Reader) -> Rule:
+def _build_rule(words: str, phrase: str, read: Reader) -> Rule:
     return frozenset(words.split()), re.compile(rf"\b{phrase}", re.IGNORECASE), read
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def date_rules() -> tuple[Rule, ...]:
     """For each sort of phrase: words of which one must occur ("#": a year), its pattern, and what it means."""
     return (
-        _rule("today tonight yesterday tomorrow this night", rf"(?P<day>{_NAMED}){_PART}", _named_day),
-        _rule("other", r"the\s+other\s+(?:day|night|morning|evening)\b", _other_day),
-        _rule("ago", rf"(?<![-\u2013]){_N}(?:{_UNIT}|{_DAY_NAME})s?\s+ago\b(?P<exact>\s+today\b)?", _ago),
-        _rule(
+        _build_rule("today tonight yesterday tomorrow this night", rf"(?P<day>{_NAMED}){_PART}", _named_day),
+        _build_rule("other", r"the\s+other\s+(?:day|night|morning|evening)\b", _other_day),
+        _build_rule("ago", rf"(?<![-\u2013]){_N}(?:{_UNIT}|{_DAY_NAME})s?\s+ago\b(?P<exact>\s+today\b)?", _resolve_ago),
+        _build_rule(
             _UNITS,
             rf"in\s+(?:about\s+|another\s+)?{_N}{_UNIT}s?(?:['\u2019]?\s+time\b)?(?![-'\u2019\w])(?!\s+old)",
-            _ahead,
+            _resolve_ahead,
         ),
-        _rule("from", rf"{_N}{_UNIT}s?\s+from\s+(?:now|today)\b", _ahead),
-        _rule("last past next coming", rf"{_REL}\s+{_N}(?P<unit>day|week|month|year)s?\b(?!\s+of\b)", _stretch),
-        _rule("last past next coming this", rf"{_REL}\s+{_LONG}\b(?!\s+of\b)", _unit),
-        _rule("last next", rf"the\s+(?:{_LONG}|{_DAY_NAME})\s+(?P<rel>before\s+last|after\s+next)\b", _far_unit),
-        _rule("weekend", r"(?:over|on|at|during|for)\s+the\s+weekend\b", _the_weekend),
-        _rule(_DAY_NAMES, rf"(?:{_REL}\s+)?{_DAY_NAME}{_PART}{_OF_WEEK}{_DATE_AHEAD}", _weekday),
-        _rule(_MONTH_NAMES, rf"{_MONTH}\.?\s+{_NUMBER}(?P<sure>st|nd|rd|th)?\b(?:,?\s+{_YEAR})?(?![:/%])", _dated),
-        _rule(_MONTH_NAMES, rf"{_NUMBER}(?:st|nd|rd|th)?\s+(?P<sure>of\s+)?{_MONTH}(?:\.?,?\s+{_YEAR})?", _dated),
-        _rule(_MONTH_NAMES, rf"{_WHICH}{_MONTH}(?:\.?,?\s+(?:of\s+)?{_YEAR}|(?={_THEN}))?", _by_month),
-        _rule(" ".join(_SEASONS), rf"{_WHICH}(?P<season>{'|'.join(_SEASONS)})\b(?:\s+(?:of\s+)?{_YEAR})?", _season),
-        _rule("#", rf"{_YEAR}{_TO_YEAR}{_NO_NUMBER}", _year),
-        _rule("#", rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})[-/]{_NUMBER}(?![0-9])", _iso),
+        _build_rule("from", rf"{_N}{_UNIT}s?\s+from\s+(?:now|today)\b", _resolve_ahead),
+        _build_rule(
+            "last past next coming", rf"{_REL}\s+{_N}(?P<unit>day|week|month|year)s?\b(?!\s+of\b)", _resolve_unit_range
+        ),
+        _build_rule("last past next coming this", rf"{_REL}\s+{_LONG}\b(?!\s+of\b)", _resolve_calendar_unit),
+        _build_rule("last next", rf"the\s+(?:{_LONG}|{_DAY_NAME})\s+(?P<rel>before\s+last|after\s+next)\b", _far_unit),
+        _build_rule("weekend", r"(?:over|on|at|during|for)\s+the\s+weekend\b", _the_weekend),
+        _build_rule(_DAY_NAMES, rf"(?:{_REL}\s+)?{_DAY_NAME}{_PART}{_OF_WEEK}{_DATE_AHEAD}", _resolve_weekday),
+        _build_rule(
+            _MONTH_NAMES,
+            rf"{_MONTH}\.?\s+{_NUMBER}(?P<sure>st|nd|rd|th)?\b(?:,?\s+{_YEAR})?(?![:/%])",
+            _resolve_month_day,
+        ),
+        _build_rule(
+            _MONTH_NAMES,
+            rf"{_NUMBER}(?:st|nd|rd|th)?\s+(?P<sure>of\s+)?{_MONTH}(?:\.?,?\s+{_YEAR})?",
+            _resolve_month_day,
+        ),
+        _build_rule(_MONTH_NAMES, rf"{_WHICH}{_MONTH}(?:\.?,?\s+(?:of\s+)?{_YEAR}|(?={_THEN}))?", _by_month),
+        _build_rule(
+            " ".join(_SEASONS), rf"{_WHICH}(?P<season>{'|'.join(_SEASONS)})\b(?:\s+(?:of\s+)?{_YEAR})?", _resolve_season
+        ),
+        _build_rule("#", rf"{_YEAR}{_TO_YEAR}{_NO_NUMBER}", _resolve_year),
+        _build_rule("#", rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})[-/]{_NUMBER}(?![0-9])", _resolve_iso_date),
     )
 
 
@@ -340,15 +356,15 @@ class TimeRef:
     relative: bool = True
 
 
-def resolve(text: str, said_at: datetime, tz: tzinfo = UTC) -> list[TimeRef]:
+def resolve_dates(text: str, said_at: datetime, tz: tzinfo = UTC) -> list[TimeRef]:
     """The times a text speaks of, in order; ``said_at`` without a zone is UTC, days are those of ``tz``."""
-    return _resolve(text, said_at, tz, looks_back=False)
+    return _find_time_refs(text, said_at, tz, looks_back=False)
 
 
-def ground(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
+def annotate_relative_dates(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
     """The text with the date beside each relative phrase: "last week (week of 2 March 2026)"."""
     parts, at = [], 0
-    for ref in resolve(text, said_at, tz):
+    for ref in resolve_dates(text, said_at, tz):
         end = _POSSESSIVE.match(text, ref.end).end()  # type: ignore[union-attr]  # it may be empty, so it matches
         if ref.relative and not _GROUNDED.match(text, end):
             parts.append(f"{text[at:end]} ({in_words(ref.first, ref.last, ref.grain)})")
@@ -358,9 +374,9 @@ def ground(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
 
 def dated_quote(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
     """A quotation with the day on which it was said, where its words mean another time when they are read later."""
-    if not any(ref.relative for ref in resolve(text, said_at, tz)):
+    if not any(ref.relative for ref in resolve_dates(text, said_at, tz)):
         return text
-    return _SAID.sub(rf"\1 on {_local(said_at, tz).date().isoformat()}:", text, count=1)
+    return _SAID.sub(rf"\1 on {_to_local_time(said_at, tz).date().isoformat()}:", text, count=1)
 
 
 _SAID: Final = re.compile(r"\b(said|asked):")
@@ -376,7 +392,7 @@ def note_day(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
     """A memory with the day on which it was said, where it holds only around then and names no month or year."""
     if _DATED.search(text) or not _PASSING.search(text):
         return text
-    day = _local(said_at, tz).date()
+    day = _to_local_time(said_at, tz).date()
     return f"{text.rstrip('.')} (said on {day.day} {MONTHS[day.month - 1]} {day.year})."
 
 
@@ -387,10 +403,10 @@ def date_words(refs: Iterable[TimeRef]) -> str:
 
 def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
     """From when (included) to when (excluded) a question asks about, in UTC; ``None`` if it names no time."""
-    refs = _resolve(query, now, tz, looks_back=True)
+    refs = _find_time_refs(query, now, tz, looks_back=True)
     if not refs:
         return None
-    said = Said(query, _local(now, tz), looks_back=True)
+    said = Said(query, _to_local_time(now, tz), looks_back=True)
     first, after = min(ref.first for ref in refs), max(ref.last for ref in refs) + timedelta(1)
     start, end = (datetime.combine(day, time.min, tz).astimezone(UTC) for day in (first, after))
     preposition = said.word_before(refs[0].start)
@@ -403,8 +419,8 @@ def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, 
 
 def past_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
     """From when (included) to when (excluded) a question looks back; ``None`` if it names no time that is over."""
-    refs = _resolve(query, now, tz, looks_back=False)
-    over = bool(refs) and max(ref.last for ref in refs) < _local(now, tz).date()
+    refs = _find_time_refs(query, now, tz, looks_back=False)
+    over = bool(refs) and max(ref.last for ref in refs) < _to_local_time(now, tz).date()
     return query_range(query, now, tz) if over else None
 
 
@@ -415,7 +431,7 @@ def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[s
     phrases: in what was said before, "yesterday" was another day.
     """
     parts, days, at = [], list[str](), 0
-    for ref in _resolve(query, now, tz, looks_back=True):
+    for ref in _find_time_refs(query, now, tz, looks_back=True):
         if ref.relative:
             days += _named_days(ref)
             parts.append(query[at : ref.start])
@@ -431,11 +447,11 @@ def _named_days(ref: TimeRef) -> list[str]:
     return list(dict.fromkeys((ref.first + timedelta(day)).isoformat()[:width] for day in range(days)))
 
 
-def _local(moment: datetime, tz: tzinfo) -> datetime:
+def _to_local_time(moment: datetime, tz: tzinfo) -> datetime:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(tz)
 
 
-def _words(text: str) -> set[str]:
+def _rule_words(text: str) -> set[str]:
     """The words by which rules are chosen; "#" stands for a number that may be a year."""
     words = set(_WORD.findall(text.lower()))
     if _FOUR_DIGITS.search(text):
@@ -443,17 +459,17 @@ def _words(text: str) -> set[str]:
     return words
 
 
-def _resolve(text: str, said_at: datetime, tz: tzinfo, *, looks_back: bool) -> list[TimeRef]:
-    words = _words(text)
+def _find_time_refs(text: str, said_at: datetime, tz: tzinfo, *, looks_back: bool) -> list[TimeRef]:
+    words = _rule_words(text)
     if words.isdisjoint(_telling_words()):  # most texts
         return []
-    said = Said(text, _local(said_at, tz), looks_back)
+    said = Said(text, _to_local_time(said_at, tz), looks_back)
     found = [
         ref
-        for known, pattern, read in rules()
+        for known, pattern, read in date_rules()
         if not words.isdisjoint(known)
         for match in pattern.finditer(text)
-        if (ref := _ref(match, said, read))
+        if (ref := _build_time_ref(match, said, read))
     ]
     refs: list[TimeRef] = []
     for ref in sorted(found, key=lambda ref: (ref.start, -ref.end)):
@@ -465,10 +481,10 @@ def _resolve(text: str, said_at: datetime, tz: tzinfo, *, looks_back: bool) -> l
 @cache
 def _telling_words() -> frozenset[str]:
     """The words of which every text that speaks of a time has one."""
-    return frozenset[str]().union(*(known for known, _, _ in rules()))
+    return frozenset[str]().union(*(known for known, _, _ in date_rules()))
 
 
-def _ref(match: re.Match[str], said: Said, read: Reader) -> TimeRef | None:
+def _build_time_ref(match: re.Match[str], said: Said, read: Reader) -> TimeRef | None:
     try:
         time = read(match, said)
     except (ValueError, OverflowError):  # the 31st of June, or ten thousand years ago

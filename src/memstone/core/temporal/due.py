@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
-from memstone.core.temporal.dates import TimeRef, resolve
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.temporal.dates import TimeRef, resolve_dates
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.core.text.normalize import AMENDED, SAID_ON
 
 AHEAD: Final = timedelta(days=2)
@@ -37,7 +37,9 @@ class Due:
 def due_day(text: str, said_at: datetime, zone: tzinfo, today: date) -> date | None:
     """Return the day of a thing to do, if it is one of these days and lay ahead when it was said."""
     said_on = said_at.astimezone(zone).date()
-    days = [ref.last for ref in resolve(SAID_ON.sub("", text), said_at, zone) if _is_day(ref) and ref.last >= said_on]
+    days = [
+        ref.last for ref in resolve_dates(SAID_ON.sub("", text), said_at, zone) if _is_day(ref) and ref.last >= said_on
+    ]
     near = [day for day in days if today - OVERDUE <= day <= today + AHEAD]
     return min(near, default=None)
 
@@ -46,7 +48,7 @@ def _is_day(ref: TimeRef) -> bool:
     return ref.last - ref.first <= timedelta(days=1)
 
 
-_USER: Final = frozenset(terms("user"))
+_USER: Final = frozenset(document_terms("user"))
 
 
 def is_done(text: str, later: Iterable[str]) -> bool:
@@ -54,13 +56,13 @@ def is_done(text: str, later: Iterable[str]) -> bool:
 
     What was said later may stand in the memory itself, behind its day.
     """
-    wanted = _content(AMENDED.sub("", text))
+    wanted = _content_terms(AMENDED.sub("", text))
     said_since = [*later, *AMENDED.findall(text)]
-    return any(_DONE.search(said) and 2 * len(wanted & {*terms(said)}) >= len(wanted) for said in said_since)
+    return any(_DONE.search(said) and 2 * len(wanted & {*document_terms(said)}) >= len(wanted) for said in said_since)
 
 
-def _content(text: str) -> set[str]:
-    found = resolve(text, datetime(2000, 1, 1, tzinfo=UTC))  # only where the phrases stand matters
+def _content_terms(text: str) -> set[str]:
+    found = resolve_dates(text, datetime(2000, 1, 1, tzinfo=UTC))  # only where the phrases stand matters
     for ref in reversed(found):
         text = text[: ref.start] + text[ref.end :]
     return {*query_terms(_SPEAKER.sub("", text))} - _TO_DO
@@ -73,5 +75,7 @@ def line_of_due(text: str) -> str:
 
 def by_day(found: Sequence[Due]) -> list[Due]:
     """Return what is due, the most urgent first, each thing once, in the words of the first that tells it."""
-    once = {(one.day, frozenset(_content(one.text) - _USER) or one.text.casefold()): one for one in reversed(found)}
+    once = {
+        (one.day, frozenset(_content_terms(one.text) - _USER) or one.text.casefold()): one for one in reversed(found)
+    }
     return sorted(once.values(), key=lambda one: (one.day, one.text))

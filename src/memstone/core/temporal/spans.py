@@ -56,7 +56,7 @@ def month_at(index: int, *, months: int = 1, relative: bool = True) -> Stretch:
     return Stretch(date(year, month + 1, 1), last, Grain.MONTH if months == 1 else Grain.SEASON, relative)
 
 
-def shift(day: date, unit: str, count: int) -> date:
+def shift_date(day: date, unit: str, count: int) -> date:
     """The day that is so many units later; in a shorter month the last one."""
     if unit in {"month", "year"}:
         year, month = divmod(day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1), 12)
@@ -64,12 +64,12 @@ def shift(day: date, unit: str, count: int) -> date:
     return day + timedelta(count * {"day": 1, "week": 7, "fortnight": 14, "weekend": 7}[unit])
 
 
-def span(one: date, other: date) -> Stretch:
+def span_between(one: date, other: date) -> Stretch:
     """From the earlier to the later day."""
     return Stretch(min(one, other), max(one, other), Grain.SPAN)
 
 
-def around(day: date, unit: str) -> Stretch:
+def unit_containing_day(day: date, unit: str) -> Stretch:
     """The whole unit a day lies in."""
     monday = day - timedelta(day.weekday())
     if unit == "day":
@@ -83,7 +83,7 @@ def around(day: date, unit: str) -> Stretch:
     return Stretch(monday, monday + timedelta(6), Grain.WEEK)
 
 
-def nearest(today: date, weekday: str, sign: int) -> date:
+def nearest_weekday(today: date, weekday: str, sign: int) -> date:
     """The next (1) or the last (-1) such weekday, never today."""
     return today + timedelta(sign * ((sign * (WEEKDAY_NUMBERS[weekday[:3].lower()] - today.weekday()) - 1) % 7 + 1))
 
@@ -176,7 +176,7 @@ class Said:
         if words[-1:] == ["since"]:
             return -1
         before, after = self._around(match)
-        found = chain(reversed([*_tenses(before)]), _tenses(_CLAUSE_END.split(after, maxsplit=1)[0]))
+        found = chain(reversed([*_verb_tenses(before)]), _verb_tenses(_CLAUSE_END.split(after, maxsplit=1)[0]))
         tense = next(found, None)
         return None if tense == -1 and not _LEADING_ON.isdisjoint(words[-1:]) else tense
 
@@ -195,7 +195,7 @@ class Said:
         return _SENTENCE_END.split(before)[-1], _SENTENCE_END.split(after, maxsplit=1)[0]
 
 
-def _tenses(clause: str) -> Iterator[int]:
+def _verb_tenses(clause: str) -> Iterator[int]:
     words = WORD.findall(clause.lower().replace("\u2019", "'"))
     for before, word in zip(["", *words], words, strict=False):
         if word in _FUTURE or (word.endswith("ing") and before in _BE):

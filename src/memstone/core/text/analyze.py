@@ -24,10 +24,10 @@ from hashlib import blake2b
 from typing import Final
 from unicodedata import category
 
-from memstone.core.text.stem import stem
-from memstone.core.text.words import FLAG_LETTERS, STOP_WORDS, UNSPACED, fold
+from memstone.core.text.stem import stem_word
+from memstone.core.text.words import FLAG_LETTERS, STOP_WORDS, UNSPACED, fold_letters
 from memstone.errors import UsageError
-from memstone.model.instant import Instant, moment, parse_when
+from memstone.model.instant import Instant, datetime_from_instant, parse_when
 
 MAX_CHARS: Final = 64
 QUERY_LIMIT: Final = 64
@@ -73,11 +73,11 @@ def _wide_chunks() -> re.Pattern[str]:
 
 
 @cache
-def _unspaced() -> re.Pattern[str]:
+def _unspaced_pattern() -> re.Pattern[str]:
     return re.compile(f"[{UNSPACED}]")
 
 
-_stem = lru_cache(maxsize=65536)(stem)
+_stem = lru_cache(maxsize=65536)(stem_word)
 _ASCII_CHUNKS: Final = _chunk_pattern("[0-9a-z_]")
 _CLITIC: Final = re.compile(r"(?:'(?:s|m|re|ve|ll|d)){1,3}$")
 _ACRONYM: Final = re.compile(r"[a-z](?:\.[a-z])+")
@@ -91,19 +91,19 @@ _SHORT_PART: Final = 2
 _MAX_MARKS: Final = 8  # no word piles up more; a long pile would cost quadratic time
 
 
-def terms(text: str) -> list[str]:
+def document_terms(text: str) -> list[str]:
     """The words of a document as the full text holds them, in order."""
     found: list[str] = []
     spaced = text.isascii()
-    for chunk in _chunks(text):
+    for chunk in _split_chunks(text):
         cachable = len(chunk) <= _CACHED_CHARS and (spaced or not _is_unspaced(chunk))
-        found += _word_terms(chunk) if cachable else map(_term, _pieces(chunk))
+        found += _word_terms(chunk) if cachable else map(_stem_piece, _document_pieces(chunk))
     return found
 
 
 def match_text(text: str) -> str:
     """The document as the search mirror stores it."""
-    return " ".join(terms(text))
+    return " ".join(document_terms(text))
 
 
 def query_terms(text: str, limit: int = QUERY_LIMIT) -> list[str]:
@@ -116,9 +116,9 @@ def query_terms(text: str, limit: int = QUERY_LIMIT) -> list[str]:
 
 
 def _query_terms(text: str, limit: int) -> list[str]:
-    pieces = [piece for chunk in _chunks(text) for piece in _query_pieces(chunk)]
+    pieces = [piece for chunk in _split_chunks(text) for piece in _query_pieces(chunk)]
     asked = [piece for piece in pieces if piece not in STOP_WORDS] or pieces
-    return _ends(list(dict.fromkeys(map(_term, asked))), limit)
+    return _truncate_middle(list(dict.fromkeys(map(_stem_piece, asked))), limit)
 
 
 @lru_cache(maxsize=16)  # the steps of a search ask for the words of one question
@@ -146,26 +146,26 @@ def day_terms(when: Instant) -> str:
 
 @lru_cache(maxsize=4096)
 def _day_terms(day: str) -> str:
-    date = moment(parse_when(day))
+    date = datetime_from_instant(parse_when(day))
     month = _MONTHS[date.month - 1]
     said = f"{date.day} {month} {month[:3]} {date.year} {day[:7]} {day} {_WEEKDAYS[date.weekday()]}"
-    return " ".join(dict.fromkeys(terms(said)))
+    return " ".join(dict.fromkeys(document_terms(said)))
 
 
-def _chunks(text: str) -> list[str]:
-    return _ASCII_CHUNKS.findall(text.lower()) if text.isascii() else _wide_chunks().findall(fold(text))
+def _split_chunks(text: str) -> list[str]:
+    return _ASCII_CHUNKS.findall(text.lower()) if text.isascii() else _wide_chunks().findall(fold_letters(text))
 
 
 @lru_cache(maxsize=65536)
 def _word_terms(chunk: str) -> tuple[str, ...]:
-    return tuple(map(_term, _pieces(chunk)))
+    return tuple(map(_stem_piece, _document_pieces(chunk)))
 
 
-def _term(piece: str) -> str:
+def _stem_piece(piece: str) -> str:
     return _stem(piece[:MAX_CHARS])
 
 
-def _pieces(chunk: str) -> Iterable[str]:
+def _document_pieces(chunk: str) -> Iterable[str]:
     """What a document is held by for one chunk, not yet stemmed."""
     return _characters_and_pairs(chunk) if _is_unspaced(chunk) else _word_pieces(chunk)
 
@@ -174,15 +174,15 @@ def _query_pieces(chunk: str) -> Iterable[str]:
     """What a question asks for: of a script without blanks the pairs only, which say more than characters."""
     if not _is_unspaced(chunk):
         return _word_pieces(chunk)
-    characters = _characters(chunk)
-    return _pairs(characters) if len(characters) > 1 else characters
+    characters = _split_characters(chunk)
+    return _character_pairs(characters) if len(characters) > 1 else characters
 
 
 def _is_unspaced(chunk: str) -> bool:
-    return not chunk.isascii() and _unspaced().match(chunk) is not None
+    return not chunk.isascii() and _unspaced_pattern().match(chunk) is not None
 
 
-def _characters(run: str) -> list[str]:
+def _split_characters(run: str) -> list[str]:
     """The characters of a run, each with the marks that belong to it."""
     found: list[str] = []
     for char in run:
@@ -193,13 +193,13 @@ def _characters(run: str) -> list[str]:
     return found
 
 
-def _pairs(characters: list[str]) -> Iterator[str]:
+def _character_pairs(characters: list[str]) -> Iterator[str]:
     return map(str.__add__, characters, characters[1:])
 
 
 def _characters_and_pairs(run: str) -> list[str]:
-    characters = _characters(run)
-    return [*characters, *_pairs(characters)]
+    characters = _split_characters(run)
+    return [*characters, *_character_pairs(characters)]
 
 
 def _word_pieces(chunk: str) -> list[str]:
@@ -214,26 +214,26 @@ def _word_pieces(chunk: str) -> list[str]:
     if word.endswith("n't"):
         return [word.replace("'", "")]
     address = [word] if "@" in word else []
-    pieces = address + [piece for side in word.split("@") for piece in _compound(side)]
+    pieces = address + [piece for side in word.split("@") for piece in _split_compound(side)]
     return [piece for piece in pieces if piece.strip(_SIGNS)]
 
 
-def _compound(word: str) -> list[str]:
+def _split_compound(word: str) -> list[str]:
     """A compound and its parts; without the parts that say nothing alone."""
     parts = _JOINT.split(word)
     if len(parts) == 1:
-        return _marked(word)
+        return _mark_variants(word)
     found = [word.replace("'", "")]
     numbers_only = all(part.isdecimal() for part in parts)
     for part in parts:
         if len(part) >= (_MIN_NUMBER if numbers_only else _MIN_PART):
-            found += _marked(part)
+            found += _mark_variants(part)
     if _often_joined(word, parts):
         found.append("".join(parts))
     return found
 
 
-def _marked(word: str) -> list[str]:
+def _mark_variants(word: str) -> list[str]:
     """A word that may carry a mark, as c++ and .net do; a long one is also known without it."""
     bare = word.strip(".+#")
     return [word, bare] if bare != word and len(bare) >= _MIN_BARE else [word]
@@ -246,7 +246,7 @@ def _often_joined(word: str, parts: list[str]) -> bool:
     return hyphen and "".join(parts).isalpha() and min(map(len, parts)) <= _SHORT_PART
 
 
-def _ends(words: list[str], limit: int) -> list[str]:
+def _truncate_middle(words: list[str], limit: int) -> list[str]:
     if len(words) <= limit:
         return words
     tail = limit // 2

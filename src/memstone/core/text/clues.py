@@ -71,10 +71,10 @@ def is_possible(text: str, clues: tuple[str, ...]) -> bool:
 def clues_of_all(patterns: Iterable[Clued]) -> tuple[str, ...]:
     """Clues of a table: whatever one of these patterns matches holds one. None as soon as a pattern has none."""
     found = [one.clues for one in patterns]
-    return tuple(sorted(_shortest(clue for clues in found for clue in clues))) if all(found) else ()
+    return tuple(sorted(_drop_redundant_clues(clue for clues in found for clue in clues))) if all(found) else ()
 
 
-def clued(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Clued:
+def compile_with_clues(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Clued:
     """A pattern, compiled, with its clues."""
     compiled = re.compile(pattern, flags)
     return Clued(compiled, tuple(sorted(clues_of(compiled))), folds=bool(compiled.flags & re.IGNORECASE))
@@ -111,7 +111,7 @@ class _Branch:
     def best(self) -> frozenset[str]:
         """The most telling clues: those with most letters in the poorest of them, then the fewest."""
         self.close()
-        return max(self.found, key=lambda clues: (min(map(_letters, clues)), -len(clues)), default=_NONE)
+        return max(self.found, key=lambda clues: (min(map(_count_letters, clues)), -len(clues)), default=_NONE)
 
 
 class _Reader:
@@ -145,7 +145,11 @@ class _Reader:
             kind, text = self._next()
             if kind in ("", "end"):
                 every = [branch.best() for branch in branches]
-                return frozenset(_shortest({clue for clues in every for clue in clues})) if all(every) else _NONE
+                return (
+                    frozenset(_drop_redundant_clues({clue for clues in every for clue in clues}))
+                    if all(every)
+                    else _NONE
+                )
             if kind == "bar":
                 branches.append(_Branch())
             elif kind in _READ:
@@ -204,11 +208,11 @@ _READ: Final[dict[str, Callable[[_Reader, _Branch, str], None]]] = {
 }
 
 
-def _letters(clue: str) -> int:
+def _count_letters(clue: str) -> int:
     return sum(map(str.isalpha, clue))
 
 
-def _shortest(clues: Iterable[str]) -> list[str]:
+def _drop_redundant_clues(clues: Iterable[str]) -> list[str]:
     """Without clues that hold another one."""
     kept: list[str] = []
     for clue in sorted(set(clues), key=len):
@@ -233,17 +237,17 @@ def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
     """
     wanted = _Query(query)
     scored = ((row, wanted.points(row.record.text, row.record.key, row.record.metadata)) for row in rows)
-    return _ordered((row, points) for row, points in scored if points or not wanted.text)
+    return _sort_by_score((row, points) for row, points in scored if points or not wanted.text)
 
 
 def by_labels(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
     """Return the same for what keys and metadata hold, whatever the texts say."""
     wanted = _Query(query)
     scored = ((row, wanted.points("", row.record.key, row.record.metadata)) for row in rows)
-    return _ordered((row, points) for row, points in scored if points)
+    return _sort_by_score((row, points) for row, points in scored if points)
 
 
-def _ordered(scored: Iterable[tuple[Found, int]]) -> list[tuple[Found, int]]:
+def _sort_by_score(scored: Iterable[tuple[Found, int]]) -> list[tuple[Found, int]]:
     newest = sorted(scored, key=lambda item: (item[0].record.created_at, item[0].record.seq), reverse=True)
     return sorted(newest, key=lambda item: -item[1])
 
@@ -253,23 +257,23 @@ def by_word_starts(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]
 
     Telling are words of four letters and more that are not in every sentence.
     """
-    wanted = tuple(word for word in _words(query.lower()) if len(word) >= _TELLING and word not in STOP_WORDS)
+    wanted = tuple(word for word in _query_words(query.lower()) if len(word) >= _TELLING and word not in STOP_WORDS)
     if not wanted:
         return []
-    scored = ((row, _starts(row.record.text.lower(), wanted)) for row in rows)
+    scored = ((row, _count_word_starts(row.record.text.lower(), wanted)) for row in rows)
     kept = [(row, points) for row, points in scored if points]
     kept.sort(key=lambda item: (item[1], item[0].record.occurred_at, item[0].record.seq), reverse=True)
     return kept
 
 
-def _starts(text: str, wanted: tuple[str, ...]) -> int:
+def _count_word_starts(text: str, wanted: tuple[str, ...]) -> int:
     return sum(_without_marks(part).startswith(wanted) for part in text.split())
 
 
 class _Query:
     def __init__(self, query: str) -> None:
         self.text = query.strip().lower()
-        self._words = _words(self.text)
+        self._words = _query_words(self.text)
 
     def points(self, text: str, key: str | None, metadata: dict[str, Any] | None) -> int:
         """20 when the whole query occurs; for each of its words 6 in the key, else 3 a time."""
@@ -284,7 +288,7 @@ class _Query:
         )
 
 
-def _words(query: str) -> list[str]:
+def _query_words(query: str) -> list[str]:
     """The words of a query, each once, without the marks around them.
 
     One Latin letter or digit alone is no word here: as a substring "a" is everywhere, and would outweigh all the rest.
@@ -311,22 +315,23 @@ K1: Final = 1.2
 B: Final = 0.75
 
 
-def bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
+def score_bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
     """A score per document; 0 where no word occurs."""
     if not documents:
         return []
     average = sum(map(len, documents)) / len(documents) or 1.0
     counted = [Counter(document) for document in documents]
-    weights = {word: _idf(sum(word in counts for counts in counted), len(documents)) for word in set(query)}
+    weights = {word: _idf_weight(sum(word in counts for counts in counted), len(documents)) for word in set(query)}
     return [
-        _score(weights, counts, len(document) / average) for counts, document in zip(counted, documents, strict=True)
+        _score_document(weights, counts, len(document) / average)
+        for counts, document in zip(counted, documents, strict=True)
     ]
 
 
-def _idf(rows: int, total: int) -> float:
+def _idf_weight(rows: int, total: int) -> float:
     return math.log(1 + (total - rows + 0.5) / (rows + 0.5))
 
 
-def _score(weights: dict[str, float], counts: Counter[str], length: float) -> float:
+def _score_document(weights: dict[str, float], counts: Counter[str], length: float) -> float:
     spread = K1 * (1 - B + B * length)
     return sum(weight * counts[word] * (K1 + 1) / (counts[word] + spread) for word, weight in weights.items())

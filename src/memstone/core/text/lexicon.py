@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-KIN: Final = _words(
+KIN: Final = _word_set(
     """mother mom mum mama father dad papa parent parents sister sisters brother brothers sibling siblings wife husband
     spouse partner girlfriend boyfriend fiance fiancee fiancé fiancée son sons daughter daughters kid kids child
     children baby toddler grandmother grandma grandfather grandpa grandparents grandson granddaughter aunt uncle cousin
@@ -20,15 +20,15 @@ KIN: Final = _words(
 """People who stand in a relation to the speaker."""
 
 
-PETS: Final = _words(
+PETS: Final = _word_set(
     "dog dogs puppy pup cat cats kitten hamster rabbit parrot horse fish goldfish turtle guinea-pig pet"
 )
 
-NEGATIONS: Final = _words(
+NEGATIONS: Final = _word_set(
     "not no never none nothing nobody neither nor without cannot hardly barely rarely seldom nowhere"
 )
 
-STOP_WORDS: Final = _words(
+STOP_WORDS: Final = _word_set(
     """a an the this that these those i me my mine myself we us our ours you your yours he him his she her hers it its
     they them their theirs themselves himself herself itself who whom whose which what when where why how and or but so
     if then than as at by for from in into of off on onto out over to up with about after again all also am any are be
@@ -43,7 +43,7 @@ STOP_WORDS: Final = _words(
     went going gone make makes made making keep keeps kept keeping seem seems seemed become becomes became"""
 )
 
-LIGHT: Final = _words(
+LIGHT: Final = _word_set(
     """new local time times event events session sessions activity activities attend attended attending explore explored
     exploring participate participated participating participation watch watching watched learn learned learning create
     created creating creation join joined joining practice practiced practicing engage engaged engaging engagement visit

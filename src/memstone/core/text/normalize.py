@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memstone.model.unicode_forms import normalize
+from memstone.model.unicode_forms import normalize_unicode
 
 # --- when two texts say the same in the same words --------------------------------------------------------------------
 
@@ -23,14 +23,14 @@ def normal_text(text: str) -> str:
     Unicode forms, case, white space, typographic quotes, characters nobody sees, and full stops or
     exclamation marks at the end do not count. A text of nothing but such marks keeps them.
     """
-    collapsed = " ".join((text.casefold() if text.isascii() else _fold(text)).split())
+    collapsed = " ".join((text.casefold() if text.isascii() else _fold_text(text)).split())
     return collapsed.rstrip(_FINAL) or collapsed
 
 
-def _fold(text: str) -> str:
+def _fold_text(text: str) -> str:
     text = _SINGLE_QUOTES.sub("'", _DOUBLE_QUOTES.sub('"', _UNSEEN.sub("", text)))
-    text = normalize("NFKC", normalize("NFD", text).casefold())
-    return normalize("NFKC", text.casefold())  # folding can undo the form and the form can need folding
+    text = normalize_unicode("NFKC", normalize_unicode("NFD", text).casefold())
+    return normalize_unicode("NFKC", text.casefold())  # folding can undo the form and the form can need folding
 
 
 # --- how many model tokens a text is likely to be ---------------------------------------------------------------------
@@ -58,7 +58,7 @@ SAID_ON: Final = re.compile(r" \(said on [^()]*\)")
 """The day on which something was said that holds only around then; it is no part of what was said."""
 
 
-def amended(memory: str, quote: str, day: str) -> str:
+def append_amendment(memory: str, quote: str, day: str) -> str:
     """Return a memory with newer words behind it, and when they were said; of many, the last."""
     said = " ".join(quote.split()).replace('"', "'").strip()
     base = AMENDED.sub("", memory)

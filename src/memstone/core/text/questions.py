@@ -29,7 +29,7 @@ class Person(IntEnum):
 
 
 @cache
-def _words() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
+def _first_person_words() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
     listed = tomllib.loads(files("memstone.core.text").joinpath("first_person.toml").read_text("utf-8"))
     own, self_, within = (
         [word for language in listed.values() for word in language.get(name, "").split()]
@@ -45,7 +45,7 @@ def words_of(message: str) -> list[str]:
 
 def person_of(message: str) -> Person:
     """Return how much of the writer is in a message."""
-    own, self_, within = _words()
+    own, self_, within = _first_person_words()
     words = {*words_of(message)}
     if not words.isdisjoint(own) or any(part in message for part in within):
         return Person.OWN

@@ -59,20 +59,20 @@ _LONGEST: Final = 7
 _SHORTEST: Final = 2
 
 
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """The stem of a word of the letters a to z; any other text is given back as it is."""
     if len(word) < MIN_CHARS or not (word.isascii() and word.isalpha() and word.islower()):
         return word
-    word = _past_and_gerund(_plural(word))
-    if word.endswith("y") and "v" in _shape(word[:-1]):
+    word = _past_and_gerund(_strip_plural(word))
+    if word.endswith("y") and "v" in _vowel_pattern(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace(word, _STEP_2, _ENDS_2, 0)
-    word = _replace(word, _STEP_3, _ENDS_3, 0)
-    word = _replace(word, _STEP_4, _ENDS_4, 1)
-    return _tidy(word)
+    word = _replace_ending(word, _STEP_2, _ENDS_2, 0)
+    word = _replace_ending(word, _STEP_3, _ENDS_3, 0)
+    word = _replace_ending(word, _STEP_4, _ENDS_4, 1)
+    return _trim_final_letters(word)
 
 
-def _shape(word: str) -> str:
+def _vowel_pattern(word: str) -> str:
     """The word with each letter replaced by v (vowel) or c (consonant); y is a vowel after a consonant."""
     shape = ""
     for letter in word:
@@ -81,17 +81,17 @@ def _shape(word: str) -> str:
     return shape
 
 
-def _measure(word: str) -> int:
+def _porter_measure(word: str) -> int:
     """How often consonants follow vowels: roughly the number of syllables."""
-    return _shape(word).count("vc")
+    return _vowel_pattern(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
     """Ends in consonant, vowel, consonant, the last of them not w, x or y: "hop", not "show"."""
-    return _shape(word).endswith("cvc") and word[-1] not in "wxy"
+    return _vowel_pattern(word).endswith("cvc") and word[-1] not in "wxy"
 
 
-def _plural(word: str) -> str:
+def _strip_plural(word: str) -> str:
     """Step 1a."""
     if word.endswith(("sses", "ies")):
         return word[:-2]
@@ -103,24 +103,24 @@ def _plural(word: str) -> str:
 def _past_and_gerund(word: str) -> str:
     """Step 1b."""
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
+        return word[:-1] if _porter_measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         if word.endswith(suffix):
             base = word.removesuffix(suffix)
-            return _mend(base) if "v" in _shape(base) else word
+            return _restore_ending(base) if "v" in _vowel_pattern(base) else word
     return word
 
 
-def _mend(word: str) -> str:
+def _restore_ending(word: str) -> str:
     """Step 1b, second half: what is left of "hoped" and "hopped" gets its true ending back."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if word[-2:-1] == word[-1] and word[-1] not in "aeioulsz" and _shape(word).endswith("cc"):
+    if word[-2:-1] == word[-1] and word[-1] not in "aeioulsz" and _vowel_pattern(word).endswith("cc"):
         return word[:-1]
-    return word + "e" if _measure(word) == 1 and _ends_short(word) else word
+    return word + "e" if _porter_measure(word) == 1 and _ends_short(word) else word
 
 
-def _replace(word: str, endings: dict[str, str], ends: tuple[str, ...], above: int) -> str:
+def _replace_ending(word: str, endings: dict[str, str], ends: tuple[str, ...], above: int) -> str:
     """Steps 2 to 4: the longest ending that fits is replaced if what stays measures more than ``above``."""
     if not word.endswith(ends):  # most words
         return word
@@ -129,15 +129,15 @@ def _replace(word: str, endings: dict[str, str], ends: tuple[str, ...], above: i
         if ending in endings:
             base = word[:-length]
             blocked = ending == "ion" and not base.endswith(("s", "t"))
-            return word if blocked or _measure(base) <= above else base + endings[ending]
+            return word if blocked or _porter_measure(base) <= above else base + endings[ending]
     return word
 
 
-def _tidy(word: str) -> str:
+def _trim_final_letters(word: str) -> str:
     """Step 5: a final e, then one l of a final double l."""
     if word.endswith("e"):
         base = word[:-1]
-        measure = _measure(base)
+        measure = _porter_measure(base)
         if measure > 1 or (measure == 1 and not _ends_short(base)):
             word = base
-    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+    return word[:-1] if word.endswith("ll") and _porter_measure(word) > 1 else word

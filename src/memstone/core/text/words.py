@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from unicodedata import category, decimal
 
-from memstone.model.unicode_forms import normalize
+from memstone.model.unicode_forms import normalize_unicode
 
 STOP_WORDS: Final = frozenset(
     """
@@ -69,24 +69,24 @@ _SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
 _FLAGS: Final = range(0x1F1E6, 0x1F200)
 
 
-def fold(text: str) -> str:
+def fold_letters(text: str) -> str:
     """The text with one form of each letter: no case, no accents, plain digits, apostrophes and hyphens.
 
     Of the ASCII range nothing but case changes; beyond it, what is not part of a word is a blank.
     """
-    apart = normalize("NFKD", text.replace(_ACUTE, "'")).casefold()
-    return normalize("NFC", apart.translate(_FOLDS))
+    apart = normalize_unicode("NFKD", text.replace(_ACUTE, "'")).casefold()
+    return normalize_unicode("NFC", apart.translate(_FOLDS))
 
 
 class _Folds(dict[int, str]):
     """What becomes of a character; worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        folded = self[code] = _folded(code)
+        folded = self[code] = _fold_character(code)
         return folded
 
 
-def _folded(code: int) -> str:
+def _fold_character(code: int) -> str:
     char = chr(code)
     kind = category(char)
     if kind[0] in "SPZ" or kind in ("Cc", "Cs") or _is_noncharacter(code):

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from memstone.core.changes.decide import is_known, understand
-from memstone.core.ranking.importance import Strength, effective, reinforced
+from memstone.core.changes.decide import is_known, parse_statement
+from memstone.core.ranking.importance import Strength, current_strength, reinforce_strength
 from memstone.core.ranking.mmr import SHINGLE_CHARS
 from memstone.model.ageing import Aged
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Kind, Layer, Link, Record
 from memstone.model.policy import Upkeep
 from memstone.model.scope import Scope
@@ -33,7 +33,7 @@ _NEARLY: Final = 1e-9
 """So much a product of a share and a count may be off."""
 
 
-def pieces(text: str) -> Pieces:
+def text_pieces(text: str) -> Pieces:
     """The pieces of a text; one without any word is a single piece, so that two equal ones are alike."""
     folded = text.casefold()
     words = _WORD.findall(folded)
@@ -44,7 +44,7 @@ def pieces(text: str) -> Pieces:
     )
 
 
-def twins(
+def find_similar_pairs(
     sets: Sequence[Pieces], threshold: float, may: Callable[[int, int], bool] | None = None
 ) -> Iterator[tuple[int, int]]:
     """For every set that is at least so much like one before it: the first such one, and itself.
@@ -55,9 +55,12 @@ def twins(
     order = _rarest_first(sets)
     holding: defaultdict[str, list[int]] = defaultdict(list)
     for place, one in enumerate(sets):
-        telling = sorted(one, key=order.__getitem__)[: _prefix(len(one), threshold)]
+        telling = sorted(one, key=order.__getitem__)[: _prefix_size(len(one), threshold)]
         near = sorted({other for piece in telling for other in holding[piece]})
-        like = next((other for other in near if alike(sets[other], one, threshold) and _asked(may, other, place)), None)
+        like = next(
+            (other for other in near if is_similar(sets[other], one, threshold) and _is_allowed(may, other, place)),
+            None,
+        )
         if like is not None:
             yield like, place
             continue
@@ -71,7 +74,7 @@ def _rarest_first(sets: Sequence[Pieces]) -> dict[str, int]:
     return {piece: place for place, piece in enumerate(sorted(counts, key=lambda piece: (counts[piece], piece)))}
 
 
-def _prefix(size: int, threshold: float) -> int:
+def _prefix_size(size: int, threshold: float) -> int:
     """How many pieces have to be looked at: two sets that are alike share one of the first so many of each.
 
     If none of them were shared, all that could be would be the rest, and the rest is less than the threshold wants.
@@ -79,7 +82,7 @@ def _prefix(size: int, threshold: float) -> int:
     return size - math.ceil(threshold * size - _NEARLY) + 1 if size else 0
 
 
-def alike(one: Pieces, other: Pieces, threshold: float) -> bool:
+def is_similar(one: Pieces, other: Pieces, threshold: float) -> bool:
     """Whether two have at least such a share in common; those of very different size are told apart at once."""
     size, other_size = len(one), len(other)
     if size + _NEARLY < threshold * other_size or other_size + _NEARLY < threshold * size:
@@ -88,7 +91,7 @@ def alike(one: Pieces, other: Pieces, threshold: float) -> bool:
     return shared + _NEARLY >= threshold * (size + other_size - shared)
 
 
-def _asked(may: Callable[[int, int], bool] | None, older: int, newer: int) -> bool:
+def _is_allowed(may: Callable[[int, int], bool] | None, older: int, newer: int) -> bool:
     return may is None or may(older, newer)
 
 
@@ -109,7 +112,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 def days_before(now: Instant, days: float) -> Instant:
     """The moment so many days ago; the beginning of time when there are too many."""
     try:
-        return instant(moment(now) - timedelta(days=days))
+        return to_instant(datetime_from_instant(now) - timedelta(days=days))
     except OverflowError:
         return ""
 
@@ -130,17 +133,17 @@ class Merge:
     dropped: Record
 
 
-def merges(records: Sequence[Record], threshold: float) -> list[Merge]:
+def find_merges(records: Sequence[Record], threshold: float) -> list[Merge]:
     """Which of the memories of one owner and layer become one."""
     if threshold <= 0:
         return []
     aged = sorted(records, key=lambda record: (record.occurred_at, record.seq))
-    sets = [pieces(_compared(record)) for record in aged]
-    found = twins(sets, threshold, lambda older, newer: mergeable(aged[older], aged[newer]))
+    sets = [text_pieces(_comparison_text(record)) for record in aged]
+    found = find_similar_pairs(sets, threshold, lambda older, newer: can_merge(aged[older], aged[newer]))
     return [Merge(aged[older], aged[newer]) for older, newer in found]
 
 
-def mergeable(older: Record, newer: Record) -> bool:
+def can_merge(older: Record, newer: Record) -> bool:
     """Whether the newer of two that are nearly alike in words may become part of the older.
 
     Not when a number differs, a caller named one of them or tells them apart by metadata, one ends before the other, or
@@ -155,17 +158,19 @@ def mergeable(older: Record, newer: Record) -> bool:
         and not _is_named(older)
         and not _is_named(newer)
         and newer.metadata.items() <= older.metadata.items()
-        and _numbers(older.text) == _numbers(newer.text)
+        and _number_set(older.text) == _number_set(newer.text)
         and (older.layer != Layer.FACT or _states_the_same(older.text, newer.text))
     )
 
 
-def absorbed(kept: Record, dropped: Record) -> Record:
+def merge_records(kept: Record, dropped: Record) -> Record:
     """The older of two with what the newer brings: it was said as often as both, and when last."""
     times = sorted({*times_of(kept), *times_of(dropped)})[-_TIMES:]
-    lists = {name: [*dict.fromkeys([*_listed(kept, name), *_listed(dropped, name)])] for name in ("facts", "turns")}
+    lists = {
+        name: [*dict.fromkeys([*_data_list(kept, name), *_data_list(dropped, name)])] for name in ("facts", "turns")
+    }
     told = {name: values for name, values in lists.items() if values}
-    told["merged"] = [*dict.fromkeys([*_listed(kept, "merged"), *_listed(dropped, "merged"), dropped.id])]
+    told["merged"] = [*dict.fromkeys([*_data_list(kept, "merged"), *_data_list(dropped, "merged"), dropped.id])]
     return replace(
         kept,
         source_count=kept.source_count + dropped.source_count,
@@ -181,26 +186,26 @@ def times_of(record: Record) -> list[Instant]:
     return [str(one) for one in told] if isinstance(told, list) and told else [record.occurred_at]
 
 
-def joined(kept: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
+def merge_links(kept: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
     """Everybody who saw one of two memories sees the one that is left; uses are added up."""
     by_scope: dict[Scope, Link] = {link.scope: link for link in kept}
     for link in dropped:
         known = by_scope.get(link.scope)
-        by_scope[link.scope] = replace(link, dedupe=None) if known is None else _together(known, link)
+        by_scope[link.scope] = replace(link, dedupe=None) if known is None else _add_uses(known, link)
     return list(by_scope.values())
 
 
-def _together(one: Link, other: Link) -> Link:
+def _add_uses(one: Link, other: Link) -> Link:
     last = max(one.last_used_at or "", other.last_used_at or "") or None
     return replace(one, use_count=one.use_count + other.use_count, last_used_at=last)
 
 
-def _compared(record: Record) -> str:
+def _comparison_text(record: Record) -> str:
     """What two memories are compared by: the text, and what an episode was about."""
-    return " ".join([record.text, *_listed(record, "topics")])
+    return " ".join([record.text, *_data_list(record, "topics")])
 
 
-def _listed(record: Record, name: str) -> list[str]:
+def _data_list(record: Record, name: str) -> list[str]:
     told = record.data.get(name)
     return [str(one) for one in told] if isinstance(told, list) else []
 
@@ -210,13 +215,13 @@ def _is_named(record: Record) -> bool:
     return bool(record.key and (record.data.get("verbatim") or record.data.get("named")))
 
 
-def _numbers(text: str) -> frozenset[str]:
+def _number_set(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
 def _states_the_same(older: str, newer: str) -> bool:
     """Whether nothing in the newer of two facts is new, and who did what to whom is told alike."""
-    return is_known(understand(newer), understand(older)) and _in_order(older, newer)
+    return is_known(parse_statement(newer), parse_statement(older)) and _in_order(older, newer)
 
 
 def _in_order(one: str, other: str) -> bool:
@@ -248,16 +253,18 @@ class Promotion:
         steps = self.steps(policy)
         at = self.times[steps * policy.promote_at - 1]
         before = Strength(self.fact.salience, self.fact.anchor_at)
-        after = reinforced(before, at, policy.promote_boost * (steps - given))
+        after = reinforce_strength(before, at, policy.promote_boost * (steps - given))
         return replace(self.fact, salience=after.base, anchor_at=after.anchor)
 
 
-def promotions(facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant) -> list[Promotion]:
+def find_promotions(
+    facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant
+) -> list[Promotion]:
     """The facts of an owner that enough of its episodes since some day speak of."""
     recent = [_Told.of(episode, since) for episode in episodes]
     found = []
     for fact in facts:
-        own = pieces(fact.text)
+        own = text_pieces(fact.text)
         speaking = (told for told in recent if told.speaks_of(fact, own, policy.promote_overlap))
         times = sorted(at for told in speaking for at in told.times)
         if len(times) >= policy.promote_at:
@@ -278,13 +285,13 @@ class _Told:
 
     @classmethod
     def of(cls, episode: Record, since: Instant) -> _Told:
-        whole = " ".join([episode.text, *_listed(episode, "topics"), *_listed(episode, "entities")])
-        parts = tuple(pieces(part) for part in (whole, *_SENTENCE.split(episode.text)) if part.strip())
+        whole = " ".join([episode.text, *_data_list(episode, "topics"), *_data_list(episode, "entities")])
+        parts = tuple(text_pieces(part) for part in (whole, *_SENTENCE.split(episode.text)) if part.strip())
         times = tuple(at for at in times_of(episode) if at >= since)
-        return cls(parts, frozenset(_listed(episode, "facts")), times)
+        return cls(parts, frozenset(_data_list(episode, "facts")), times)
 
     def speaks_of(self, fact: Record, own: Pieces, overlap: float) -> bool:
-        return fact.id in self.facts or any(alike(part, own, overlap) for part in self.parts)
+        return fact.id in self.facts or any(is_similar(part, own, overlap) for part in self.parts)
 
 
 # --- what is no longer needed -----------------------------------------------------------------------------------------
@@ -295,7 +302,7 @@ def is_faint(one: Aged, now: Instant, policy: Upkeep, decay_days: float) -> bool
     if one.record.kind in LASTING or one.touched_at > days_before(now, policy.idle_days):
         return False
     strength = Strength(one.record.salience, one.fresh_at)
-    return effective(strength, now, decay_days) < policy.salience_floor
+    return current_strength(strength, now, decay_days) < policy.salience_floor
 
 
 def is_overdue(one: Aged, now: Instant, policy: Upkeep) -> bool:
@@ -317,7 +324,7 @@ SENTENCES: Final = 3
 _END: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|[\u3002\uff01\uff1f]+")
 
 
-def shortened(text: str) -> str | None:
+def shorten_text(text: str) -> str | None:
     """The first three sentences of a text; None when it has no more than that, or would not get shorter."""
     sentences = [part.strip() for part in _END.split(text) if part.strip()]
     if len(sentences) <= SENTENCES:

@@ -15,13 +15,21 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias
 
 from memstone.core.access import jwt
-from memstone.core.access.passwords import MAX_CHARS, SALT_BYTES, checked_password, decoy, hashed, is_outdated, matches
+from memstone.core.access.passwords import (
+    MAX_CHARS,
+    SALT_BYTES,
+    checked_password,
+    decoy_hash,
+    hash_password,
+    is_correct_password,
+    is_outdated,
+)
 from memstone.engine.runtime import Parts
 from memstone.errors import Conflict, InvalidInput, NotFoundError, TokenExpired, Unauthenticated
 from memstone.model.access import ROLES, Account, ApiKey, Lifetimes, Role, Session, StoredSecret
 from memstone.model.ids import MAX_ID_CHARS, clean_id, new_id
-from memstone.model.instant import Instant, instant, moment
-from memstone.model.unicode_forms import normalize
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
+from memstone.model.unicode_forms import normalize_unicode
 from memstone.ports.ledger import Tx
 
 # --- accounts ---------------------------------------------------------------------------------------------------------
@@ -49,9 +57,9 @@ class Changes:
 
 async def create_account(parts: Parts, login: str, password: str, wanted: Changes) -> dict[str, Any]:
     """A new account; its login must be free in the tenant."""
-    name, now = folded(login), parts.now()
+    name, now = parse_login(login), parts.now()
     account = Account(parts.tenant_id, new_id(), name, "", now, now)
-    account = replace(account, **_checked(wanted, name))
+    account = replace(account, **_validate_changes(wanted, name))
     account = replace(account, password=await hash_of(parts, checked_password(password, name)))
 
     async def work(tx: Tx) -> None:
@@ -59,32 +67,32 @@ async def create_account(parts: Parts, login: str, password: str, wanted: Change
         await tx.accounts.put(account)
 
     await parts.ledger.write(work)
-    return shown(account)
+    return describe_account(account)
 
 
 async def list_accounts(parts: Parts) -> list[dict[str, Any]]:
     """The accounts of the tenant; what recognises their passwords is not told."""
-    return [shown(one) for one in await parts.ledger.peek(lambda tx: tx.accounts.all(parts.tenant_id))]
+    return [describe_account(one) for one in await parts.ledger.peek(lambda tx: tx.accounts.all(parts.tenant_id))]
 
 
 async def set_account(parts: Parts, account: str, wanted: Changes) -> dict[str, Any]:
     """Change an account; with another password, or when it is disabled, all its sessions end."""
-    before = await parts.ledger.read(lambda tx: found(parts, tx, account))
-    changed = _checked(wanted, before.login)
+    before = await parts.ledger.read(lambda tx: find_account(parts, tx, account))
+    changed = _validate_changes(wanted, before.login)
     if wanted.password is not None:
         text = checked_password(wanted.password, changed.get("login", before.login))
         changed["password"] = await hash_of(parts, text)
     changed["updated_at"] = parts.now()
 
     async def work(tx: Tx) -> Account:
-        new = replace(await found(parts, tx, before.id), **changed)
+        new = replace(await find_account(parts, tx, before.id), **changed)
         await _is_free(tx, new)
         await tx.accounts.put(new)
         if new.disabled or "password" in changed:
             await tx.accounts.end_all(new.tenant_id, new.id)
         return new
 
-    return shown(await parts.ledger.write(work))
+    return describe_account(await parts.ledger.write(work))
 
 
 async def remove_account(parts: Parts, account: str) -> dict[str, Any]:
@@ -95,19 +103,19 @@ async def remove_account(parts: Parts, account: str) -> dict[str, Any]:
     now = parts.now()
 
     async def work(tx: Tx) -> Account:
-        gone = await found(parts, tx, account)
+        gone = await find_account(parts, tx, account)
         await tx.accounts.remove(gone.tenant_id, gone.id)
         await tx.vault.put_secret(gone.tenant_id, REMOVED + gone.id, StoredSecret(b"", now))
         return gone
 
-    return {**shown(await parts.ledger.write(work)), "removed": True}
+    return {**describe_account(await parts.ledger.write(work)), "removed": True}
 
 
-async def found(parts: Parts, tx: Tx, account: str) -> Account:
+async def find_account(parts: Parts, tx: Tx, account: str) -> Account:
     """An account by its id or its login."""
     known = await tx.accounts.find(parts.tenant_id, account) if isinstance(account, str) else None
     if known is None and is_login(account):
-        known = await tx.accounts.named(parts.tenant_id, folded(account))
+        known = await tx.accounts.named(parts.tenant_id, parse_login(account))
     if known is None:
         raise NotFoundError(f"no account {account}", hint="`memstone accounts list` shows them")
     return known
@@ -115,10 +123,10 @@ async def found(parts: Parts, tx: Tx, account: str) -> Account:
 
 async def hash_of(parts: Parts, password: str) -> str:
     """What is kept of a password; the work is done where it holds nobody up."""
-    return await parts.io.run(partial(hashed, password, os.urandom(SALT_BYTES)))
+    return await parts.io.run(partial(hash_password, password, os.urandom(SALT_BYTES)))
 
 
-def shown(account: Account) -> dict[str, Any]:
+def describe_account(account: Account) -> dict[str, Any]:
     """An account as lists show it."""
     return {
         "id": account.id,
@@ -136,25 +144,25 @@ def shown(account: Account) -> dict[str, Any]:
     }
 
 
-def folded(login: object) -> str:
+def parse_login(login: object) -> str:
     """A login as it is kept: however it is typed, it is the same."""
     if not is_login(login):
         raise InvalidInput(
             f"a login has 1 to {_LOGIN_CHARS} characters and no blanks", hint="an e-mail address, or a name"
         )
-    return _folded(login)
+    return _normalize_login(login)
 
 
 def is_login(login: object) -> bool:
     """Whether a login could be one."""
     if not isinstance(login, str) or len(login) > _LOGIN_CHARS:
         return False
-    text = _folded(login)
+    text = _normalize_login(login)
     return text.isprintable() and len(text.split()) == 1 and len(text) <= _LOGIN_CHARS
 
 
-def _folded(login: object) -> str:
-    return normalize("NFKC", str(login).strip()).casefold()
+def _normalize_login(login: object) -> str:
+    return normalize_unicode("NFKC", str(login).strip()).casefold()
 
 
 async def _is_free(tx: Tx, account: Account) -> None:
@@ -163,15 +171,15 @@ async def _is_free(tx: Tx, account: Account) -> None:
         raise Conflict("there is an account with this login", hint="choose another login, or change that account")
 
 
-def _checked(wanted: Changes, login: str) -> dict[str, Any]:
+def _validate_changes(wanted: Changes, login: str) -> dict[str, Any]:
     """What changes, but for the password."""
     values: dict[str, Any] = {}
     if wanted.login is not None:
-        values["login"] = folded(wanted.login)
+        values["login"] = parse_login(wanted.login)
     if wanted.name is not None:
-        values["name"] = _named(wanted.name)
+        values["name"] = _validate_name(wanted.name)
     if wanted.role is not None:
-        values["role"] = _role(wanted.role)
+        values["role"] = _parse_role(wanted.role)
     for bound in ("user_id", "agent_id"):
         if (value := getattr(wanted, bound)) is not None:
             values[bound] = clean_id(value or None, bound)
@@ -182,13 +190,13 @@ def _checked(wanted: Changes, login: str) -> dict[str, Any]:
     return values
 
 
-def _named(name: object) -> str:
+def _validate_name(name: object) -> str:
     if not isinstance(name, str) or len(name.strip()) > _NAME_CHARS or not name.isprintable():
         raise InvalidInput(f"a name has at most {_NAME_CHARS} characters, on one line")
     return name.strip()
 
 
-def _role(role: object) -> Role:
+def _parse_role(role: object) -> Role:
     if not isinstance(role, str) or role not in ROLES:
         raise InvalidInput(f"unknown role {role!r}", hint=", ".join(ROLES))
     return Role(role)
@@ -239,11 +247,11 @@ class LongToken:
 
     def belongs_to(self, session: Session) -> bool:
         """Whether it was given out for a session, now or earlier."""
-        return hmac.compare_digest(digest(self.family), session.family)
+        return hmac.compare_digest(hash_secret(self.family), session.family)
 
     def is_current(self, session: Session) -> bool:
         """Whether it is the one that was given out last."""
-        return hmac.compare_digest(digest(self.own), session.current)
+        return hmac.compare_digest(hash_secret(self.own), session.current)
 
 
 def read_long(token: str) -> LongToken:
@@ -255,10 +263,10 @@ def read_long(token: str) -> LongToken:
         tenant = base64.b64decode(parts[0] + "=" * (-len(parts[0]) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError):
         raise Unauthenticated(INVALID) from None
-    return LongToken(_tenant(tenant), *parts[1:])
+    return LongToken(_validate_tenant_id(tenant), *parts[1:])
 
 
-def digest(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """A fast hash will do: the secrets are random and long, nobody guesses them."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
@@ -285,17 +293,17 @@ async def rotate_token_key(parts: Parts, *, grace: bool) -> dict[str, Any]:
     return {"rotated_at": now, "grace": bool(grace)}
 
 
-async def authenticate(parts: Parts, token: str) -> Recognised:
+async def authenticate_token(parts: Parts, token: str) -> Recognised:
     """Who shows a short token, or ``Unauthenticated``; it is told only to its holder that it has expired.
 
     The account and the session are looked at each time: who is disabled, logged out or has another role by now is known
     at once, whatever the token says.
     """
-    shown = jwt.read(token)
+    shown = jwt.parse_token(token)
     if shown is None:
         raise Unauthenticated(INVALID)
     claims, now = shown.claims, parts.clock.now()
-    home = parts.of(_tenant(claims.tenant))
+    home = parts.of(_validate_tenant_id(claims.tenant))
 
     async def work(tx: Tx) -> tuple[Session | None, Account | None]:
         if not await _is_ours(tx, shown):
@@ -304,12 +312,12 @@ async def authenticate(parts: Parts, token: str) -> Recognised:
         return session, await tx.accounts.find(claims.tenant, claims.sub)
 
     session, account = await home.ledger.read(work)
-    fits = session is not None and session.account_id == claims.sub and session.expires_at > instant(now)
+    fits = session is not None and session.account_id == claims.sub and session.expires_at > to_instant(now)
     if account is None or session is None or not fits or account.disabled:
         raise Unauthenticated(INVALID)
     if not claims.hold_at(int(now.timestamp())):
         raise TokenExpired("this token has expired")
-    until = instant(datetime.fromtimestamp(claims.exp, now.tzinfo))
+    until = to_instant(datetime.fromtimestamp(claims.exp, now.tzinfo))
     return Recognised(key_of(account), account, session.id, min(until, session.expires_at))
 
 
@@ -320,7 +328,7 @@ async def _is_ours(tx: Tx, shown: jwt.Unproven) -> bool:
     if current is None or shown.is_by(current.value):
         return current is not None
     previous = await tx.vault.secret(tenant, _PREVIOUS)
-    changed = moment(current.created_at).timestamp()
+    changed = datetime_from_instant(current.created_at).timestamp()
     return previous is not None and shown.is_by(previous.value) and shown.claims.iat <= changed
 
 
@@ -334,10 +342,10 @@ def short_token(account: Account, session_id: str, key: bytes, now: datetime, li
     """A token to ask with."""
     at = int(now.timestamp())
     named = {"sub": account.id, "tenant": account.tenant_id, "role": str(account.role), "sid": session_id}
-    return jwt.issued(jwt.Claims(**named, iat=at, nbf=at, exp=at + lifetimes.access), key)
+    return jwt.issue_token(jwt.Claims(**named, iat=at, nbf=at, exp=at + lifetimes.access), key)
 
 
-def _tenant(name: str) -> str:
+def _validate_tenant_id(name: str) -> str:
     """A name from a token that nobody has checked yet."""
     if not name or len(name) > MAX_ID_CHARS or not name.isprintable() or len(name.split()) != 1:
         raise Unauthenticated(INVALID)
@@ -356,54 +364,54 @@ _HINT: Final = "ask an administrator for another password"
 Told: TypeAlias = "dict[str, Any] | Literal['invalid', 'over', 'reused']"
 
 
-async def login(parts: Parts, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
+async def login_account(parts: Parts, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
     """A session for whoever knows the password, or ``Unauthenticated``.
 
     Whether the login, the password or the account is at fault is not told, and takes as long to find out.
     """
     known = None
     if is_login(login):
-        known = await parts.ledger.peek(lambda tx: tx.accounts.named(parts.tenant_id, folded(login)))
+        known = await parts.ledger.peek(lambda tx: tx.accounts.named(parts.tenant_id, parse_login(login)))
     right = await _is_right(parts, password, known)
     if known is None or not right or known.disabled:
         raise Unauthenticated(_WRONG, hint=_HINT)
     stored = await hash_of(parts, password) if is_outdated(known.password) else known.password
-    return await _opened(parts, known, stored, lifetimes)
+    return await _open_session(parts, known, stored, lifetimes)
 
 
 async def _is_right(parts: Parts, password: str, account: Account | None) -> bool:
     given = password if isinstance(password, str) and len(password) <= MAX_CHARS else ""
-    stored = decoy() if account is None else account.password
-    return await parts.io.run(partial(matches, given, stored))
+    stored = decoy_hash() if account is None else account.password
+    return await parts.io.run(partial(is_correct_password, given, stored))
 
 
-async def _opened(parts: Parts, account: Account, stored: str, lifetimes: Lifetimes) -> dict[str, Any]:
+async def _open_session(parts: Parts, account: Account, stored: str, lifetimes: Lifetimes) -> dict[str, Any]:
     now = parts.clock.now()
     token = LongToken.new(account.tenant_id, new_id())
     begun = Session(
         account.tenant_id,
         token.session_id,
         account.id,
-        digest(token.family),
-        digest(token.own),
-        instant(now),
-        _until(now, now, lifetimes),
+        hash_secret(token.family),
+        hash_secret(token.own),
+        to_instant(now),
+        _session_expiry(now, now, lifetimes),
     )
 
     async def work(tx: Tx) -> Told:
         found = await tx.accounts.find(account.tenant_id, account.id)
         if found is None or found.disabled or found.password != account.password:
             return "invalid"  # it was changed while the password was compared
-        await tx.accounts.put(replace(found, password=stored, last_login_at=instant(now)))
-        await tx.accounts.tidy(account.tenant_id, account.id, instant(now), SESSIONS - 1)
+        await tx.accounts.put(replace(found, password=stored, last_login_at=to_instant(now)))
+        await tx.accounts.tidy(account.tenant_id, account.id, to_instant(now), SESSIONS - 1)
         await tx.accounts.begin(begun)
-        key = await signing_key(tx, account.tenant_id, instant(now))
-        return _answer(replace(found, last_login_at=instant(now)), begun, token, key, now, lifetimes)
+        key = await signing_key(tx, account.tenant_id, to_instant(now))
+        return _build_token_response(replace(found, last_login_at=to_instant(now)), begun, token, key, now, lifetimes)
 
-    return _told(await parts.ledger.write(work), _WRONG)
+    return _unwrap_token_response(await parts.ledger.write(work), _WRONG)
 
 
-async def refresh(
+async def refresh_session(
     parts: Parts, token: str, lifetimes: Lifetimes, ended: Callable[[], None] | None = None
 ) -> dict[str, Any]:
     """Another pair of tokens for a long one, which is used up by that.
@@ -424,23 +432,25 @@ async def refresh(
         account = await tx.accounts.find(session.tenant_id, session.account_id)
         new = LongToken.new(session.tenant_id, session.id, given.family)
         turned = replace(
-            session, current=digest(new.own), expires_at=_until(moment(session.created_at), now, lifetimes)
+            session,
+            current=hash_secret(new.own),
+            expires_at=_session_expiry(datetime_from_instant(session.created_at), now, lifetimes),
         )
-        over = account is None or account.disabled or session.expires_at <= instant(now)
+        over = account is None or account.disabled or session.expires_at <= to_instant(now)
         fresh = not over and given.is_current(session) and await tx.accounts.turn(session, turned)
         if account is None or not fresh:
             await tx.accounts.end(session.tenant_id, session.id)
             return "over" if over else "reused"
-        key = await signing_key(tx, account.tenant_id, instant(now))
-        return _answer(account, turned, new, key, now, lifetimes)
+        key = await signing_key(tx, account.tenant_id, to_instant(now))
+        return _build_token_response(account, turned, new, key, now, lifetimes)
 
     answer = await home.ledger.write(work)
     if answer in ("over", "reused") and ended is not None:
         ended()
-    return _told(answer, INVALID)
+    return _unwrap_token_response(answer, INVALID)
 
 
-async def logout(parts: Parts, account: Account, session_id: str, *, everywhere: bool) -> int:
+async def logout_account(parts: Parts, account: Account, session_id: str, *, everywhere: bool) -> int:
     """End a session, or all of an account; gives how many."""
     if everywhere:
         return await parts.ledger.write(lambda tx: tx.accounts.end_all(account.tenant_id, account.id))
@@ -466,7 +476,7 @@ async def change_password(parts: Parts, account: Account, session_id: str, old: 
     return {"changed": True, "sessions_ended": await parts.ledger.write(work)}
 
 
-def _told(answer: Told, wrong: str) -> dict[str, Any]:
+def _unwrap_token_response(answer: Told, wrong: str) -> dict[str, Any]:
     """The answer of a transaction; what is wrong is said only once what had to end has ended."""
     if answer == "reused":
         raise Unauthenticated("this token was used before", hint="log in again: the session was ended")
@@ -475,12 +485,12 @@ def _told(answer: Told, wrong: str) -> dict[str, Any]:
     return answer
 
 
-def _until(begun: datetime, now: datetime, lifetimes: Lifetimes) -> str:
+def _session_expiry(begun: datetime, now: datetime, lifetimes: Lifetimes) -> str:
     last = begun + timedelta(seconds=lifetimes.session)
-    return instant(min(now + timedelta(seconds=lifetimes.refresh), last))
+    return to_instant(min(now + timedelta(seconds=lifetimes.refresh), last))
 
 
-def _answer(
+def _build_token_response(
     account: Account, session: Session, token: LongToken, key: bytes, now: datetime, lifetimes: Lifetimes
 ) -> dict[str, Any]:
     return {
@@ -489,5 +499,5 @@ def _answer(
         "expires_in": lifetimes.access,
         "refresh_token": str(token),
         "refresh_expires_at": session.expires_at,
-        "account": shown(account),
+        "account": describe_account(account),
     }

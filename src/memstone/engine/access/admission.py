@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from memstone.core.checks.filters import within
+from memstone.core.checks.filters import where_in_scope
 from memstone.engine.access.quotas import Ahead, admit_messages, is_unlimited
-from memstone.engine.policy import PAUSED, Request, decoded, scope_named, tuned
+from memstone.engine.policy import PAUSED, Request, apply_scope_policy, decode_values, scope_named
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.turns import Turn
@@ -28,7 +28,7 @@ from memstone.model.scope import Scope
 _MOST: Final = 1_000
 
 
-async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
+async def pause_scope(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
     """Pause those that are named, where they are together."""
     from memstone.core.settings.lenient import pause_key  # every write loads this module, few of them need that one
 
@@ -38,20 +38,20 @@ async def pause(parts: Parts, given: Mapping[str, Any], until: When | None) -> d
         raise InvalidInput(f"until is past: {until!r}", hint="leave it out to pause until resume")
     await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, {PAUSED: json.dumps(end)}, now))
     parts.tunings.changed(parts.tenant_id)
-    return {"paused": {**_named(key), "until": end or None}}
+    return {"paused": {**_format_pause_ids(key), "until": end or None}}
 
 
-async def resume(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def resume_scope(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """End a pause of exactly those that are named."""
     from memstone.core.settings.lenient import pause_key
 
     key, now = pause_key(parts.scope(given).required()), parts.now()
     ended = await parts.ledger.write(lambda tx: tx.preferences.drop(parts.tenant_id, key, [PAUSED], now))
     parts.tunings.changed(parts.tenant_id)
-    return {"resumed": _named(key) if ended else None}
+    return {"resumed": _format_pause_ids(key) if ended else None}
 
 
-async def paused(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
+async def list_pauses(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
     """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
     from memstone.core.settings.lenient import pause_keys
 
@@ -62,8 +62,8 @@ async def paused(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> 
         keys = pause_keys(scope)
         stored = await parts.ledger.peek(lambda tx: tx.preferences.of(parts.tenant_id, keys))
         found = [(key, stored[key][PAUSED]) for key in keys if PAUSED in stored.get(key, {})]
-    ends = [(key, str(decoded({PAUSED: value}).get(PAUSED) or "")) for key, value in found]
-    return {"paused": [{**_named(key), "until": end or None} for key, end in ends if not end or end > now]}
+    ends = [(key, str(decode_values({PAUSED: value}).get(PAUSED) or "")) for key, value in found]
+    return {"paused": [{**_format_pause_ids(key), "until": end or None} for key, end in ends if not end or end > now]}
 
 
 def why_idle(parts: Parts) -> tuple[str, str] | None:
@@ -104,7 +104,7 @@ def not_shown(parts: Parts) -> str:
     return idle[1] if idle is not None else "" if parts.policy.shows else "memory is not shown here"
 
 
-def _named(key: str) -> dict[str, str]:
+def _format_pause_ids(key: str) -> dict[str, str]:
     from memstone.core.settings.lenient import pause_ids
 
     return {f"{kind}_id": name for kind, name in pause_ids(key).items()}
@@ -144,11 +144,11 @@ async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = N
     return None
 
 
-async def admitted(parts: Parts, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
+async def drop_paused_turns(parts: Parts, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
     """The turns of a transcript without those of sessions that are paused, and what to say about these."""
     scopes = {turn.draft.scope: "" for turn in turns}
     for scope in scopes:
-        idle = not_stored(await tuned(parts, scope))
+        idle = not_stored(await apply_scope_policy(parts, scope))
         scopes[scope] = "" if idle is None else f"turns of {scope.run_id} were not stored: {idle['reason']}"
     kept = [turn for turn in turns if not scopes[turn.draft.scope]]
     return kept, [why for why in scopes.values() if why]
@@ -157,7 +157,7 @@ async def admitted(parts: Parts, turns: Sequence[Turn]) -> tuple[list[Turn], lis
 # --- ``owner`` --------------------------------------------------------------------------------------------------------
 
 
-async def owner(parts: Parts, named: str | None, own_key: str) -> str:
+async def resolve_owner(parts: Parts, named: str | None, own_key: str) -> str:
     """Return the user whose memories are meant, in the form in which the other verbs take it.
 
     A key stands for the user it is bound to, or else for a pool of its own; nobody named is one's own key. What is not
@@ -180,7 +180,7 @@ async def owner(parts: Parts, named: str | None, own_key: str) -> str:
 
 async def _is_pool(parts: Parts, key: str) -> bool:
     """Tell whether memories were brought over from a key that is not one of this service."""
-    pool = within(Scope(parts.tenant_id, POOLS + key))
+    pool = where_in_scope(Scope(parts.tenant_id, POOLS + key))
     return bool(await parts.ledger.peek(lambda tx: tx.memories.seqs(pool)))
 
 

@@ -40,7 +40,7 @@ class BoundLinks:
         given = list(links)
         for seq, link in given:
             if not is_inside(link.scope, self._bounds) and not await self._held_before(tenant_id, seq, link.scope):
-                raise beyond("those who would see this")
+                raise out_of_bounds_error("those who would see this")
         await self._links.add_many(tenant_id, given)
 
     async def _held_before(self, tenant_id: str, seq: int, scope: Scope) -> bool:
@@ -72,7 +72,7 @@ class BoundLinks:
     async def remove(self, seq: int, scope: Scope) -> None:
         """Remove a link of somebody within the bounds."""
         if not is_inside(scope, self._bounds):
-            raise beyond("those who would lose this")
+            raise out_of_bounds_error("those who would lose this")
         await self._links.remove(seq, scope)
 
     async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
@@ -80,10 +80,10 @@ class BoundLinks:
         await self._links.used(links, at)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"links.{name}")
+        raise out_of_bounds_error(f"links.{name}")
 
 
-def beyond(what: str) -> Forbidden:
+def out_of_bounds_error(what: str) -> Forbidden:
     """What is raised when a key is used for something that lies beyond its bounds."""
     return Forbidden(f"this key does not reach {what}", hint="use a key that is not bound to a user or an agent")
 
@@ -150,7 +150,7 @@ class BoundEvents:
         return await self._events.known(tenant_id, ids, memory_id)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"events.{name}")
+        raise out_of_bounds_error(f"events.{name}")
 
 
 # --- what waits and what was done in the background, within bounds ----------------------------------------------------
@@ -171,7 +171,7 @@ class BoundSignals:
 
     async def pending(self, scope: Scope, limit: int) -> list[Signal]:
         """Return what waits in a scope, oldest first."""
-        return self._held(await self._signals.pending(scope, limit))
+        return self._filter_in_bounds(await self._signals.pending(scope, limit))
 
     async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
         """Return the sessions of a scope in which something waits."""
@@ -186,7 +186,7 @@ class BoundSignals:
 
     async def unfinished(self, scope: Scope) -> list[Signal]:
         """Return all of a scope that wait, were given up, or were passed over."""
-        return self._held(await self._signals.unfinished(scope))
+        return self._filter_in_bounds(await self._signals.unfinished(scope))
 
     async def forget(self, scope: Scope) -> None:
         """Remove what waits in a scope."""
@@ -196,12 +196,12 @@ class BoundSignals:
         for session in {one.scope for one in await self.unfinished(scope)}:
             await self._signals.clear(session)
 
-    def _held(self, signals: list[Signal]) -> list[Signal]:
+    def _filter_in_bounds(self, signals: list[Signal]) -> list[Signal]:
         return [one for one in signals if self._bounds.holds(one.scope)]
 
     def __getattr__(self, name: str) -> Any:
         if name not in _BY_SESSION:
-            raise beyond(f"signals.{name}")
+            raise out_of_bounds_error(f"signals.{name}")
         return getattr(self._signals, name)
 
 
@@ -223,4 +223,4 @@ class BoundJobs:
         return [job for job in found if self._bounds.holds(job.scope)]
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"jobs.{name}")
+        raise out_of_bounds_error(f"jobs.{name}")

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from memstone.core.checks.filters import reached, within
-from memstone.engine.access.bounded_tables import BoundEvents, BoundJobs, BoundLinks, BoundSignals, beyond
+from memstone.core.checks.filters import where_in_bounds, where_in_scope
+from memstone.engine.access.bounded_tables import BoundEvents, BoundJobs, BoundLinks, BoundSignals, out_of_bounds_error
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.holders import is_inside
 from memstone.model.access import Bounds, Users
@@ -47,7 +47,7 @@ _SAFE: Final = frozenset(
 )
 
 
-def bounded(parts: Parts, bounds: Bounds) -> Parts:
+def apply_bounds(parts: Parts, bounds: Bounds) -> Parts:
     """The parts of an engine that reaches only what stands within these bounds."""
     own = replace(bounds, tenant_id=parts.tenant_id)
     named = replace(parts, unnamed=own.unnamed)
@@ -58,7 +58,7 @@ def bounded(parts: Parts, bounds: Bounds) -> Parts:
     return replace(within_bounds, embedding=apart, asker=own.name, at_home=False)
 
 
-def unbound(parts: Parts) -> Parts:
+def remove_bounds(parts: Parts) -> Parts:
     """The same parts without bounds: for what the engine makes of a session that was checked, whoever asks for it."""
     ledger = parts.ledger
     return replace(parts, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else parts
@@ -83,7 +83,7 @@ class BoundLedger:
     def of(self, tenant_id: str) -> Ledger:
         """The same within the bounds, which name the tenant; there is no way to another."""
         if tenant_id != self._bounds.tenant_id:
-            raise beyond("another tenant")
+            raise out_of_bounds_error("another tenant")
         return self
 
     async def open(self) -> None:
@@ -92,35 +92,35 @@ class BoundLedger:
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit on one snapshot, within the bounds."""
-        return await self._ledger.read(lambda tx: work(self._bound(tx)))
+        return await self._ledger.read(lambda tx: work(self._bind_tx(tx)))
 
     async def peek(self, work: Work[T]) -> T:
         """Run a unit of one statement; what takes a second one within bounds (``_reached``, ``reaches``) is read."""
-        return await self._ledger.peek(lambda tx: work(self._bound(tx)))
+        return await self._ledger.peek(lambda tx: work(self._bind_tx(tx)))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction, within the bounds."""
-        return await self._ledger.write(lambda tx: work(self._bound(tx)))
+        return await self._ledger.write(lambda tx: work(self._bind_tx(tx)))
 
     async def aside(self, work: Work[T]) -> T:
         """Run a unit that changes who works on what, within the bounds."""
-        return await self._ledger.aside(lambda tx: work(self._bound(tx)))
+        return await self._ledger.aside(lambda tx: work(self._bind_tx(tx)))
 
     async def note(self, work: Work[T]) -> T:
         """Run a unit that a power cut may take, within the bounds."""
-        return await self._ledger.note(lambda tx: work(self._bound(tx)))
+        return await self._ledger.note(lambda tx: work(self._bind_tx(tx)))
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:
         """As the store beneath."""
         await self._ledger.ensure_room(by_writing=by_writing)
 
-    def _bound(self, tx: Tx) -> Tx:
+    def _bind_tx(self, tx: Tx) -> Tx:
         bound: Tx = BoundTx(tx, self._bounds)
         return bound
 
     async def check(self) -> dict[str, Any]:
         """The state of the whole store is not for somebody who reaches a part of it."""
-        raise beyond("the state of the store")
+        raise out_of_bounds_error("the state of the store")
 
     async def close(self) -> None:
         """The store belongs to whoever opened it."""
@@ -181,7 +181,7 @@ class BoundTx:
 
     def __getattr__(self, name: str) -> Any:
         if name not in _SAFE:
-            raise beyond(name)
+            raise out_of_bounds_error(name)
         return getattr(self._tx, name)
 
 
@@ -200,7 +200,7 @@ class BoundAdmin:
         return await self._admin.users_of(scope)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"admin.{name}")
+        raise out_of_bounds_error(f"admin.{name}")
 
 
 class BoundVault:
@@ -212,17 +212,17 @@ class BoundVault:
     async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
         """The key of this tenant."""
         if tenant_id != self._tenant:
-            raise beyond("another tenant")
+            raise out_of_bounds_error("another tenant")
         return await self._vault.key(tenant_id, fresh, at)
 
     async def known_key(self, tenant_id: str) -> bytes | None:
         """The same, where there is one."""
         if tenant_id != self._tenant:
-            raise beyond("another tenant")
+            raise out_of_bounds_error("another tenant")
         return await self._vault.known_key(tenant_id)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"vault.{name}")
+        raise out_of_bounds_error(f"vault.{name}")
 
 
 class BoundUpkeep:
@@ -234,20 +234,20 @@ class BoundUpkeep:
     async def restate(self, record: Record) -> None:
         """Note something on a version within the bounds."""
         if await self._memories.at(record.seq) is None:
-            raise beyond("this memory")
+            raise out_of_bounds_error("this memory")
         await self._upkeep.restate(record)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"upkeep.{name}")
+        raise out_of_bounds_error(f"upkeep.{name}")
 
 
 class BoundMemories:
     """See ``memstone.ports.tables.Memories``."""
 
     def __init__(self, memories: Memories, bounds: Bounds) -> None:
-        self._memories, self._within, self._tenant = memories, reached(bounds), bounds.tenant_id
+        self._memories, self._within, self._tenant = memories, where_in_bounds(bounds), bounds.tenant_id
         # What belongs to everybody is read by everybody; changed it is only by whoever reaches the whole tenant.
-        everybody = within(Scope(bounds.tenant_id, EVERYBODY))
+        everybody = where_in_scope(Scope(bounds.tenant_id, EVERYBODY))
         is_somebody = bounds.user_id or bounds.users is Users.POOLS
         self._readable = Or((self._within, everybody)) if is_somebody else self._within
 
@@ -308,7 +308,7 @@ class BoundMemories:
 
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
         """The version that holds now, if it is within the bounds."""
-        return await self._reached(await self._memories.current(tenant_id, memory_id))
+        return await self._filter_reachable(await self._memories.current(tenant_id, memory_id))
 
     async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
         """The version that holds now, through a link within the bounds."""
@@ -323,13 +323,13 @@ class BoundMemories:
 
     async def at(self, seq: int) -> Record | None:
         """One version, if it is within the bounds."""
-        return await self._reached(await self._memories.at(seq))
+        return await self._filter_reachable(await self._memories.at(seq))
 
     async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
         """One version by its number, if it is within the bounds."""
-        return await self._reached(await self._memories.version(tenant_id, memory_id, version))
+        return await self._filter_reachable(await self._memories.version(tenant_id, memory_id, version))
 
-    async def _reached(self, record: Record | None) -> Record | None:
+    async def _filter_reachable(self, record: Record | None) -> Record | None:
         if record is None or not await self._memories.among([record.seq], self._within):
             return None
         return record
@@ -352,7 +352,7 @@ class BoundMemories:
 
     async def last(self, tenant_id: str, memory_id: str) -> Record | None:
         """The last version, if it is within the bounds."""
-        return await self._reached(await self._memories.last(tenant_id, memory_id))
+        return await self._filter_reachable(await self._memories.last(tenant_id, memory_id))
 
     async def unbury(self, tenant_id: str, memory_id: str, version: int, status: str) -> None:
         """Take ``bury`` back for one that was found within the bounds."""
@@ -363,7 +363,7 @@ class BoundMemories:
         await self._memories.bury(tenant_id, memory_id)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"memories.{name}")
+        raise out_of_bounds_error(f"memories.{name}")
 
 
 class BoundReceipts:
@@ -396,4 +396,4 @@ class BoundReceipts:
         await self._receipts.prune(tenant_id, keep=keep, before=before)
 
     def __getattr__(self, name: str) -> Any:
-        raise beyond(f"receipts.{name}")
+        raise out_of_bounds_error(f"receipts.{name}")

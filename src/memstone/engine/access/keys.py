@@ -15,7 +15,7 @@ from memstone.engine.storing.store import checked_id
 from memstone.errors import InvalidInput, NotFoundError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.ids import clean_id, pool_id
-from memstone.model.instant import When, instant, parse_when
+from memstone.model.instant import When, parse_when, to_instant
 from memstone.model.policy import Identity
 from memstone.ports.ledger import Tx
 
@@ -36,19 +36,21 @@ async def create_key(
 ) -> dict[str, Any]:
     """A new key; the answer is the only place where it ever stands."""
     key_id = secrets.token_hex(_ID_BYTES)
-    token = _token(key_id)
+    token = _generate_token(key_id)
     until = None if expires_at is None else parse_when(expires_at, "expires_at")
     if until is not None and until <= parts.now():
         raise InvalidInput("expires_at lies in the past", hint="leave it out for a key that does not expire")
-    key = ApiKey(parts.tenant_id, key_id, _hashed(token), parts.now(), _named(name), _cleaned(subjects))
-    key = replace(key, verbs=_checked(verbs), expires_at=until)
+    key = ApiKey(
+        parts.tenant_id, key_id, _hash_token(token), parts.now(), _validate_name(name), _validate_subjects(subjects)
+    )
+    key = replace(key, verbs=_validate_verbs(verbs), expires_at=until)
     await parts.ledger.write(lambda tx: tx.api_keys.put(key))
-    return {"key": token, **shown(key)}
+    return {"key": token, **describe_key(key)}
 
 
 async def list_keys(parts: Parts) -> list[dict[str, Any]]:
     """The keys of the tenant; the keys themselves are nowhere."""
-    return [shown(key) for key in await parts.ledger.peek(lambda tx: tx.api_keys.all(parts.tenant_id))]
+    return [describe_key(key) for key in await parts.ledger.peek(lambda tx: tx.api_keys.all(parts.tenant_id))]
 
 
 async def set_key(
@@ -56,22 +58,22 @@ async def set_key(
 ) -> dict[str, Any]:
     """Change what a key is called and what it may do; None leaves something as it is."""
     wanted = checked_id(key_id, "key_id")
-    changed: dict[str, Any] = {} if name is None else {"name": _named(name)}
+    changed: dict[str, Any] = {} if name is None else {"name": _validate_name(name)}
     if verbs is not None:
-        changed["verbs"] = _checked(verbs)
+        changed["verbs"] = _validate_verbs(verbs)
     if may_assert_user is not None and not isinstance(may_assert_user, bool):
         raise InvalidInput(f"may_assert_user must be true or false, not {may_assert_user!r}")
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _own(parts, tx, wanted)
+        old = await _find_tenant_key(parts, tx, wanted)
         subjects = old.subjects
         if may_assert_user is not None:
-            subjects = _cleaned(replace(subjects, may_assert_user=may_assert_user))
+            subjects = _validate_subjects(replace(subjects, may_assert_user=may_assert_user))
         new = replace(old, subjects=subjects, **changed)
         await tx.api_keys.put(new)
         return new
 
-    return shown(await parts.ledger.write(work))
+    return describe_key(await parts.ledger.write(work))
 
 
 async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[str, Any]:
@@ -79,18 +81,20 @@ async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[st
     if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
         raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
     wanted, now = checked_id(key_id, "key_id"), parts.clock.now()
-    token = _token(wanted)
+    token = _generate_token(wanted)
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _own(parts, tx, wanted)
+        old = await _find_tenant_key(parts, tx, wanted)
         if old.revoked_at is not None:
             raise InvalidInput(f"key {wanted} is revoked", hint="create another one")
-        until = instant(now + timedelta(seconds=grace_seconds)) if grace_seconds else None
-        new = replace(old, hash=_hashed(token), previous_hash=old.hash if grace_seconds else None, previous_until=until)
+        until = to_instant(now + timedelta(seconds=grace_seconds)) if grace_seconds else None
+        new = replace(
+            old, hash=_hash_token(token), previous_hash=old.hash if grace_seconds else None, previous_until=until
+        )
         await tx.api_keys.put(new)
         return new
 
-    return {"key": token, **shown(await parts.ledger.write(work))}
+    return {"key": token, **describe_key(await parts.ledger.write(work))}
 
 
 async def revoke_key(parts: Parts, key_id: str) -> dict[str, Any]:
@@ -98,20 +102,20 @@ async def revoke_key(parts: Parts, key_id: str) -> dict[str, Any]:
     wanted, now = checked_id(key_id, "key_id"), parts.now()
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _own(parts, tx, wanted)
+        old = await _find_tenant_key(parts, tx, wanted)
         ended = replace(old, revoked_at=old.revoked_at or now, previous_hash=None, previous_until=None)
         await tx.api_keys.put(ended)
         return ended
 
-    return shown(await parts.ledger.write(work))
+    return describe_key(await parts.ledger.write(work))
 
 
-async def authenticate(parts: Parts, token: str) -> ApiKey:
+async def authenticate_key(parts: Parts, token: str) -> ApiKey:
     """The key that a caller shows, or ``Unauthenticated``; whatever is wrong with it, the answer is the same."""
     key_id = _id_of(token)
     found = await parts.ledger.peek(lambda tx: tx.api_keys.find(key_id)) if key_id else None
     # A key that does not exist takes as long as one that does.
-    right = _matches(found, token, parts.now())
+    right = _is_valid_token(found, token, parts.now())
     if found is None or not right:
         raise Unauthenticated("this key is not valid")
     return found
@@ -131,18 +135,18 @@ def bounds_of(key: ApiKey, identity: Identity) -> Bounds:
     whole, trusted = Verb.ADMIN in key.verbs, key.subjects.may_assert_user
     one = key.subjects.user_id
     users = Users.ALL if whole or one else Users.PEOPLE if trusted else Users.POOLS
-    unnamed = "" if one else _unnamed(key, identity, trusted=users is not Users.POOLS)
+    unnamed = "" if one else _default_user_id(key, identity, trusted=users is not Users.POOLS)
     return Bounds(key.tenant_id, one, key.subjects.agent_id, users, "" if one else key.id, unnamed)
 
 
-def _unnamed(key: ApiKey, identity: Identity, *, trusted: bool) -> str:
+def _default_user_id(key: ApiKey, identity: Identity, *, trusted: bool) -> str:
     """Whom a request means that names nobody; where people are to be named it is never the key."""
     if identity.nobody == "owner" and trusted:
         return identity.owner
     return pool_id(key.id) if identity.nobody == "owner" or identity.sources == ("api_key",) else ""
 
 
-def shown(key: ApiKey) -> dict[str, Any]:
+def describe_key(key: ApiKey) -> dict[str, Any]:
     """A key as lists show it."""
     return {
         "id": key.id,
@@ -160,15 +164,15 @@ def shown(key: ApiKey) -> dict[str, Any]:
     }
 
 
-async def _own(parts: Parts, tx: Tx, key_id: str) -> ApiKey:
+async def _find_tenant_key(parts: Parts, tx: Tx, key_id: str) -> ApiKey:
     found = await tx.api_keys.find(key_id)
     if found is None or found.tenant_id != parts.tenant_id:
         raise NotFoundError(f"no key {key_id}", hint="`memstone keys list` shows them")
     return found
 
 
-def _matches(key: ApiKey | None, token: str, now: str) -> bool:
-    given = _hashed(token)
+def _is_valid_token(key: ApiKey | None, token: str, now: str) -> bool:
+    given = _hash_token(token)
     current = hmac.compare_digest(given, key.hash if key else "0" * len(given))
     before = hmac.compare_digest(given, (key.previous_hash if key else None) or "0" * len(given))
     if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
@@ -176,7 +180,7 @@ def _matches(key: ApiKey | None, token: str, now: str) -> bool:
     return current or (before and key.previous_until is not None and now < key.previous_until)
 
 
-def _token(key_id: str) -> str:
+def _generate_token(key_id: str) -> str:
     return f"{_MARK}_{key_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
 
 
@@ -186,12 +190,12 @@ def _id_of(token: str) -> str:
     return key_id if mark == _MARK and secret and key_id.isalnum() else ""
 
 
-def _hashed(token: str) -> str:
+def _hash_token(token: str) -> str:
     """A fast hash will do: the secret is random and long, nobody guesses it."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def _named(name: str) -> str:
+def _validate_name(name: str) -> str:
     if not isinstance(name, str):
         raise InvalidInput(f"a key's name must be text, not {type(name).__name__}")
     text = name.strip()
@@ -200,14 +204,14 @@ def _named(name: str) -> str:
     return text
 
 
-def _cleaned(subjects: Subjects) -> Subjects:
+def _validate_subjects(subjects: Subjects) -> Subjects:
     user, agent = clean_id(subjects.user_id or None, "user_id"), clean_id(subjects.agent_id or None, "agent_id")
     if subjects.may_assert_user and user:
         raise InvalidInput("a key of one user cannot also say for whom it asks", hint="leave one of the two out")
     return Subjects(user, agent, subjects.may_assert_user)
 
 
-def _checked(verbs: Sequence[str]) -> tuple[str, ...]:
+def _validate_verbs(verbs: Sequence[str]) -> tuple[str, ...]:
     if isinstance(verbs, str) or not isinstance(verbs, Sequence) or not all(isinstance(verb, str) for verb in verbs):
         raise InvalidInput(f"verbs must be a list of them, not {verbs!r}", hint="read, write, admin")
     unknown = sorted(set(verbs) - set(ALL_VERBS))

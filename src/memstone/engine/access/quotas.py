@@ -66,7 +66,7 @@ class Meter:
         self.counted[owner] = count
 
 
-async def admit(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
+async def check_quotas(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
     """``QuotaExceeded`` when so much more cannot be stored, ``StorageFull`` when the disk has no room.
 
     Cheap where no quota is set.
@@ -75,12 +75,12 @@ async def admit(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None =
     limits = parts.policy.quotas
     if limits == _NONE:
         return
-    owners: dict[Owner, dict[str, int]] = {(parts.tenant_id, None): _limits(limits, "tenant_")}
+    owners: dict[Owner, dict[str, int]] = {(parts.tenant_id, None): _quota_limits(limits, "tenant_")}
     if scope.user_id:
-        owners[parts.tenant_id, scope.user_id] = _limits(limits, "user_")
-    sums = {owner: _sum(wanted, (ahead or {}).get(owner, Usage())) for owner in owners}
+        owners[parts.tenant_id, scope.user_id] = _quota_limits(limits, "user_")
+    sums = {owner: _add_usage(wanted, (ahead or {}).get(owner, Usage())) for owner in owners}
     for owner, most in owners.items():
-        await _admit(parts, owner, most, sums[owner])
+        await _check_owner_quota(parts, owner, most, sums[owner])
     if ahead is not None:
         ahead.update(sums)
 
@@ -93,16 +93,16 @@ def is_unlimited(parts: Parts) -> bool:
 async def admit_messages(parts: Parts, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None) -> None:
     """The same for messages as callers pass them; what is learned from them is one memory at least."""
     said = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
-    chars = sum(_chars(one) for one in said)
+    chars = sum(_count_chars(one) for one in said)
     curation = parts.policy.curation
     if infer:
         wanted = Usage(int(parts.policy.learns), len(said) if curation.keep_turns else 0, chars)
     else:
         wanted = Usage(len(said), 0, chars)
-    await admit(parts, scope, wanted, None if infer else ahead)
+    await check_quotas(parts, scope, wanted, None if infer else ahead)
 
 
-async def _admit(parts: Parts, owner: Owner, limits: Mapping[str, int], wanted: Usage) -> None:
+async def _check_owner_quota(parts: Parts, owner: Owner, limits: Mapping[str, int], wanted: Usage) -> None:
     if not limits:
         return
     close = {what: most - _CLOSE[what] for what, most in limits.items()}
@@ -110,22 +110,22 @@ async def _admit(parts: Parts, owner: Owner, limits: Mapping[str, int], wanted: 
     if (
         count is None
         or not count.fresh(parts.clock.now())
-        or (_over(count.usage, wanted, close) and not count.too_soon())
+        or (_find_exceeded_limit(count.usage, wanted, close) and not count.too_soon())
     ):
-        count = await _counted(parts, owner)
-    if what := _over(count.usage, wanted, limits):
-        _refuse(what, count.usage, limits, owner)
-    parts.meter.keep(owner, replace(count, usage=_sum(count.usage, wanted)))
+        count = await _count_usage(parts, owner)
+    if what := _find_exceeded_limit(count.usage, wanted, limits):
+        _raise_quota_exceeded(what, count.usage, limits, owner)
+    parts.meter.keep(owner, replace(count, usage=_add_usage(count.usage, wanted)))
 
 
-async def _counted(parts: Parts, owner: Owner) -> Count:
+async def _count_usage(parts: Parts, owner: Owner) -> Count:
     begin = perf_counter()
     usage = await parts.ledger.peek(lambda tx: tx.preferences.usage(*owner))
     done = perf_counter()
     return Count(usage, parts.clock.now(), done, done - begin)
 
 
-def _refuse(what: str, used: Usage, limits: Mapping[str, int], owner: Owner) -> None:
+def _raise_quota_exceeded(what: str, used: Usage, limits: Mapping[str, int], owner: Owner) -> None:
     whose, quota = owner[1] or "this tenant", f"quota.{'tenant' if owner[1] is None else 'user'}_{what}"
     raise QuotaExceeded(
         f"{whose} has {getattr(used, what):,} of {limits[what]:,} {_WORDS[what]}: no more can be stored",
@@ -135,7 +135,7 @@ def _refuse(what: str, used: Usage, limits: Mapping[str, int], owner: Owner) -> 
     )
 
 
-def _over(used: Usage, wanted: Usage, limits: Mapping[str, int]) -> str:
+def _find_exceeded_limit(used: Usage, wanted: Usage, limits: Mapping[str, int]) -> str:
     """What would be more than its limit; '' when nothing would."""
     for what, limit in limits.items():
         more = getattr(wanted, what)
@@ -144,21 +144,21 @@ def _over(used: Usage, wanted: Usage, limits: Mapping[str, int]) -> str:
     return ""
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
+def _add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(one.memories + other.memories, one.turns + other.turns, one.chars + other.chars)
 
 
-def _limits(quotas: Quotas, prefix: str) -> dict[str, int]:
+def _quota_limits(quotas: Quotas, prefix: str) -> dict[str, int]:
     named = [item.name for item in fields(quotas) if item.name.startswith(prefix)]
     values = {name.removeprefix(prefix): getattr(quotas, name) for name in named}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _chars(message: object) -> int:
+def _count_chars(message: object) -> int:
     """How long a message is, whatever shape it has; what is wrong with it is said elsewhere."""
     if isinstance(message, str):
         return len(message)
     if isinstance(message, Mapping):
         content = message.get("content", message.get("text"))
-        return sum(map(_chars, content)) if isinstance(content, (list, tuple)) else _chars(content)
+        return sum(map(_count_chars, content)) if isinstance(content, (list, tuple)) else _count_chars(content)
     return 0

@@ -27,12 +27,12 @@ from memstone.core.access.store_key import BackupSigner
 from memstone.engine.erasing.erase_rows import (
     Begun,
     Removed,
-    compact,
+    compact_store,
     compact_when_quiet,
     compacted_since,
-    look,
-    remove,
+    inspect_subject,
     remove_batch,
+    remove_subject,
 )
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress
@@ -59,20 +59,20 @@ _PURPOSE: Final = "{name} erasure report 1\n"
 """What a seal is for; a report of the former name is sealed under that name."""
 
 
-def named(subject: Subject) -> dict[str, str]:
+def describe_subject(subject: Subject) -> dict[str, str]:
     """Whom and what an erasure was about."""
     who = subject.scope
     values = zip(_NAMES, (who.user_id, who.agent_id, who.run_id, subject.memory_id), strict=True)
     return {name: value for name, value in values if value}
 
 
-def sealed(report: Mapping[str, Any], key: bytes) -> dict[str, Any]:
+def seal_report(report: Mapping[str, Any], key: bytes) -> dict[str, Any]:
     """A report with its digest, and with a seal that only who has the store's key can make."""
-    written = _canonical(report)
-    return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _seal(written, key, FORMAT)}
+    written = _canonical_bytes(report)
+    return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _compute_seal(written, key, FORMAT)}
 
 
-def digest(key: bytes, field: str, value: str) -> str:
+def digest_erased_name(key: bytes, field: str, value: str) -> str:
     """A name as the list of erasures keeps it: it can be recognised with the key, and told by nobody."""
     # Under the former name: what is listed was written so, and has to be recognised.
     return (
@@ -80,14 +80,14 @@ def digest(key: bytes, field: str, value: str) -> str:
     )
 
 
-async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
+async def verify_report(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
     """Whether a report is what this store wrote, and whether anything from before it has come back."""
-    subject, until = _read(parts, report)
-    written = _canonical(report)
+    subject, until = _parse_report(parts, report)
+    written = _canonical_bytes(report)
     keys = await parts.ledger.read(lambda tx: tx.vault.keys())
     key = keys.get(parts.tenant_id, b"")
     whole = hmac.compare_digest(str(report["sha256"]), hashlib.sha256(written).hexdigest())
-    ours = bool(key) and hmac.compare_digest(str(report["hmac"]), _seal(written, key, str(report["format"])))
+    ours = bool(key) and hmac.compare_digest(str(report["hmac"]), _compute_seal(written, key, str(report["format"])))
     left = await parts.ledger.read(lambda tx: tx.erasure.left(subject, until))
     passed, beyond = await _is_passed(parts, report), list(report.get("not_looked_at") or ())
     return {
@@ -97,7 +97,7 @@ async def verify(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
         "complete": passed and not beyond,
         "not_looked_at": beyond,
         "left": {table: count for table, count in left.items() if count},
-        "subject": named(subject),
+        "subject": describe_subject(subject),
     }
 
 
@@ -117,7 +117,7 @@ async def _is_passed(parts: Parts, report: Mapping[str, Any]) -> bool:
     return all(check.get("ok") is True for check in checks)
 
 
-def _read(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
+def _parse_report(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
     if not isinstance(report, Mapping) or report.get("format") not in FORMATS:
         raise InvalidInput("this is not the report of an erasure", hint="pass what `erase` returned, or its JSON")
     if report.get("version") != VERSION:
@@ -132,13 +132,13 @@ def _read(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
     return subject, parse_when(report["created_at"], "created_at")
 
 
-def _canonical(report: Mapping[str, Any]) -> bytes:
+def _canonical_bytes(report: Mapping[str, Any]) -> bytes:
     """The bytes that are signed; the same however the JSON was written."""
     told = {name: value for name, value in report.items() if name not in _SEALS}
     return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _seal(written: bytes, key: bytes, form: str) -> str:
+def _compute_seal(written: bytes, key: bytes, form: str) -> str:
     purpose = _PURPOSE.format(name=form.partition("-")[0]).encode()
     return hmac.new(key, purpose + written, hashlib.sha256).hexdigest()
 
@@ -250,35 +250,39 @@ class _Erasure:
         await report_progress(self.progress, self.done, _STEPS)
 
 
-async def erase(
+async def erase_subject(
     parts: Parts, given: Mapping[str, Any], memory_id: str | None, progress: Progress | None
 ) -> dict[str, Any]:
     """Erase a scope, or one memory; gives the sealed report, or for a dry run what would go."""
-    subject = await _as_stored(parts, _subject(parts, given, memory_id))
+    subject = await _as_stored(parts, _resolve_subject(parts, given, memory_id))
     now, number, fresh = parts.now(), new_id(), secrets.token_bytes(KEY_BYTES)
 
-    async def noted(tx: Tx) -> tuple[bytes, Erased]:
+    async def write_erasure_note(tx: Tx) -> tuple[bytes, Erased]:
         key = await tx.vault.key(parts.tenant_id, fresh, now)
         note = erased_note(subject, key, number, parts.now())  # what was asked while this waited for its turn is before
         await tx.vault.note_erasures([note])
         return key, note
 
     async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
-        return *await noted(tx), await remove(tx, subject, now, begun)
+        return *await write_erasure_note(tx), await remove_subject(tx, subject, now, begun)
 
     ledger = parts.ledger
-    begun = await _begin(parts, ledger, subject, noted) if isinstance(ledger, Copying) and ledger.holds_files else None
+    begun = (
+        await _remove_in_batches(parts, ledger, subject, write_erasure_note)
+        if isinstance(ledger, Copying) and ledger.holds_files
+        else None
+    )
     key, note, removed = await (ledger.remove(rows) if isinstance(ledger, Copying) else ledger.write(rows))
     if parts.dry_run:
-        return {"subject": named(subject), **_counts(removed)}
+        return {"subject": describe_subject(subject), **_format_counts(removed)}
     under_way = _Erasure(parts, subject, note, key, removed, progress)
     await under_way.step()
-    return await _finished(under_way)
+    return await _finish_erasure(under_way)
 
 
-async def _begin(parts: Parts, ledger: Copying, subject: Subject, noted: Work[Any]) -> Begun | None:
+async def _remove_in_batches(parts: Parts, ledger: Copying, subject: Subject, noted: Work[Any]) -> Begun | None:
     """Remove most of a large subject in batches, and leave others as much time to write as each of them took."""
-    begun = await parts.ledger.read(lambda tx: look(tx, subject))
+    begun = await parts.ledger.read(lambda tx: inspect_subject(tx, subject))
     batches = list(begun.batches())
     if batches:
         await parts.ledger.write(noted)  # should it break off, a later restore still knows
@@ -289,7 +293,7 @@ async def _begin(parts: Parts, ledger: Copying, subject: Subject, noted: Work[An
     return begun if batches else None
 
 
-def _subject(parts: Parts, given: Mapping[str, Any], memory_id: str | None) -> Subject:
+def _resolve_subject(parts: Parts, given: Mapping[str, Any], memory_id: str | None) -> Subject:
     scope = parts.scope(given)
     if scope.is_open and memory_id is None:
         raise ScopeError(NO_SCOPE, hint="or name one memory by its id")
@@ -309,33 +313,33 @@ async def _as_stored(parts: Parts, subject: Subject) -> Subject:
 
 def erased_note(subject: Subject, key: bytes, number: str, at: Instant) -> Erased:
     """What the store remembers of an erasure."""
-    names = {name: digest(key, name, value) for name, value in named(subject).items()}
+    names = {name: digest_erased_name(key, name, value) for name, value in describe_subject(subject).items()}
     return Erased(subject.tenant_id, number, at, **names)
 
 
-async def _finished(erasure: _Erasure) -> dict[str, Any]:
+async def _finish_erasure(erasure: _Erasure) -> dict[str, Any]:
     """What comes after the rows; where something fails it is told, because they are gone already."""
-    checks = [await _indexes(erasure)]
+    checks = [await _erase_from_indexes(erasure)]
     await erasure.step()
-    _caches(erasure.parts)
+    _clear_caches(erasure.parts)
     look = Pieces(pieces_of(erasure.removed.texts))
-    checks.append(await _log(erasure))
+    checks.append(await _erase_from_log(erasure))
     await erasure.step()
-    checks.append(await _copies(erasure))
+    checks.append(await _rewrite_copies(erasure))
     await erasure.step()
-    checks.append(await _rows(erasure))
+    checks.append(await _check_rows(erasure))
     await erasure.step()
-    checks += await _files(erasure, look)
+    checks += await _check_files(erasure, look)
     await erasure.step()
-    return _report(erasure, [check for check in checks if check])
+    return _build_report(erasure, [check for check in checks if check])
 
 
-def _counts(removed: Removed) -> dict[str, Any]:
+def _format_counts(removed: Removed) -> dict[str, Any]:
     erased = {table: count for table, count in sorted(removed.counts.items()) if count}
     return {"erased": erased, "rewritten": removed.rewritten, "kept_for_others": removed.kept}
 
 
-def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _build_report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     ledger = erasure.parts.ledger
     beyond = ledger.beyond if isinstance(ledger, Copying) else Beyond()
     told = {
@@ -343,19 +347,19 @@ def _report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, An
         "version": VERSION,
         "id": erasure.note.id,
         "tenant_id": erasure.subject.tenant_id,
-        "subject": named(erasure.subject),
+        "subject": describe_subject(erasure.subject),
         "created_at": erasure.note.created_at,
-        **_counts(erasure.removed),
+        **_format_counts(erasure.removed),
         "checks": list(checks),
         "complete": all(check["ok"] for check in checks) and not beyond.places,
         "pending": is_pending(checks),
         "not_looked_at": list(beyond.places),
         "to_finish": list(beyond.commands),
     }
-    return sealed(told, erasure.key)
+    return seal_report(told, erasure.key)
 
 
-def _caches(parts: Parts) -> None:
+def _clear_caches(parts: Parts) -> None:
     """Nothing in this process remembers; other processes see by the change counter that they must look again."""
     parts.embedding.forget(parts.tenant_id)
     parts.tunings.changed(parts.tenant_id)
@@ -376,20 +380,20 @@ def _forget_calls(values: Iterable[object]) -> None:
 # --- each gives what it looked at, and whether that is as it should be ------------------------------------------------
 
 
-def _failed(check: str, error: MemstoneError) -> dict[str, Any]:
+def _failed_check(check: str, error: MemstoneError) -> dict[str, Any]:
     return {"check": check, "ok": False, "error": error.as_dict()}
 
 
-async def _indexes(erasure: _Erasure) -> dict[str, Any]:
+async def _erase_from_indexes(erasure: _Erasure) -> dict[str, Any]:
     """Indexes in this process are dropped, a store of vectors outside follows; then nobody needs the name any more."""
     parts, tenant = erasure.parts, erasure.subject.tenant_id
     try:
         await parts.texts.forget(tenant)
         await _merge_words(parts)
-        left = await _points(erasure)
+        left = await _count_remaining_points(erasure)
         await parts.ledger.write(lambda tx: tx.erasure.rename_changes(erasure.subject))
     except MemstoneError as error:
-        return _failed("indexes", error)
+        return _failed_check("indexes", error)
     return {"check": "indexes", "points_left": left, "ok": not left}
 
 
@@ -406,7 +410,7 @@ async def _merge_step(tx: Tx, *, first: bool) -> bool:
     return await tx.erasure.merge_words(first=first)
 
 
-async def _points(erasure: _Erasure) -> int:
+async def _count_remaining_points(erasure: _Erasure) -> int:
     parts, tenant = erasure.parts, erasure.subject.tenant_id
     holds = getattr(parts.index, "holds", None)
     if holds is None:
@@ -417,20 +421,20 @@ async def _points(erasure: _Erasure) -> int:
     return sum([await holds(tenant, signature, erasure.removed.seqs) for signature in active])
 
 
-async def _log(erasure: _Erasure) -> dict[str, Any]:
+async def _erase_from_log(erasure: _Erasure) -> dict[str, Any]:
     """The write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
     parts = erasure.parts
     if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
         return {}
     try:
-        emptied = await (compact(parts) if erasure.by_operator else parts.ledger.empty_log())
+        emptied = await (compact_store(parts) if erasure.by_operator else parts.ledger.empty_log())
     except MemstoneError as error:
-        return _failed("log", error)
+        return _failed_check("log", error)
     hint = {} if emptied else {"hint": "another process reads an old snapshot; erase again when it has ended"}
     return {"check": "log", "ok": emptied, **hint}
 
 
-async def _copies(erasure: _Erasure) -> dict[str, Any]:
+async def _rewrite_copies(erasure: _Erasure) -> dict[str, Any]:
     """Rewrite every copy Memstone made; one that is not where it was is named, and its restore would erase again."""
     parts, subject = erasure.parts, erasure.subject
     if not isinstance(parts.ledger, Copying):
@@ -438,7 +442,7 @@ async def _copies(erasure: _Erasure) -> dict[str, Any]:
     known = await parts.ledger.read(lambda tx: tx.vault.copies(subject.tenant_id))
 
     async def work(tx: Tx) -> Look | None:
-        found = await remove(tx, subject, erasure.note.created_at)
+        found = await remove_subject(tx, subject, erasure.note.created_at)
         await tx.erasure.rebuild()
         await tx.erasure.rename_changes(subject)
         await tx.vault.note_erasures([erasure.note])
@@ -446,9 +450,9 @@ async def _copies(erasure: _Erasure) -> dict[str, Any]:
 
     copies = await parts.ledger.rewrite(known, work, BackupSigner(await _known_key(parts)))
     unfinished = [one.path for one in known if not one.whole]
-    await _forget(parts, [one for one in copies if one.state == "missing" and one.path in unfinished])
+    await _forget_copies(parts, [one for one in copies if one.state == "missing" and one.path in unfinished])
     reached = all(one.settled or one.state == "missing" for one in copies)
-    told = [_told(one, with_path=erasure.by_operator) for one in copies]
+    told = [_describe_copy(one, with_path=erasure.by_operator) for one in copies]
     return {"check": "backups", "copies": told, "ok": reached}
 
 
@@ -461,7 +465,7 @@ async def _known_key(parts: Parts) -> bytes | None:
         return None
 
 
-def _told(copy: Copy, *, with_path: bool) -> dict[str, Any]:
+def _describe_copy(copy: Copy, *, with_path: bool) -> dict[str, Any]:
     """What became of a copy. Where it lies is the operator's business; a tenant is told how it stands."""
     if not copy.settled:
         log_event("erasure.copy", logging.WARNING, path=copy.path, state=copy.state, reason=copy.reason)
@@ -469,7 +473,7 @@ def _told(copy: Copy, *, with_path: bool) -> dict[str, Any]:
     return {name: value for name, value in asdict(copy).items() if value and name not in hidden}
 
 
-async def _forget(parts: Parts, copies: Sequence[Copy]) -> None:
+async def _forget_copies(parts: Parts, copies: Sequence[Copy]) -> None:
     async def work(tx: Tx) -> None:
         for one in copies:
             await tx.vault.forget_copy(WHOLE_STORE, one.path)
@@ -478,12 +482,12 @@ async def _forget(parts: Parts, copies: Sequence[Copy]) -> None:
         await parts.ledger.write(work)
 
 
-async def _rows(erasure: _Erasure) -> dict[str, Any]:
+async def _check_rows(erasure: _Erasure) -> dict[str, Any]:
     left = await erasure.parts.ledger.read(lambda tx: tx.erasure.left(erasure.subject))
     return {"check": "rows", "left": left, "ok": not any(left.values())}
 
 
-async def _files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
+async def _check_files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
     """The raw bytes of every file are read and compared with pieces of what was erased."""
     parts = erasure.parts
     if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
@@ -491,7 +495,7 @@ async def _files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
     try:
         found = await parts.ledger.traces(look)
     except MemstoneError as error:
-        return [_failed("files", error)]
+        return [_failed_check("files", error)]
     check = {"check": "files", "pieces": look.count, "found": found, "ok": not any(found.values())}
     if erasure.by_operator:
         return [check]

@@ -72,10 +72,10 @@ class Begun:
             yield ids[start : start + BATCH]
 
 
-async def look(tx: Tx, subject: Subject) -> Begun:
+async def inspect_subject(tx: Tx, subject: Subject) -> Begun:
     """Return what there is of a subject, to be removed in batches."""
     reach = await tx.erasure.reach(subject)
-    return Begun(reach, await tx.erasure.words(subject, reach), await _scopes(tx, subject, reach))
+    return Begun(reach, await tx.erasure.words(subject, reach), await _find_affected_scopes(tx, subject, reach))
 
 
 async def remove_batch(tx: Tx, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
@@ -85,7 +85,7 @@ async def remove_batch(tx: Tx, subject: Subject, ids: Sequence[str]) -> dict[str
     return await tx.erasure.drop_memories(subject, ids)
 
 
-async def remove(tx: Tx, subject: Subject, at: Instant, begun: Begun | None = None) -> Removed:
+async def remove_subject(tx: Tx, subject: Subject, at: Instant, begun: Begun | None = None) -> Removed:
     """Remove everything of a subject, in one transaction. The full text finds none of it, and is yet to forget it.
 
     ``begun`` is what was there before some of it was removed in batches.
@@ -94,20 +94,20 @@ async def remove(tx: Tx, subject: Subject, at: Instant, begun: Begun | None = No
     reach = await tx.erasure.reach(subject, before.reach.ids)
     words = await tx.erasure.words(subject, reach)
     words = Words([*before.words.said, *words.said], [*before.words.every, *words.every])
-    scopes = before.scopes | await _scopes(tx, subject, reach)
+    scopes = before.scopes | await _find_affected_scopes(tx, subject, reach)
     reach.ids = sorted({*reach.ids, *before.reach.ids} - set(reach.touched))
     removed = Removed(Counter(before.counts), kept=len(reach.touched), texts=words.every)
     removed.seqs = sorted({*before.reach.own, *reach.own})
     await tx.vectors.touch(subject.tenant_id, [*reach.own, *reach.shared])  # while their links still say whose they are
-    removed.counts["links"] += await _unlink(tx, subject, reach.shared)
+    removed.counts["links"] += await _unlink_subject(tx, subject, reach.shared)
     removed.counts.update(await tx.erasure.drop_versions(subject.tenant_id, reach.own))
     removed.counts.update(await tx.erasure.drop_history(subject, reach))
     removed.counts["settings"] += await _drop_settings(tx, subject, at)
     removed.counts.update(await tx.erasure.drop_scoped(subject))
     removed.counts["llm_cache"] += await tx.erasure.drop_answers(subject.tenant_id)
-    removed.rewritten = await _unquote(tx, subject, reach, words.said)
+    removed.rewritten = await _unquote_all_rows(tx, subject, reach, words.said)
     for scope in scopes:
-        await calibrate.forget(tx, scope)
+        await calibrate.drop_calibration(tx, scope)
     return removed
 
 
@@ -119,14 +119,14 @@ async def _drop_settings(tx: Tx, subject: Subject, at: Instant) -> int:
     return await tx.preferences.drop(subject.tenant_id, named[0], None, at)
 
 
-async def _scopes(tx: Tx, subject: Subject, reach: Reach) -> set[Scope]:
+async def _find_affected_scopes(tx: Tx, subject: Subject, reach: Reach) -> set[Scope]:
     """The scopes in which somebody may have asked about the subject."""
     linked = {link.scope for seq in (*reach.own, *reach.shared) for link in await tx.links.of(subject.tenant_id, seq)}
-    mine = [subject.scope, *(scope for scope in linked if _inside(scope, subject.scope))]
-    return {part for scope in mine for part in _widened(scope)} - {Scope(subject.tenant_id)}
+    mine = [subject.scope, *(scope for scope in linked if _is_inside_scope(scope, subject.scope))]
+    return {part for scope in mine for part in _wider_scopes(scope)} - {Scope(subject.tenant_id)}
 
 
-def _widened(scope: Scope) -> Iterable[Scope]:
+def _wider_scopes(scope: Scope) -> Iterable[Scope]:
     tenant, user, agent, run = scope.tenant_id, scope.user_id, scope.agent_id, scope.run_id
     yield scope
     yield Scope(tenant, user)
@@ -136,18 +136,18 @@ def _widened(scope: Scope) -> Iterable[Scope]:
     yield Scope(tenant, run_id=run)
 
 
-async def _unlink(tx: Tx, subject: Subject, seqs: Sequence[int]) -> int:
+async def _unlink_subject(tx: Tx, subject: Subject, seqs: Sequence[int]) -> int:
     """Let versions that others see too be theirs alone."""
     for seq in seqs:
         links = await tx.links.of(subject.tenant_id, seq)
-        kept = [link for link in links if not _inside(link.scope, subject.scope)]
-        await _reindex(tx, seq, kept)
-        for owner in _owners(links) - _owners(kept):
+        kept = [link for link in links if not _is_inside_scope(link.scope, subject.scope)]
+        await _reindex_text(tx, seq, kept)
+        for owner in _link_owners(links) - _link_owners(kept):
             await tx.entities.leave(subject.tenant_id, [seq], owner)
     return await tx.erasure.unlink(subject, seqs)
 
 
-async def _reindex(tx: Tx, seq: int, kept: Sequence[Link]) -> None:
+async def _reindex_text(tx: Tx, seq: int, kept: Sequence[Link]) -> None:
     """The full text finds a version by who sees it."""
     record = await tx.memories.at(seq)
     if record is None or record.valid_to is not None or record.status not in INDEXED:
@@ -156,11 +156,11 @@ async def _reindex(tx: Tx, seq: int, kept: Sequence[Link]) -> None:
     await tx.text.put(seq, text_doc(record, kept))
 
 
-def _owners(links: Iterable[Link]) -> set[Scope]:
+def _link_owners(links: Iterable[Link]) -> set[Scope]:
     return {owner_of(link.scope) for link in links}
 
 
-def _inside(scope: Scope, wanted: Scope) -> bool:
+def _is_inside_scope(scope: Scope, wanted: Scope) -> bool:
     pairs = ((getattr(scope, name), getattr(wanted, name)) for name in ("user_id", "agent_id", "run_id"))
     return all(not most or have == most for have, most in pairs)
 
@@ -168,13 +168,13 @@ def _inside(scope: Scope, wanted: Scope) -> bool:
 # --- what others keep, and what it quotes -----------------------------------------------------------------------------
 
 
-async def _unquote(tx: Tx, subject: Subject, reach: Reach, said: Sequence[str]) -> int:
+async def _unquote_all_rows(tx: Tx, subject: Subject, reach: Reach, said: Sequence[str]) -> int:
     """Take the words that are gone out of rows that stay."""
     quoted = _Quoted(frozenset(reach.ids), frozenset(said), subject)
     rewritten = 0
     for memory_id in reach.ids:
         for row in await tx.stored.citing(subject.tenant_id, memory_id):
-            rewritten += await _rewrite(tx, subject, "memories", row.key, {"data": row.values["data"]}, quoted)
+            rewritten += await _rewrite_row(tx, subject, "memories", row.key, {"data": row.values["data"]}, quoted)
     for memory_id in dict.fromkeys((*reach.touched, *await tx.erasure.telling(subject))):
         rewritten += await _unquote_events(tx, subject, memory_id, quoted)
     for table in _QUOTING:
@@ -198,7 +198,7 @@ async def _unquote_events(tx: Tx, subject: Subject, memory_id: str, quoted: _Quo
     kept = [event.seq for event in await tx.events.of(subject.tenant_id, memory_id)]
     for row in await tx.stored.rows(subject.tenant_id, "events", kept):
         values = {name: value for name, value in row.values.items() if name != "memory_id"}
-        rewritten += await _rewrite(tx, subject, "events", row.key, values, quoted)
+        rewritten += await _rewrite_row(tx, subject, "events", row.key, values, quoted)
     return rewritten
 
 
@@ -207,11 +207,11 @@ async def _unquote_table(tx: Tx, subject: Subject, table: str, quoted: _Quoted) 
     while page := await tx.stored.page(subject.tenant_id, table, after, _PAGE):
         after = page[-1].key
         for row in page:
-            rewritten += await _rewrite(tx, subject, table, row.key, row.values, quoted)
+            rewritten += await _rewrite_row(tx, subject, table, row.key, row.values, quoted)
     return rewritten
 
 
-async def _rewrite(tx: Tx, subject: Subject, table: str, key: Key, values: dict[str, Any], quoted: _Quoted) -> int:
+async def _rewrite_row(tx: Tx, subject: Subject, table: str, key: Key, values: dict[str, Any], quoted: _Quoted) -> int:
     clean = {name: quoted.without(value) for name, value in values.items()}
     changed = {name: value for name, value in clean.items() if value != values[name]}
     if changed:
@@ -251,7 +251,7 @@ class _Quoted:
         if not isinstance(value, dict) or "dedupe" not in value or self.subject.scope.is_open:
             return False
         who = Scope(self.subject.tenant_id, *(str(value.get(name, "")) for name in ("user_id", "agent_id", "run_id")))
-        return _inside(who, self.subject.scope)
+        return _is_inside_scope(who, self.subject.scope)
 
 
 # --- writing the file of a store anew, so that nothing of what was erased remains between its rows --------------------
@@ -265,7 +265,7 @@ _NAME: Final = "compacted"
 _NOTHING: Final = b"\0"
 
 
-async def compact(parts: Parts) -> bool:
+async def compact_store(parts: Parts) -> bool:
     """Write the file anew, and remember when; False when a snapshot of somebody's keeps the log from being emptied."""
     if not isinstance(parts.ledger, Copying):
         return True
@@ -287,7 +287,7 @@ async def compact_if_owed(parts: Parts) -> bool:
     """Write the file anew if something was erased since that was done; gives whether it was."""
     if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
         return False
-    return await parts.ledger.read(_is_owed) and await compact(parts)
+    return await parts.ledger.read(_is_owed) and await compact_store(parts)
 
 
 async def _is_owed(tx: Tx) -> bool:
@@ -311,4 +311,4 @@ async def _compact_when_quiet(parts: Parts) -> None:
         if not shop.busy:
             break
     if not shop.stopping:
-        await compact(parts)
+        await compact_store(parts)

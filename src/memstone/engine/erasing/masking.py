@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact, redact_moving
+from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact_moving, redact_text
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress
 from memstone.engine.storing.draft import dedupe_value, text_doc, text_hash
 from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.indexer import fill_missing
-from memstone.engine.storing.turns import only_masking, redaction_of, turn_dedupe, walked
+from memstone.engine.storing.turns import map_json_texts, only_masking, redaction_of, turn_dedupe
 from memstone.errors import MemstoneError
 from memstone.model.event import Event, EventType
 from memstone.model.ids import new_id
@@ -48,7 +48,7 @@ class Masking:
         """Snapshots of an event whose keys hold nothing of the words that were masked."""
         for text, snapshot in (("old_text", "before"), ("new_text", "after")):
             shown = clean[snapshot]
-            if shown and _leaks(shown.get("key"), before[text] or "", clean[text] or ""):
+            if shown and _has_masked_word(shown.get("key"), before[text] or "", clean[text] or ""):
                 clean[snapshot] = {name: value for name, value in shown.items() if name != "key"}
             if shown and before[text] != clean[text]:  # a claim is a digest of the words
                 clean[snapshot] = _without_claims(clean[snapshot])
@@ -77,19 +77,19 @@ async def mask_memory(masking: Masking, seq: int) -> Masked | None:
         return None
     links = await tx.links.of(tenant, seq)
     cited = await tx.stored.citing(tenant, old.id) if old.layer == Layer.TURN else []
-    found, moved = redact_moving(old.text, masking.policy, [_span(row) for row in cited])
+    found, moved = redact_moving(old.text, masking.policy, [_evidence_span(row) for row in cited])
     kinds = set(found.found)
-    new = _masked(masking, old, found.text, kinds)
+    new = _mask_record(masking, old, found.text, kinds)
     new.data = await _own_evidence(masking, new, kinds)
     if new == old:  # what a turn says decides about the words that are quoted from it
         return None
-    await _written(masking, old, new, links)
+    await _write_masked_record(masking, old, new, links)
     for row, place in zip(cited, moved, strict=True):
-        await _cite(masking, row, old, new, place)
+        await _update_citation(masking, row, old, new, place)
     return Masked(old.id, links[0].scope if links else Scope(tenant), frozenset(kinds))
 
 
-async def tell(masking: Masking, masked: Iterable[Masked], noted: set[str]) -> set[str]:
+async def append_redact_events(masking: Masking, masked: Iterable[Masked], noted: set[str]) -> set[str]:
     """Let the history of each memory say, once, that it was rewritten; ``noted`` are those whose history does.
 
     Gives the memories whose history says so now.
@@ -98,30 +98,32 @@ async def tell(masking: Masking, masked: Iterable[Masked], noted: set[str]) -> s
     for one in masked:
         kinds.setdefault(one.memory_id, (one.scope, set()))[1].update(one.kinds)
     new = {memory_id: found for memory_id, found in kinds.items() if memory_id not in noted}
-    await masking.tx.events.append(_told(memory_id, *found, masking.now) for memory_id, found in new.items())
+    await masking.tx.events.append(
+        _build_redact_event(memory_id, *found, masking.now) for memory_id, found in new.items()
+    )
     return set(new)
 
 
-def _told(memory_id: str, scope: Scope, kinds: set[Sensitive], now: Instant) -> Event:
+def _build_redact_event(memory_id: str, scope: Scope, kinds: set[Sensitive], now: Instant) -> Event:
     reason = "masked where it was stored: " + ", ".join(kind for kind in Sensitive if kind in kinds)
     return Event(new_id(), memory_id, EventType.REDACT, scope, now, reason=reason)
 
 
-def _masked(masking: Masking, old: Record, text: str, kinds: set[Sensitive]) -> Record:
+def _mask_record(masking: Masking, old: Record, text: str, kinds: set[Sensitive]) -> Record:
     def without(value: str) -> str:
-        found = redact(value, masking.policy)
+        found = redact_text(value, masking.policy)
         kinds.update(found.found)
         return found.text
 
     evidence = old.data.get("evidence")
-    data = walked({name: value for name, value in old.data.items() if name != "evidence"}, without)
+    data = map_json_texts({name: value for name, value in old.data.items() if name != "evidence"}, without)
     return replace(
         old,
         text=text,
         hash=text_hash(text),
         tokens=estimate_tokens(text),
-        key=None if _leaks(old.key, old.text, text) else old.key,
-        metadata=walked(old.metadata, without),
+        key=None if _has_masked_word(old.key, old.text, text) else old.key,
+        metadata=map_json_texts(old.metadata, without),
         data=data if evidence is None else {**data, "evidence": evidence},
     )
 
@@ -131,7 +133,7 @@ async def _own_evidence(masking: Masking, record: Record, kinds: set[Sensitive])
     evidence = record.data.get("evidence")
     if not isinstance(evidence, dict) or not isinstance(evidence.get("quote"), str):
         return record.data
-    clean = redact(evidence["quote"], masking.policy)
+    clean = redact_text(evidence["quote"], masking.policy)
     if not clean.found or await _stands_in_turn(masking, evidence):
         return record.data
     kinds.update(clean.found)
@@ -145,7 +147,7 @@ async def _stands_in_turn(masking: Masking, evidence: Mapping[str, Any]) -> bool
     return turn is not None and turn.text[evidence["start"] : evidence["end"]] == evidence["quote"]
 
 
-async def _written(masking: Masking, old: Record, new: Record, links: list[Link]) -> None:
+async def _write_masked_record(masking: Masking, old: Record, new: Record, links: list[Link]) -> None:
     """The row, what makes it recognised, the full text and the vectors: as if it had been stored like this."""
     tx, tenant = masking.tx, old.tenant_id
     names = ("text", "hash", "tokens", "key", "data", "metadata")
@@ -153,7 +155,7 @@ async def _written(masking: Masking, old: Record, new: Record, links: list[Link]
     if new.text == old.text:
         return
     for link in links:
-        await _rename(masking, old, new, link)
+        await _update_dedupe_value(masking, old, new, link)
     gone = [row.key for row in await tx.stored.mentioned(tenant, old.seq) if _is_gone(row, old.text, new.text)]
     await tx.stored.drop(tenant, "entities", gone)
     await tx.vectors.drop(tenant, [old.seq])
@@ -168,10 +170,14 @@ def _is_gone(entity: StoredRow, old: str, new: str) -> bool:
     return name in old.casefold() and name not in new.casefold()
 
 
-async def _rename(masking: Masking, old: Record, new: Record, link: Link) -> None:
+async def _update_dedupe_value(masking: Masking, old: Record, new: Record, link: Link) -> None:
     """Let the masked words be recognised when they are said again, also where a person has deleted them."""
     tx, tenant = masking.tx, old.tenant_id
-    pairs = zip(_dedupes(masking.parts, old, link.scope), _dedupes(masking.parts, new, link.scope), strict=True)
+    pairs = zip(
+        _possible_dedupes(masking.parts, old, link.scope),
+        _possible_dedupes(masking.parts, new, link.scope),
+        strict=True,
+    )
     for before, after in pairs:
         if link.dedupe == before != after:
             taken = await tx.links.holder(tenant, after)
@@ -181,7 +187,7 @@ async def _rename(masking: Masking, old: Record, new: Record, link: Link) -> Non
             await tx.suppressed.put(tenant, after, old.id, masking.now)
 
 
-def _dedupes(parts: Parts, record: Record, scope: Scope) -> Iterator[str]:
+def _possible_dedupes(parts: Parts, record: Record, scope: Scope) -> Iterator[str]:
     """Every value by which a memory may be recognised, always in the same order."""
     speaker = str(record.data.get("speaker", ""))
     if record.layer == Layer.TURN:
@@ -193,15 +199,15 @@ def _dedupes(parts: Parts, record: Record, scope: Scope) -> Iterator[str]:
             yield dedupe_value(scope, fields, speaker=said_by, key=None, text=record.text)
 
 
-def _span(row: StoredRow) -> tuple[int, int]:
+def _evidence_span(row: StoredRow) -> tuple[int, int]:
     evidence = row.values["data"].get("evidence") or {}
     return int(evidence.get("start") or 0), int(evidence.get("end") or 0)
 
 
-async def _cite(masking: Masking, row: StoredRow, old: Record, new: Record, place: tuple[int, int]) -> None:
+async def _update_citation(masking: Masking, row: StoredRow, old: Record, new: Record, place: tuple[int, int]) -> None:
     """Let a fact quote the masked turn, if it quotes this version of it."""
     data = row.values["data"]
-    evidence, (start, end) = data.get("evidence"), _span(row)
+    evidence, (start, end) = data.get("evidence"), _evidence_span(row)
     if not isinstance(evidence, dict) or evidence.get("quote") != old.text[start:end]:
         return
     quoted = {**evidence, "start": place[0], "end": place[1], "quote": new.text[place[0] : place[1]]}
@@ -209,7 +215,7 @@ async def _cite(masking: Masking, row: StoredRow, old: Record, new: Record, plac
     await masking.tx.stored.rewrite(old.tenant_id, "memories", row.key, values)
 
 
-def _leaks(key: str | None, old: str, new: str) -> bool:
+def _has_masked_word(key: str | None, old: str, new: str) -> bool:
     """Whether a key holds a word that was masked: those of learned facts are made of their words."""
     if not key or old == new:
         return False
@@ -242,7 +248,7 @@ async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: boo
     report = Report()
     total = await parts.ledger.read(lambda tx: tx.stored.count(parts.tenant_id))
     for table in TABLES:
-        await _scan(parts, table, report, progress, total, dry_run=dry_run)
+        await _scan_table(parts, table, report, progress, total, dry_run=dry_run)
     answer: dict[str, Any] = {
         "dry_run": dry_run,
         "scanned": report.scanned,
@@ -251,19 +257,19 @@ async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: boo
         "by_table": dict(report.tables),
     }
     if report.rows and not dry_run:
-        answer |= await _finished(parts)
+        answer |= await _finish_redaction(parts)
     return answer
 
 
-async def _scan(
+async def _scan_table(
     parts: Parts, table: str, report: Report, progress: Progress | None, total: int, *, dry_run: bool
 ) -> None:
     policy, after = only_masking(redaction_of(parts.policy)), None
-    while page := await parts.ledger.read(_page(parts, table, after)):
+    while page := await parts.ledger.read(_make_page_reader(parts, table, after)):
         after = page[-1].key
-        found = {row.key: kinds for row in page if (kinds := _kinds(table, row, policy))}
+        found = {row.key: kinds for row in page if (kinds := _find_sensitive_kinds(table, row, policy))}
         if found and not dry_run:
-            work = partial(_mask, parts=parts, table=table, keys=list(found), noted=report.noted)
+            work = partial(_mask_rows, parts=parts, table=table, keys=list(found), noted=report.noted)
             report.noted |= await parts.ledger.write(work)
         report.scanned += len(page)
         report.rows += len(found)
@@ -272,28 +278,30 @@ async def _scan(
         await report_progress(progress, report.scanned, max(total, report.scanned))
 
 
-def _page(parts: Parts, table: str, after: Key | None) -> Work[list[StoredRow]]:
+def _make_page_reader(parts: Parts, table: str, after: Key | None) -> Work[list[StoredRow]]:
     return lambda tx: tx.stored.page(parts.tenant_id, table, after, _AT_ONCE)
 
 
-def _kinds(table: str, row: StoredRow, policy: RedactPolicy) -> set[Sensitive]:
-    return _clean(table, row, policy)[1]
+def _find_sensitive_kinds(table: str, row: StoredRow, policy: RedactPolicy) -> set[Sensitive]:
+    return _redact_row(table, row, policy)[1]
 
 
-def _clean(table: str, row: StoredRow, policy: RedactPolicy) -> tuple[dict[str, Any], set[Sensitive]]:
+def _redact_row(table: str, row: StoredRow, policy: RedactPolicy) -> tuple[dict[str, Any], set[Sensitive]]:
     """The values of a row without secrets, and which kinds it held."""
     kinds: set[Sensitive] = set()
 
     def without(text: str) -> str:
-        found = redact(text, policy)
+        found = redact_text(text, policy)
         kinds.update(found.found)
         return found.text
 
     kept = {"key"} if table == "memories" else {"memory_id"}  # a key goes with its text
-    return {name: value if name in kept else walked(value, without) for name, value in row.values.items()}, kinds
+    return {
+        name: value if name in kept else map_json_texts(value, without) for name, value in row.values.items()
+    }, kinds
 
 
-async def _mask(tx: Tx, *, parts: Parts, table: str, keys: Sequence[Key], noted: set[str]) -> set[str]:
+async def _mask_rows(tx: Tx, *, parts: Parts, table: str, keys: Sequence[Key], noted: set[str]) -> set[str]:
     """Mask rows; gives the memories whose history says so from now on."""
     tenant = parts.tenant_id
     if table in _REMADE:
@@ -305,12 +313,12 @@ async def _mask(tx: Tx, *, parts: Parts, table: str, keys: Sequence[Key], noted:
     else:
         rows = await tx.stored.rows(tenant, table, keys)
         masked = [await _mask_row(masking, table, row) for row in rows]
-    return await tell(masking, [one for one in masked if one is not None], noted)
+    return await append_redact_events(masking, [one for one in masked if one is not None], noted)
 
 
 async def _mask_row(masking: Masking, table: str, row: StoredRow) -> Masked | None:
     tenant = masking.parts.tenant_id
-    clean, kinds = _clean(table, row, masking.policy)
+    clean, kinds = _redact_row(table, row, masking.policy)
     if table == "events":
         clean = masking.without_leaking_keys(row.values, clean)
     changed = {name: value for name, value in clean.items() if value != row.values[name]}
@@ -320,7 +328,7 @@ async def _mask_row(masking: Masking, table: str, row: StoredRow) -> Masked | No
     return Masked(row.values["memory_id"], Scope(tenant), frozenset(kinds)) if table == "events" else None
 
 
-async def _finished(parts: Parts) -> dict[str, Any]:
+async def _finish_redaction(parts: Parts) -> dict[str, Any]:
     """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors."""
     await parts.ledger.write(lambda tx: tx.stored.tidy())
     parts.embedding.forget(parts.tenant_id)

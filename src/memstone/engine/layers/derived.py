@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.core.checks.filters import own, visible
+from memstone.core.checks.filters import where_link_direct, where_visible
 from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
 from memstone.core.text.normalize import normal_text
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of
 from memstone.engine.storing.status import set_status
-from memstone.engine.storing.store import ensure_space, enter, leave, supersede, vectors_of
+from memstone.engine.storing.store import end_version, ensure_space, insert_version, supersede_version, vectors_of
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -45,7 +45,7 @@ def identity_dedupe(owner: Scope, kind: str, text: str) -> str:
 async def rows_of(tx: Tx, owner: Scope, now: Instant, *kinds: str, as_of: Instant | None = None) -> list[Found]:
     """The rows of an owner's identity of these kinds, in their order."""
     only = Condition("kind", Op.IN, tuple(map(str, kinds)))
-    where = visible(owner, now, layers=(Layer.IDENTITY,), as_of=as_of, extra=only)
+    where = where_visible(owner, now, layers=(Layer.IDENTITY,), as_of=as_of, extra=only)
     seqs = await tx.memories.seqs(where)
     rows = await tx.memories.among(seqs[:MOST], where) if seqs else []
     return sorted(rows, key=lambda found: (place_of(found.record), found.record.seq))
@@ -74,7 +74,7 @@ async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Recor
     owner = owner_of_identity(scope)
     if owner is None:
         return 0
-    held = await refreshed(tx, owner, now)
+    held = await refresh_mirrors(tx, owner, now)
     overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
     known = {normal_text(found.record.text) for found in held} | overrides
     mirrored = {found.record.origin_id for found in held}
@@ -83,15 +83,15 @@ async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Recor
         said = normal_text(fact.text)
         if fact.id in mirrored or said in known or fact.status != Status.ACTIVE or not may_be_identity(fact):
             continue
-        if await _add(tx, owner, fact, now):
+        if await _add_mirror(tx, owner, fact, now):
             known.add(said)
             added += 1
     if added:
-        await _cap(tx, owner, parts.policy.formation.derived, now)
+        await _evict_excess_mirrors(tx, owner, parts.policy.formation.derived, now)
     return added
 
 
-async def _add(tx: Tx, owner: Scope, fact: Record, now: Instant) -> bool:
+async def _add_mirror(tx: Tx, owner: Scope, fact: Record, now: Instant) -> bool:
     dedupe = identity_dedupe(owner, Kind.DERIVED, fact.text)
     deleted = await tx.suppressed.since(owner.tenant_id, dedupe)
     if deleted is not None and fact.occurred_at <= deleted:
@@ -103,7 +103,7 @@ async def _add(tx: Tx, owner: Scope, fact: Record, now: Instant) -> bool:
     vectors = await vectors_of(tx, fact)
     for space, _ in vectors:
         await ensure_space(tx, owner.tenant_id, space)
-    await enter(tx, record, [Link(owner, now, dedupe)], vectors)
+    await insert_version(tx, record, [Link(owner, now, dedupe)], vectors)
     await tx.events.append([event_of(EventType.ADD, record, owner, now, actor=ACTOR)])
     return True
 
@@ -131,7 +131,7 @@ def mirror_of(fact: Record, now: Instant) -> Record:
     )
 
 
-async def _cap(tx: Tx, owner: Scope, most: int, now: Instant) -> None:
+async def _evict_excess_mirrors(tx: Tx, owner: Scope, most: int, now: Instant) -> None:
     rows = await rows_of(tx, owner, now, Kind.DERIVED)
     rows.sort(key=lambda found: (-found.record.salience, -found.record.seq))
     for found in rows[most:]:
@@ -144,17 +144,17 @@ async def _cap(tx: Tx, owner: Scope, most: int, now: Instant) -> None:
 
 async def sources_of(tx: Tx, owner: Scope, rows: Sequence[Found], now: Instant) -> dict[str, Record]:
     """The facts behind mirrors, as far as the owner still sees them."""
-    return await holding(tx, owner, [found.record.origin_id or "" for found in rows], now)
+    return await read_visible_facts(tx, owner, [found.record.origin_id or "" for found in rows], now)
 
 
-async def holding(
+async def read_visible_facts(
     tx: Tx, owner: Scope, ids: Sequence[str], now: Instant, as_of: Instant | None = None
 ) -> dict[str, Record]:
     """Which of these facts the owner sees, in the version that holds; in the order in which they were stored."""
     wanted = tuple({one for one in ids if one})
     if not wanted:
         return {}
-    where = visible(owner, now, as_of=as_of, extra=And((own(), Condition("id", Op.IN, wanted))))
+    where = where_visible(owner, now, as_of=as_of, extra=And((where_link_direct(), Condition("id", Op.IN, wanted))))
     rows = await tx.memories.among(await tx.memories.seqs(where), where)
     return {found.record.id: found.record for found in sorted(rows, key=lambda found: found.record.seq)}
 
@@ -171,7 +171,7 @@ async def true_derived(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
     return [found for found in rows if is_true(found.record, facts.get(found.record.origin_id or ""))]
 
 
-async def refreshed(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
+async def refresh_mirrors(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
     """Bring the mirrors up to date with their facts; gives those that hold."""
     rows = await rows_of(tx, owner, now, Kind.DERIVED)
     facts = await sources_of(tx, owner, rows, now)
@@ -181,9 +181,9 @@ async def refreshed(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
         if is_true(found.record, fact):
             kept.append(found)
         elif fact is not None and is_of_identity(fact):
-            kept.append(await _follow(tx, owner, found, fact, now))
+            kept.append(await _update_mirror(tx, owner, found, fact, now))
         else:
-            await _end(tx, owner, found, now)
+            await _end_mirror(tx, owner, found, now)
     return kept
 
 
@@ -203,7 +203,7 @@ def never_fades(fact: Record) -> bool:
     return is_of_identity(fact) and is_lasting(fact.text)
 
 
-async def _follow(tx: Tx, owner: Scope, found: Found, fact: Record, now: Instant) -> Found:
+async def _update_mirror(tx: Tx, owner: Scope, found: Found, fact: Record, now: Instant) -> Found:
     old = found.record
     links = await tx.links.of(owner.tenant_id, old.seq)
     new = replace(
@@ -217,16 +217,16 @@ async def _follow(tx: Tx, owner: Scope, found: Found, fact: Record, now: Instant
     twin = await tx.links.holder(owner.tenant_id, moved[0].dedupe or "")
     if twin is not None and twin != old.seq:
         moved = [replace(link, dedupe=None) for link in moved]
-    await supersede(tx, old, new, moved, await vectors_of(tx, fact))
+    await supersede_version(tx, old, new, moved, await vectors_of(tx, fact))
     reason = "the fact it comes from has changed"
     event = event_of(EventType.UPDATE, new, owner, now, before=old, reason=reason, links_before=links, actor=ACTOR)
     await tx.events.append([event])
     return Found(new, moved[0])
 
 
-async def _end(tx: Tx, owner: Scope, found: Found, now: Instant) -> None:
+async def _end_mirror(tx: Tx, owner: Scope, found: Found, now: Instant) -> None:
     links = await tx.links.of(owner.tenant_id, found.record.seq)
-    await leave(tx, found.record, Status.SUPERSEDED, now)
+    await end_version(tx, found.record, Status.SUPERSEDED, now)
     reason = "the fact it comes from no longer holds"
     old = found.record
     event = event_of(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from memstone.core.checks.filters import own, visible
-from memstone.core.digest.extractive import MIN_CHARS, Stated, extractive, says_the_same
+from memstone.core.checks.filters import where_link_direct, where_visible
+from memstone.core.digest.extractive import MIN_CHARS, Stated, build_extractive_digest, says_the_same
 from memstone.core.digest.portrait import (
     IDENTITY_GRADE,
     IDENTITY_SALIENCE,
@@ -20,7 +20,7 @@ from memstone.core.digest.portrait import (
     identity_category,
     is_identity_grade,
     is_lasting,
-    merged,
+    merge_digests,
 )
 from memstone.core.llm.digest import EMPTY_SUMMARY, INVENTED, NO_EPISODE, DigestFact, digest_prompt, parse_digest
 from memstone.core.llm.operations import KINDS
@@ -29,27 +29,27 @@ from memstone.engine.layers.episodes import Made, Session, episode_id, is_of_tur
 from memstone.engine.learning.by_model import (
     Asked,
     Metered,
-    ask,
+    ask_model,
     embed_turns,
     fact_of,
     forgotten_by_rule,
     known_of,
-    metered,
+    meter_model_usage,
     near_memories,
 )
-from memstone.engine.learning.commit import Plan, settle
-from memstone.engine.learning.extract import PATTERN, extract
-from memstone.engine.learning.ingest import decided as session_log_decided
+from memstone.engine.learning.commit import Plan, apply_plan
+from memstone.engine.learning.extract import PATTERN, extract_facts
+from memstone.engine.learning.ingest import describe_outcomes as session_log_decided
 from memstone.engine.learning.lessons import idle_turns, note_idle
-from memstone.engine.learning.neighbours import Fact, neighbours, read_changes, relate
-from memstone.engine.learning.reconcile import decided
+from memstone.engine.learning.neighbours import Fact, find_neighbours, read_changes, read_neighbours
+from memstone.engine.learning.reconcile import decide_actions
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.store import Space, Vectors, ensure_space
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import Outcome, current_space
 from memstone.errors import BadModelOutput, LlmBudgetSpent, MemstoneError, StorageError
 from memstone.model.event import EventType
-from memstone.model.instant import Instant, moment
+from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Kind, Layer, Record, Vector
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -61,7 +61,7 @@ _NOTHING_LATER: Final = 2**62
 DISTILLED_FACTS_IDENTITY_SALIENCE: Final = 0.9
 
 
-def proposed(parts: Parts, asked: Asked, said: DigestFact, targets: Sequence[str]) -> Fact:
+def fact_from_digest(parts: Parts, asked: Asked, said: DigestFact, targets: Sequence[str]) -> Fact:
     """What a model would do, as a fact of the turn that shows it; its origin and trust are those of the turn."""
     one = said.operation
     if said.is_identity and one.category not in IDENTITY_GRADE:
@@ -85,7 +85,7 @@ class Known:
 async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact], now: Instant) -> Known:
     """Hold facts that rules found against the most salient ones of their scope; what is too short is none."""
     policy = parts.policy.formation
-    where = visible(scope, now, layers=(Layer.FACT,), extra=own())
+    where = where_visible(scope, now, layers=(Layer.FACT,), extra=where_link_direct())
     rows = await tx.memories.salient(where, limit=policy.overlap_among) if facts else []
     known = Known()
     for fact in facts:
@@ -102,7 +102,7 @@ async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact],
     return known
 
 
-async def prepared(
+async def prepare_commit(
     parts: Parts, scope: Scope, turns: Sequence[Turn], facts: list[Fact], summary: str
 ) -> tuple[Plan, Vectors]:
     """All that a commit needs besides the ledger: vectors, neighbours, changes, and the vectors of what is revised.
@@ -110,54 +110,56 @@ async def prepared(
     ``turns`` are those to store unless they are stored already.
     A text that cannot be embedded now is found by its words, and by its meaning after the next reindex.
     """
-    space = await _space(parts)
+    space = await _find_space(parts)
     if space is None:
-        return _plan(scope, turns, facts, await _related(parts, scope, facts, ""), None), ()
+        return _build_plan(scope, turns, facts, await _relate_unjudged_facts(parts, scope, facts, ""), None), ()
     new = [turn.draft for turn in turns if not turn.id and turn.draft.vector is None]
     drafts = [*new, *(fact.draft for fact in facts if fact.adds or not fact.judged)]
-    *vectors, own = await _embedded(parts, [*(draft.text for draft in drafts), summary])
+    *vectors, own = await _embed_texts(parts, [*(draft.text for draft in drafts), summary])
     for draft, vector in zip(drafts, vectors, strict=True):
         draft.vector = vector
-    plan = _plan(scope, turns, facts, await _related(parts, scope, facts, space.signature), space)
-    texts = await parts.ledger.read(partial(_revised, scope=scope, facts=facts, space=space, now=parts.now()))
-    made = zip(texts, await _embedded(parts, texts), strict=True)
+    plan = _build_plan(scope, turns, facts, await _relate_unjudged_facts(parts, scope, facts, space.signature), space)
+    texts = await parts.ledger.read(
+        partial(_read_revised_texts, scope=scope, facts=facts, space=space, now=parts.now())
+    )
+    made = zip(texts, await _embed_texts(parts, texts), strict=True)
     plan.revised = {text: vector for text, vector in made if vector is not None}
     return plan, [(space, own)] if own is not None else ()
 
 
-async def _related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
+async def _relate_unjudged_facts(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
     """Find what is near the facts that no model judged, and what of it they change; gives the ledger's position."""
     ruled = [fact for fact in facts if not fact.judged]
-    cursor = await relate(parts, scope, ruled, signature)
+    cursor = await find_neighbours(parts, scope, ruled, signature)
     await read_changes(parts, scope, ruled, signature)
     return cursor
 
 
-def _plan(scope: Scope, turns: Sequence[Turn], facts: list[Fact], cursor: int, space: Space | None) -> Plan:
+def _build_plan(scope: Scope, turns: Sequence[Turn], facts: list[Fact], cursor: int, space: Space | None) -> Plan:
     return Plan(scope, list(turns), facts, cursor, space, lenient=True)
 
 
-async def _space(parts: Parts) -> Space | None:
+async def _find_space(parts: Parts) -> Space | None:
     try:
         return await current_space(parts) if parts.embedding.on else None
     except MemstoneError:  # the model cannot even be asked
         return None
 
 
-async def _embedded(parts: Parts, texts: Sequence[str]) -> list[Vector | None]:
+async def _embed_texts(parts: Parts, texts: Sequence[str]) -> list[Vector | None]:
     found = await parts.embedding.many(texts) if texts else []
     return [None if isinstance(vector, MemstoneError) else vector for vector in found]
 
 
-async def _revised(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space, now: Instant) -> list[str]:
+async def _read_revised_texts(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space, now: Instant) -> list[str]:
     """The texts that these facts would make of what is known, as far as that can be told before."""
     texts: dict[str, None] = {}
     for fact in facts:
         if fact.judged:
             texts |= {one.text: None for one in fact.proposals if one.text}
             continue
-        near = await neighbours(tx, scope, fact, _NOTHING_LATER, space.signature, now)
-        texts |= {one.text: None for one in decided(fact, near) if one.text}
+        near = await read_neighbours(tx, scope, fact, _NOTHING_LATER, space.signature, now)
+        texts |= {one.text: None for one in decide_actions(fact, near) if one.text}
     return [text for text in texts if text not in {fact.draft.text for fact in facts}]
 
 
@@ -196,7 +198,7 @@ class _Found:
     """Why rules have made the digest, where a model was asked for it."""
 
 
-async def distill(
+async def distill_session(
     parts: Parts, scope: Scope, turns: list[Turn], *, occurred_at: Instant, keep_turns: bool = False
 ) -> Distilled:
     """Distil the turns of one session, in the order they were said; models are asked here, nothing is stored.
@@ -210,26 +212,28 @@ async def distill(
         return Distilled(f"skipped:low_novelty:{chars}chars")
     if parts.llm is None and parts.policy.formation.without_llm == "wait":
         return Distilled("skipped:core_model_unset")
-    counted, meter = metered(parts)
+    counted, meter = meter_model_usage(parts)
     model = parts.llm.model if parts.llm is not None else None
     try:
-        done = await _distilled(counted, scope, said, occurred_at, keep_turns=keep_turns)
+        done = await _distill_turns(counted, scope, said, occurred_at, keep_turns=keep_turns)
     except StorageError:
         raise
     except LlmBudgetSpent:  # the rules are free, unless sessions are to wait for a model
-        return await distill(replace(parts, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns)
+        return await distill_session(
+            replace(parts, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
+        )
     except MemstoneError as error:
         done = Distilled(f"error:{error.code}", error=error)
-    return _told(done, model, meter)
+    return _add_token_usage(done, model, meter)
 
 
-def _told(done: Distilled, model: str | None, meter: Metered | None) -> Distilled:
+def _add_token_usage(done: Distilled, model: str | None, meter: Metered | None) -> Distilled:
     if meter is None:
         return done
     return replace(done, model=model, input_tokens=meter.input_tokens, output_tokens=meter.output_tokens)
 
 
-async def _distilled(
+async def _distill_turns(
     parts: Parts, scope: Scope, turns: list[Turn], occurred_at: Instant, *, keep_turns: bool
 ) -> Distilled:
     now = parts.now()
@@ -240,8 +244,8 @@ async def _distilled(
     facts_scope = kept_scope(scope, parts.policy.known_scope)
     known = await parts.ledger.read(lambda tx: known_facts(parts, tx, facts_scope, found.facts, now))
     facts = [_as_its_turn(fact) for fact in found.facts if id(fact) not in known.repeated]
-    digest = _whole(session, found.digest)
-    plan, vectors = await prepared(parts, facts_scope, turns if keep_turns else [], facts, digest.summary)
+    digest = _merge_earlier_digest(session, found.digest)
+    plan, vectors = await prepare_commit(parts, facts_scope, turns if keep_turns else [], facts, digest.summary)
     model = parts.llm.model if parts.llm is not None else None
     made = Made(episode_id(session), digest, occurred_at, model, vectors)
     by_model = parts.llm is not None and not found.instead
@@ -264,12 +268,12 @@ def kept_scope(scope: Scope, fields: Sequence[str]) -> Scope:
     return scope if kept.is_open else kept
 
 
-def _whole(session: Session, digest: Digest) -> Digest:
+def _merge_earlier_digest(session: Session, digest: Digest) -> Digest:
     """The digest of all of a session, also where the words of its beginning are not kept."""
     old = session.told
     if old is None or session.earlier:
         return digest
-    return merged(Digest.of(old.text, old.data, old.salience), digest)
+    return merge_digests(Digest.of(old.text, old.data, old.salience), digest)
 
 
 # --- what a session says ----------------------------------------------------------------------------------------------
@@ -280,9 +284,9 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
     wanted, messages = parts.policy.formation, await parts.io.compute(lambda: session.messages)
     scope = kept_scope(session.scope, parts.policy.known_scope)
     asked = Asked(scope, scope, session.turns, {})
-    now = moment(occurred_at).astimezone(parts.zone)
-    known = [known_of(one) for one in await _near(parts, asked, session)]
-    hidden = await parts.io.compute(partial(_hidden, session))
+    now = datetime_from_instant(occurred_at).astimezone(parts.zone)
+    known = [known_of(one) for one in await _find_near_memories(parts, asked, session)]
+    hidden = await parts.io.compute(partial(_list_hidden_texts, session))
     build = partial(
         digest_prompt,
         messages,
@@ -296,29 +300,29 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
     )
     question = await parts.io.compute(build)
     try:
-        answer = (await ask(parts, question, lambda text: parse_digest(text, messages, known, now, hidden))).value
+        answer = (await ask_model(parts, question, lambda text: parse_digest(text, messages, known, now, hidden))).value
     except BadModelOutput as error:  # asked twice, and nothing of it can be read: what was said is still there
         if wanted.without_llm == "wait":
             raise
         return replace(await _by_rules(parts, session), instead=error.code)
-    facts = [proposed(parts, asked, one, question.targets) for one in answer.facts]
+    facts = [fact_from_digest(parts, asked, one, question.targets) for one in answer.facts]
     facts += await parts.io.compute(partial(forgotten_by_rule, parts, asked, session.fresh, facts))
     identity = [fact for fact, one in zip(facts, answer.facts, strict=False) if one.is_identity and fact.adds]
     dropped = [one.as_dict() for one in answer.dropped]
     by_rules = answer.reason == INVENTED or (answer.reason == NO_EPISODE and wanted.without_llm != "wait")
     if answer.digest is None and by_rules:
         stated = [Stated(one.operation.turn - 1, one.operation.start, one.operation.end) for one in answer.facts]
-        digest = await parts.io.compute(partial(extractive, messages, stated, parts.curator))
+        digest = await parts.io.compute(partial(build_extractive_digest, messages, stated, parts.curator))
         return _Found(digest, facts, identity, answer.reason, dropped, answer.reason)
     return _Found(answer.digest, facts, identity, answer.reason, dropped)
 
 
-def _hidden(session: Session) -> list[str]:
+def _list_hidden_texts(session: Session) -> list[str]:
     """Return what turns say beside what is heard of them."""
     return [turn.text for turn in session.turns if as_heard(turn) is not turn.message]
 
 
-async def _near(parts: Parts, asked: Asked, session: Session) -> list[Record]:
+async def _find_near_memories(parts: Parts, asked: Asked, session: Session) -> list[Record]:
     """What is known near the last things that the user said in a session."""
     told = [turn for turn in session.turns if turn.message.role == "user"][-_ASKED_WITH:]
     try:
@@ -337,7 +341,7 @@ async def _by_rules(parts: Parts, session: Session) -> _Found:
     curation = replace(parts.policy.curation, strategies=(PATTERN,), roles=("user",))
     ruled = replace(parts, policy=replace(parts.policy, curation=curation))
     scope = kept_scope(session.scope, parts.policy.known_scope)
-    facts = (await extract(ruled, Asked(scope, scope, session.fresh, {}))).facts
+    facts = (await extract_facts(ruled, Asked(scope, scope, session.fresh, {}))).facts
     place = {id(turn): at for at, turn in enumerate(session.turns)}
     stated = [
         Stated(place[id(fact.turn)], one.start, one.end, one.category, one.salience)
@@ -348,7 +352,7 @@ async def _by_rules(parts: Parts, session: Session) -> _Found:
         if fact.candidate.salience == _UNSAID and fact.candidate.kind != Kind.EPISODIC:
             fact.draft.salience = parts.policy.formation.fact_salience
     identity = [fact for fact in facts if _says_who(fact)]
-    digest = await parts.io.compute(lambda: extractive(session.messages, stated, parts.curator))
+    digest = await parts.io.compute(lambda: build_extractive_digest(session.messages, stated, parts.curator))
     return _Found(digest, facts, identity, EMPTY_SUMMARY)
 
 
@@ -388,7 +392,7 @@ class _Work:
             fact.draft.data = {**(fact.draft.data or {}), "episode": self.made.id}
         if self.plan.space is not None:
             await ensure_space(tx, self.parts.tenant_id, self.plan.space)
-        outcomes = await settle(self.parts, tx, self.plan, now)
+        outcomes = await apply_plan(self.parts, tx, self.plan, now)
         spoken_of = await self._spoken_of(tx, outcomes)
         self.made.facts = list(dict.fromkeys([*self._told_before(), *(record.id for record in spoken_of)]))
         episode = await store_episode(tx, self.session, self.made, now)
@@ -405,10 +409,10 @@ class _Work:
             "identity": kept,
             "dropped": list(self.found.dropped),
             **({"degraded": [{"step": "digest", "code": self.found.instead}]} if self.found.instead else {}),
-            **session_log_decided([*outcomes, *self._repeated()]),
+            **session_log_decided([*outcomes, *self._repeated_outcomes()]),
         }
 
-    def _repeated(self) -> list[Outcome]:
+    def _repeated_outcomes(self) -> list[Outcome]:
         """What only repeats a known fact, as a decision like the others."""
         facts = [fact.draft for fact in self.found.facts if id(fact) in self.known.repeated]
         return [Outcome("NONE", None, draft, reason="says no more than what is known") for draft in facts]

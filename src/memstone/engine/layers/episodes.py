@@ -10,21 +10,21 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from memstone.core.checks.filters import current, visible, within
+from memstone.core.checks.filters import where_current, where_in_scope, where_visible
 from memstone.core.digest.portrait import Digest
 from memstone.core.llm.digest import Before
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.learning.lessons import recognise
+from memstone.engine.learning.lessons import recognise_turn
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_hash
-from memstone.engine.storing.hide_deleted import retold, spans, without
-from memstone.engine.storing.store import Vectors, enter, supersede
+from memstone.engine.storing.hide_deleted import blank_spans, hide_deleted_in_episodes, read_hidden_spans
+from memstone.engine.storing.store import Vectors, insert_version, supersede_version
 from memstone.engine.storing.turns import Turn, as_heard, turn_of
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant, When, instant, moment, parse_when
+from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import And, Condition, Op, Where
@@ -81,24 +81,24 @@ async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Insta
     """What is known about a session, within one transaction; turns that are stored are recognised."""
     for turn in turns:
         turn.retold = True  # whatever was said since, these are the words of then
-        await recognise(tx, turn, scope, last=False)
+        await recognise_turn(tx, turn, scope, last=False)
     holder = await tx.links.holder(scope.tenant_id, session_dedupe(scope, occurred_at))
     known = await tx.memories.at(holder) if holder is not None else None
-    earlier = await _earlier(tx, scope, {turn.id for turn in turns}) if scope.run_id else []
+    earlier = await _read_earlier_turns(tx, scope, {turn.id for turn in turns}) if scope.run_id else []
     earlier = [turn for turn in earlier if is_imported(turns) or turn.draft.origin != Origin.IMPORT]
     await _leave_out_deleted(tx, [*earlier, *turns])
-    before = Before(await _narrative(tx, scope, now), await _recent(tx, scope, now))
-    told = (await retold(tx, [known])).get(known.id, known) if known is not None else None
+    before = Before(await _read_narrative(tx, scope, now), await _read_recent_episodes(tx, scope, now))
+    told = (await hide_deleted_in_episodes(tx, [known])).get(known.id, known) if known is not None else None
     return Session(scope, turns, earlier, known, told, before)
 
 
 async def _leave_out_deleted(tx: Tx, turns: Sequence[Turn]) -> None:
     """Blank the words from which something was learned that a person has deleted since."""
     ids = [turn.id for turn in turns if turn.id]
-    found = await spans(tx, turns[0].draft.scope.tenant_id, ids) if ids else {}
+    found = await read_hidden_spans(tx, turns[0].draft.scope.tenant_id, ids) if ids else {}
     for turn in turns:
         if turn.id in found:
-            turn.message = replace(turn.message, text=without(turn.text, found[turn.id]))
+            turn.message = replace(turn.message, text=blank_spans(turn.text, found[turn.id]))
 
 
 def session_dedupe(scope: Scope, occurred_at: Instant) -> str:
@@ -107,14 +107,14 @@ def session_dedupe(scope: Scope, occurred_at: Instant) -> str:
     return dedupe_value(scope, _EVERY_FIELD, speaker="", key=f"episode:{key}", text="")
 
 
-async def _earlier(tx: Tx, scope: Scope, known: set[str]) -> list[Turn]:
+async def _read_earlier_turns(tx: Tx, scope: Scope, known: set[str]) -> list[Turn]:
     """What was said in a run before."""
-    where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN)), current()))
+    where = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.TURN)), where_current()))
     rows = await tx.memories.find(where, limit=_MOST_TURNS)
-    return [_turn(found) for found in reversed(rows) if found.record.id not in known]
+    return [_turn_from_row(found) for found in reversed(rows) if found.record.id not in known]
 
 
-def _turn(found: Found) -> Turn:
+def _turn_from_row(found: Found) -> Turn:
     record = found.record
     role = str(record.data.get("role") or record.source_role or "user")
     speaker = str(record.data.get("speaker") or "")
@@ -136,22 +136,22 @@ def is_imported(turns: Sequence[Turn]) -> bool:
     return any(turn.draft.origin == Origin.IMPORT for turn in turns)
 
 
-async def _narrative(tx: Tx, scope: Scope, now: Instant) -> str:
+async def _read_narrative(tx: Tx, scope: Scope, now: Instant) -> str:
     if not scope.user_id:
         return ""
     owner = Scope(scope.tenant_id, scope.user_id)
     only = Condition("kind", Op.EQ, str(Kind.NARRATIVE))
-    rows = await tx.memories.find(visible(owner, now, layers=(Layer.IDENTITY,), extra=only), limit=1)
+    rows = await tx.memories.find(where_visible(owner, now, layers=(Layer.IDENTITY,), extra=only), limit=1)
     return rows[0].record.text if rows else ""
 
 
-async def _recent(tx: Tx, scope: Scope, now: Instant) -> tuple[tuple[str, str], ...]:
+async def _read_recent_episodes(tx: Tx, scope: Scope, now: Instant) -> tuple[tuple[str, str], ...]:
     """The newest episodes of other sessions, by their day."""
-    since = Condition("occurred_at", Op.GTE, instant(moment(now) - timedelta(days=RECENT_DAYS)))
+    since = Condition("occurred_at", Op.GTE, to_instant(datetime_from_instant(now) - timedelta(days=RECENT_DAYS)))
     wide = Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id or scope.agent_id else scope
-    rows = await tx.memories.find(visible(wide, now, layers=(Layer.EPISODE,), extra=since), limit=RECENT + 1)
+    rows = await tx.memories.find(where_visible(wide, now, layers=(Layer.EPISODE,), extra=since), limit=RECENT + 1)
     others = [found.record for found in rows if not scope.run_id or found.link.scope.run_id != scope.run_id][:RECENT]
-    told = await retold(tx, others)
+    told = await hide_deleted_in_episodes(tx, others)
     shown = (told.get(record.id, record) for record in others)
     return tuple((record.occurred_at[:10], record.text) for record in shown if record is not None)
 
@@ -191,21 +191,21 @@ async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> R
         await tx.suppressed.lift(scope.tenant_id, dedupe)
     holder = await tx.links.holder(scope.tenant_id, dedupe)
     old = await tx.memories.at(holder) if holder is not None else None
-    record = _record(session, made, now)
+    record = _build_record(session, made, now)
     if old is None:
-        await enter(tx, record, [Link(scope, now, dedupe)], made.vectors)
+        await insert_version(tx, record, [Link(scope, now, dedupe)], made.vectors)
         await tx.events.append([event_of(EventType.ADD, record, scope, now, actor=ACTOR)])
         return record
-    record = _next(old, record, now)
+    record = _build_next_version(old, record, now)
     links = await tx.links.of(old.tenant_id, old.seq)
-    await supersede(tx, old, record, links, made.vectors)
+    await supersede_version(tx, old, record, links, made.vectors)
     reason = "the session went on"
     changed = event_of(EventType.UPDATE, record, scope, now, before=old, reason=reason, links_before=links, actor=ACTOR)
     await tx.events.append([changed])
     return record
 
 
-def _record(session: Session, made: Made, now: Instant) -> Record:
+def _build_record(session: Session, made: Made, now: Instant) -> Record:
     text = made.digest.summary
     turns = [turn.id for turn in session.turns if turn.id]
     return Record(
@@ -232,7 +232,7 @@ def _record(session: Session, made: Made, now: Instant) -> Record:
     )
 
 
-def _next(old: Record, new: Record, now: Instant) -> Record:
+def _build_next_version(old: Record, new: Record, now: Instant) -> Record:
     """The version after the current one: what is new, under the same id and with the same birth and status."""
     return replace(
         new,
@@ -266,32 +266,32 @@ class EpisodesRequest:
     since: When | None = None
 
 
-async def episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any]:
+async def list_episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any]:
     """The episodes a scope sees, newest first."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit, offset = checked_limit(request.limit, parts.policy.limits.page), checked_offset(request.offset)
     since: Where | None = None
     if request.since is not None:
         since = Condition("occurred_at", Op.GTE, parse_when(request.since, "since"))
-    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.EPISODE,), extra=since)
+    where = where_visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.EPISODE,), extra=since)
 
     async def work(tx: Tx) -> list[Found]:
         rows = await tx.memories.find(where, limit=limit, offset=offset)
-        told = await retold(tx, [found.record for found in rows])
+        told = await hide_deleted_in_episodes(tx, [found.record for found in rows])
         records = ((told.get(found.record.id, found.record), found.link) for found in rows)
         return [Found(record, link) for record, link in records if record is not None]
 
-    return {"results": [shown(found) for found in await parts.ledger.read(work)]}
+    return {"results": [format_episode(found) for found in await parts.ledger.read(work)]}
 
 
-def shown(found: Found) -> dict[str, Any]:
+def format_episode(found: Found) -> dict[str, Any]:
     """An episode as callers see it."""
     record, who = found.record, found.link.scope
     return {
         "id": record.id,
         "summary": record.text,
-        **{name: _texts(record.data, name) for name in ("topics", "entities", "decisions", "action_items")},
-        "facts": _texts(record.data, "facts"),
+        **{name: _read_texts(record.data, name) for name in ("topics", "entities", "decisions", "action_items")},
+        "facts": _read_texts(record.data, "facts"),
         "salience": record.salience,
         "token_count": record.tokens,
         "model": record.model,
@@ -306,6 +306,6 @@ def shown(found: Found) -> dict[str, Any]:
     }
 
 
-def _texts(data: Mapping[str, Any], name: str) -> list[str]:
+def _read_texts(data: Mapping[str, Any], name: str) -> list[str]:
     held = data.get(name)
     return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []

@@ -11,10 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.checks.filters import own, visible
-from memstone.core.ranking.importance import Strength, effective
+from memstone.core.checks.filters import where_link_direct, where_visible
+from memstone.core.ranking.importance import Strength, current_strength
 from memstone.core.text.normalize import estimate_tokens, normal_text
-from memstone.engine.layers.derived import holding, identity_dedupe, never_fades, place_of, rows_of, true_derived
+from memstone.engine.layers.derived import (
+    identity_dedupe,
+    never_fades,
+    place_of,
+    read_visible_facts,
+    rows_of,
+    true_derived,
+)
 from memstone.engine.policy import tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
@@ -22,7 +29,7 @@ from memstone.engine.search_request import LARGEST, checked_limit
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.revise import take_from
-from memstone.engine.storing.store import Vectors, ensure_space, enter, supersede, vectors_of
+from memstone.engine.storing.store import Vectors, ensure_space, insert_version, supersede_version, vectors_of
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError, ScopeError
@@ -47,26 +54,26 @@ class Written:
     vectors: Vectors = ()
 
 
-async def identity(parts: Parts, user_id: Any) -> dict[str, Any]:
+async def get_identity(parts: Parts, user_id: Any) -> dict[str, Any]:
     """An owner's identity as it is now."""
     owner = owner_for(parts, user_id)
-    return await parts.ledger.read(lambda tx: _shown(tx, owner, parts.now()))
+    return await parts.ledger.read(lambda tx: _read_identity(tx, owner, parts.now()))
 
 
 async def add_override(parts: Parts, user_id: Any, text: str) -> dict[str, Any]:
     """Keep something the user wrote; what is there already, in whatever case, is not added again."""
     owner = owner_for(parts, user_id)
-    (written,), warnings = await _written(parts, [text])
+    (written,), warnings = await _prepare_overrides(parts, [text])
     now = parts.now()
 
     async def work(tx: Tx) -> dict[str, Any]:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if normal_text(written.text) not in {normal_text(found.record.text) for found in rows}:
             _refuse_more(len(rows) + 1)
-            await _enter(tx, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now)
-        return await _shown(tx, owner, now)
+            await _insert_override(tx, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now)
+        return await _read_identity(tx, owner, now)
 
-    return _warned(parts, await parts.ledger.write(work), warnings)
+    return _add_warnings(parts, await parts.ledger.write(work), warnings)
 
 
 async def remove_override(parts: Parts, user_id: Any, position: int) -> dict[str, Any]:
@@ -81,9 +88,9 @@ async def remove_override(parts: Parts, user_id: Any, position: int) -> dict[str
         if position >= len(rows):
             raise NotFoundError(f"no override at position {position}", hint=f"there are {len(rows)}, counted from 0")
         await take_from(tx, rows[position].record, owner, now)
-        return await _shown(tx, owner, now)
+        return await _read_identity(tx, owner, now)
 
-    return _warned(parts, await parts.ledger.write(work), [])
+    return _add_warnings(parts, await parts.ledger.write(work), [])
 
 
 async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dict[str, Any]:
@@ -92,7 +99,7 @@ async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dic
     if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise InvalidInput(f"overrides must be a list of texts, not {type(texts).__name__}")
     _refuse_more(len(texts))
-    written, warnings = await _written(parts, texts)
+    written, warnings = await _prepare_overrides(parts, texts)
     wanted = {normal_text(one.text): one for one in reversed(written)}
     order = list(dict.fromkeys(normal_text(one.text) for one in written))
     now = parts.now()
@@ -106,10 +113,10 @@ async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dic
             else:
                 held[said] = found
         for place, said in enumerate(order):
-            await _placed(tx, owner, wanted[said], held.get(said), place, now)
-        return await _shown(tx, owner, now)
+            await _place_override(tx, owner, wanted[said], held.get(said), place, now)
+        return await _read_identity(tx, owner, now)
 
-    return _warned(parts, await parts.ledger.write(work), warnings)
+    return _add_warnings(parts, await parts.ledger.write(work), warnings)
 
 
 def owner_for(parts: Parts, user_id: Any) -> Scope:
@@ -126,7 +133,7 @@ def owner_for(parts: Parts, user_id: Any) -> Scope:
     return whole
 
 
-async def _written(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], list[str]]:
+async def _prepare_overrides(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], list[str]]:
     """Texts as they are stored: checked, trimmed, without secrets, and with their vectors."""
     if texts:
         await parts.ledger.ensure_room()
@@ -138,10 +145,10 @@ async def _written(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], l
         kept, found = masked_text(checked_text(text, name, limit, "limits.text_chars").strip(), name, redaction)
         clean.append(kept)
         warnings += found
-    return [Written(text, vectors) for text, vectors in await embedded(parts, clean)], warnings
+    return [Written(text, vectors) for text, vectors in await embed_texts(parts, clean)], warnings
 
 
-async def embedded(parts: Parts, texts: Sequence[str]) -> list[tuple[str, Vectors]]:
+async def embed_texts(parts: Parts, texts: Sequence[str]) -> list[tuple[str, Vectors]]:
     """Texts with their vectors; one that cannot be embedded now is found by its words."""
     if not parts.embedding.on or not texts:
         return [(text, ()) for text in texts]
@@ -159,10 +166,10 @@ def _refuse_more(count: int) -> None:
         raise InvalidInput(f"{count:,} overrides are more than {MOST_OVERRIDES:,}", hint="remove some, or join them")
 
 
-async def _placed(tx: Tx, owner: Scope, written: Written, held: Found | None, place: int, now: Instant) -> None:
+async def _place_override(tx: Tx, owner: Scope, written: Written, held: Found | None, place: int, now: Instant) -> None:
     """Store an override at its place, or move the one that says the same there."""
     if held is None:
-        await _enter(tx, owner, written, place, now)
+        await _insert_override(tx, owner, written, place, now)
         return
     old = held.record
     if old.text == written.text and place_of(old) == place:
@@ -180,12 +187,12 @@ async def _placed(tx: Tx, owner: Scope, written: Written, held: Found | None, pl
         updated_at=now,
     )
     vectors = await vectors_of(tx, old) if old.text == written.text else written.vectors
-    await _ensure(tx, owner, vectors)
-    await supersede(tx, old, new, links, vectors)
+    await _ensure_spaces(tx, owner, vectors)
+    await supersede_version(tx, old, new, links, vectors)
     await tx.events.append([event_of(EventType.UPDATE, new, owner, now, before=old, links_before=links)])
 
 
-async def _enter(tx: Tx, owner: Scope, written: Written, place: int, now: Instant) -> None:
+async def _insert_override(tx: Tx, owner: Scope, written: Written, place: int, now: Instant) -> None:
     dedupe = identity_dedupe(owner, Kind.OVERRIDE, written.text)
     draft = Draft(
         scope=owner,
@@ -201,21 +208,21 @@ async def _enter(tx: Tx, owner: Scope, written: Written, place: int, now: Instan
         salience=1.0,
     )
     await tx.suppressed.lift(owner.tenant_id, dedupe)
-    await _ensure(tx, owner, written.vectors)
+    await _ensure_spaces(tx, owner, written.vectors)
     record = new_record(draft, owner.tenant_id, now)
     holder = await tx.links.holder(owner.tenant_id, dedupe)
     if holder is not None:  # put aside or expired, and wanted again
         await tx.links.release(owner.tenant_id, holder)
-    await enter(tx, record, [Link(owner, now, dedupe)], written.vectors)
+    await insert_version(tx, record, [Link(owner, now, dedupe)], written.vectors)
     await tx.events.append([event_of(EventType.ADD, record, owner, now)])
 
 
-async def _ensure(tx: Tx, owner: Scope, vectors: Vectors) -> None:
+async def _ensure_spaces(tx: Tx, owner: Scope, vectors: Vectors) -> None:
     for space, _ in vectors:
         await ensure_space(tx, owner.tenant_id, space)
 
 
-def _warned(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
+def _add_warnings(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
     """The answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
     cap = parts.policy.retrieval.override_tokens
     size = sum(one["token_count"] for one in shown["overrides"])
@@ -225,24 +232,24 @@ def _warned(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) -> dic
     return {**shown, "warnings": told} if told else shown
 
 
-async def _shown(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
+async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
     rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.NARRATIVE)
     overrides = [found.record for found in rows if found.record.kind == Kind.OVERRIDE]
     narrative = next((found.record for found in rows if found.record.kind == Kind.NARRATIVE), None)
     derived = [found.record for found in await true_derived(tx, owner, now)]
     return {
         "user_id": owner.user_id,
-        "overrides": [_entry(record) for record in overrides],
-        "derived": [{**_entry(record), "fact": record.origin_id} for record in derived],
-        "narrative": None if narrative is None else await _narrative(tx, owner, narrative, now),
+        "overrides": [_format_entry(record) for record in overrides],
+        "derived": [{**_format_entry(record), "fact": record.origin_id} for record in derived],
+        "narrative": None if narrative is None else await _format_narrative(tx, owner, narrative, now),
     }
 
 
-def _entry(record: Record) -> dict[str, Any]:
+def _format_entry(record: Record) -> dict[str, Any]:
     return {"id": record.id, "text": record.text, "token_count": record.tokens, "created_at": record.created_at}
 
 
-async def _narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> dict[str, Any]:
+async def _format_narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> dict[str, Any]:
     return {
         "id": record.id,
         "text": record.text,
@@ -259,7 +266,7 @@ async def is_stale(tx: Tx, owner: Scope, narrative: Record, now: Instant) -> boo
     made_of = narrative.data.get("facts")
     if not isinstance(made_of, dict) or not made_of:
         return False
-    facts = await holding(tx, owner, list(made_of), now)
+    facts = await read_visible_facts(tx, owner, list(made_of), now)
     return any(one not in facts or facts[one].hash != version for one, version in made_of.items())
 
 
@@ -281,12 +288,14 @@ class PinnedRequest:
     limit: int = 100
 
 
-async def pinned(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
+async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
     """The most salient facts of a scope, without what ``standing_instructions`` tells."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
     now, days = parts.now(), (await tuned_for(parts, request)).policy.recall.decay_days
-    where = visible(merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=And((own(), Not(STANDING))))
+    where = where_visible(
+        merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=And((where_link_direct(), Not(STANDING)))
+    )
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
     return {"results": [_pinned_shown(found, now, days) for found in rows]}
 
@@ -296,7 +305,7 @@ def salience_now(found: Found, now: Instant, decay_days: float | None) -> float:
     record, used = found.record, found.link.last_used_at
     decay_days = None if never_fades(record) else decay_days
     anchor = max(record.anchor_at, used) if used is not None else record.anchor_at
-    return round(effective(Strength(record.salience, anchor), now, decay_days), 4)
+    return round(current_strength(Strength(record.salience, anchor), now, decay_days), 4)
 
 
 def _pinned_shown(found: Found, now: Instant, decay_days: float | None) -> dict[str, Any]:
@@ -311,7 +320,7 @@ def _pinned_shown(found: Found, now: Instant, decay_days: float | None) -> dict[
         "last_used": link.last_used_at,
         "use_count": link.use_count,
         "status": str(record.status),
-        "tags": _tags(record.metadata),
+        "tags": _read_tags(record.metadata),
         "user_id": link.scope.user_id or None,
         "agent_id": link.scope.agent_id or None,
         "occurred_at": record.occurred_at,
@@ -319,14 +328,16 @@ def _pinned_shown(found: Found, now: Instant, decay_days: float | None) -> dict[
     }
 
 
-def _tags(metadata: Mapping[str, Any]) -> list[str]:
+def _read_tags(metadata: Mapping[str, Any]) -> list[str]:
     held = metadata.get("tags")
     return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []
 
 
 async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """How the user wants to be served whatever the subject, in their own words, oldest first."""
-    where = visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=And((own(), STANDING)))
+    where = where_visible(
+        merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=And((where_link_direct(), STANDING))
+    )
     rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
     lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
     shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]

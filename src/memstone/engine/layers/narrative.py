@@ -12,26 +12,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.checks.filters import own, visible
-from memstone.core.digest.portrait import Line, composed, cut, inputs_of, with_names
+from memstone.core.checks.filters import where_link_direct, where_visible
+from memstone.core.digest.portrait import Line, compose_user_text, inputs_of, truncate_text, with_names
 from memstone.core.llm.digest import narrative_prompt, parse_narrative
 from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.layers.derived import (
     identity_dedupe,
     may_be_identity,
     owner_of_identity,
-    refreshed,
+    refresh_mirrors,
     rows_of,
     sources_of,
     true_derived,
 )
-from memstone.engine.layers.identity import embedded, identity, owner_for
+from memstone.engine.layers.identity import embed_texts, get_identity, owner_for
 from memstone.engine.layers.portrayed import imported_lines, imported_of, is_imported, line_of, still_told
-from memstone.engine.learning.by_model import ask, metered
+from memstone.engine.learning.by_model import ask_model, meter_model_usage
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of, text_hash
 from memstone.engine.storing.revise import take_from
-from memstone.engine.storing.store import Vectors, ensure_space, enter, leave, supersede
+from memstone.engine.storing.store import Vectors, end_version, ensure_space, insert_version, supersede_version
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import MemstoneError, StorageError
 from memstone.model.event import EventType
@@ -91,22 +91,22 @@ async def regenerate_narrative(
     if owner is None:
         return {"status": "no_owner"}
     now = parts.now()
-    known = await parts.ledger.write(lambda tx: _known(parts, tx, owner, now))
+    known = await parts.ledger.write(lambda tx: _read_known(parts, tx, owner, now))
     if known.by_hand and not force:
         return {"status": "hand_edited", "stale": known.has_news}
     if not known.lines:
-        return await parts.ledger.write(lambda tx: _removed(tx, owner, known, now, job_id))
+        return await parts.ledger.write(lambda tx: _remove_narrative(tx, owner, known, now, job_id))
     if not known.changed and not force:
         return {"status": "unchanged"}
-    counted, meter = metered(parts)
+    counted, meter = meter_model_usage(parts)
     try:
-        text, model = await _worded(counted, known.lines)
+        text, model = await _generate_text(counted, known.lines)
     except StorageError:
         raise
     except MemstoneError as error:
         return {"status": "failed", "error": error.as_dict()}
-    (made,) = await embedded(parts, [cut(text)])
-    stored = await parts.ledger.write(lambda tx: _stored(tx, owner, known, made, model, now, job_id))
+    (made,) = await embed_texts(parts, [truncate_text(text)])
+    stored = await parts.ledger.write(lambda tx: _store_narrative(tx, owner, known, made, model, now, job_id))
     spent = {"input_tokens": meter.input_tokens, "output_tokens": meter.output_tokens} if meter is not None else {}
     return {**stored, **spent}
 
@@ -117,40 +117,40 @@ async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[st
     now = parts.now()
     if text is None:
         await parts.ledger.write(lambda tx: _given_back(tx, owner, now))
-        return await identity(parts, user_id)
+        return await get_identity(parts, user_id)
     await parts.ledger.ensure_room()
     limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
     checked = checked_text(text, "narrative", limit, "limits.text_chars").strip()
     clean, warnings = masked_text(checked, "narrative", redaction)
-    (made,) = await embedded(parts, [clean])
+    (made,) = await embed_texts(parts, [clean])
 
     async def work(tx: Tx) -> None:
         rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
-        await _stored(tx, owner, _Known([], rows[0].record if rows else None), made, BY_HAND, now, None)
+        await _store_narrative(tx, owner, _Known([], rows[0].record if rows else None), made, BY_HAND, now, None)
 
     await parts.ledger.write(work)
-    shown = await identity(parts, user_id)
+    shown = await get_identity(parts, user_id)
     return {**shown, "warnings": warnings} if warnings else shown
 
 
 async def import_narrative(parts: Parts, user_id: Any, text: str, model: str, written_at: Instant | None) -> None:
     """Take over a text that another system wrote about the user; it is made anew once there is something to add."""
     owner, now = owner_for(parts, user_id), parts.now()
-    (made,) = await embedded(parts, [text])
+    (made,) = await embed_texts(parts, [text])
 
     async def work(tx: Tx) -> None:
         rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
         if not rows:
             when = written_at or now
             known = _Known(imported_lines(text, when), None, imported=(text, when))
-            await _stored(tx, owner, known, made, model or IMPORTED, now, None)
+            await _store_narrative(tx, owner, known, made, model or IMPORTED, now, None)
 
     await parts.ledger.write(work)
 
 
-async def _known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
+async def _read_known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
     """What is known about the owner; mirrors are brought up to date on the way."""
-    await refreshed(tx, owner, now)
+    await refresh_mirrors(tx, owner, now)
     rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
     lines = await lines_of(parts, tx, owner, now)
     if not rows:
@@ -171,14 +171,14 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
     behind = await sources_of(tx, owner, mirrors, now)
     told = And(
         (
-            own(),
+            where_link_direct(),
             Condition("origin", Op.EQ, str(Origin.USER)),
             Condition("source", Op.NE, "manual"),
             Condition("kind", Op.NIN, (str(Kind.EPISODIC), str(Kind.PROCEDURAL))),
             Condition("salience", Op.GTE, policy.fact_salience),
         )
     )
-    where = visible(owner, now, layers=(Layer.FACT,), extra=told)
+    where = where_visible(owner, now, layers=(Layer.FACT,), extra=told)
     pinned = await tx.memories.salient(where, limit=policy.portrait_facts)
     overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
     facts = {record.id: record for record in [*behind.values(), *(found.record for found in pinned)]}
@@ -186,20 +186,20 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
     return [line_of(record) for record in kept[: policy.portrait_facts]]
 
 
-async def _worded(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:
+async def _generate_text(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:
     """The text, and who wrote it."""
     tokens = parts.policy.formation.portrait_tokens
     if parts.llm is not None:
         facts = [line.text for line in lines]
         days = [line.said_at[:10] for line in lines]
         question = narrative_prompt(facts, days=days, instructions=parts.policy.instructions)
-        answer = (await ask(parts, question, lambda text: parse_narrative(text, facts, tokens))).value
+        answer = (await ask_model(parts, question, lambda text: parse_narrative(text, facts, tokens))).value
         if answer.text:
             return with_names(answer.text, lines, tokens), parts.llm.model
-    return composed(lines, tokens) or lines[0].text, BY_RULES
+    return compose_user_text(lines, tokens) or lines[0].text, BY_RULES
 
 
-async def _stored(
+async def _store_narrative(
     tx: Tx,
     owner: Scope,
     known: _Known,
@@ -217,27 +217,27 @@ async def _stored(
     if holder is not None and (known.record is None or holder != known.record.seq):
         return {"status": "unchanged"}
     await tx.suppressed.lift(owner.tenant_id, dedupe)
-    record = _record(owner, known, text, model, now)
-    told: dict[str, Any] = {"actor": _actor(known, model), "job_id": job_id}
+    record = _build_record(owner, known, text, model, now)
+    told: dict[str, Any] = {"actor": _actor_name(known, model), "job_id": job_id}
     old = known.record
     if old is None:
-        await enter(tx, record, [Link(owner, now, dedupe)], vectors)
+        await insert_version(tx, record, [Link(owner, now, dedupe)], vectors)
         await tx.events.append([event_of(EventType.ADD, record, owner, now, **told)])
     else:
         links = await tx.links.of(owner.tenant_id, old.seq)
-        await supersede(tx, old, record, links, vectors)
+        await supersede_version(tx, old, record, links, vectors)
         event = event_of(EventType.UPDATE, record, owner, now, before=old, links_before=links, **told)
         await tx.events.append([event])
     return {"status": "regenerated", "id": record.id, "version": record.version, "model": model}
 
 
-def _actor(known: _Known, model: str) -> str:
+def _actor_name(known: _Known, model: str) -> str:
     if model == BY_HAND:
         return "caller"
     return IMPORTED if known.is_import else _ACTOR
 
 
-def _record(owner: Scope, known: _Known, text: str, model: str, now: Instant) -> Record:
+def _build_record(owner: Scope, known: _Known, text: str, model: str, now: Instant) -> Record:
     by_hand = model == BY_HAND
     made_of = {} if by_hand else {line.id: line.version for line in known.lines if not is_imported(line)}
     brought = {} if by_hand or known.imported is None else {"imported": list(known.imported)}
@@ -268,13 +268,13 @@ def _record(owner: Scope, known: _Known, text: str, model: str, now: Instant) ->
     return replace(first, id=old.id, version=old.version + 1, created_at=old.created_at, valid_from=began)
 
 
-async def _removed(tx: Tx, owner: Scope, known: _Known, now: Instant, job_id: str | None) -> dict[str, Any]:
+async def _remove_narrative(tx: Tx, owner: Scope, known: _Known, now: Instant, job_id: str | None) -> dict[str, Any]:
     """End a text that nothing carries any more."""
     old = known.record
     if old is None:
         return {"status": "empty"}
     links = await tx.links.of(owner.tenant_id, old.seq)
-    await leave(tx, old, Status.SUPERSEDED, now)
+    await end_version(tx, old, Status.SUPERSEDED, now)
     told: dict[str, Any] = {"links_before": links, "actor": _ACTOR, "job_id": job_id}
     reason = "nothing it was made of is known any more"
     event = event_of(EventType.DELETE, old, owner, now, before=old, reason=reason, ended=True, **told)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.digest.portrait import Line, composed
+from memstone.core.digest.portrait import Line, compose_user_text
 from memstone.core.showing.profile import Visibility, visibility_of
-from memstone.engine.layers.derived import holding, is_true, may_be_identity, rows_of
+from memstone.engine.layers.derived import is_true, may_be_identity, read_visible_facts, rows_of
 from memstone.engine.storing.draft import text_hash
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Record
@@ -34,7 +34,7 @@ class Portrait:
     narrative: str = ""
 
 
-async def portrait(tx: Tx, owner: Scope, now: Instant, as_of: Instant | None = None) -> Portrait:
+async def read_portrait(tx: Tx, owner: Scope, now: Instant, as_of: Instant | None = None) -> Portrait:
     """The identity of an owner (as it was at ``as_of``), within one transaction."""
     rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.DERIVED, Kind.NARRATIVE, as_of=as_of)
     if not rows:
@@ -42,13 +42,13 @@ async def portrait(tx: Tx, owner: Scope, now: Instant, as_of: Instant | None = N
     told = next((one for one in reversed(rows) if one.record.kind == Kind.NARRATIVE), None)
     mirrors = [one for one in rows if one.record.kind == Kind.DERIVED]
     behind = [*_made_of(told), *(one.record.origin_id or "" for one in mirrors)]
-    facts = await holding(tx, owner, behind, now, as_of)
+    facts = await read_visible_facts(tx, owner, behind, now, as_of)
     facts = {one: fact for one, fact in facts.items() if visibility_of(fact.data) not in _NOT_ALWAYS}
     return Portrait(
         overrides=[one for one in rows if one.record.kind == Kind.OVERRIDE],
         derived=[one for one in mirrors if is_true(one.record, facts.get(one.record.origin_id or ""))],
         row=told,
-        narrative=_text(told.record, facts) if told is not None else "",
+        narrative=_narrative_text(told.record, facts) if told is not None else "",
     )
 
 
@@ -57,7 +57,7 @@ def _made_of(told: Found | None) -> dict[str, str]:
     return made_of if isinstance(made_of, dict) else {}
 
 
-def _text(told: Record, facts: dict[str, Record]) -> str:
+def _narrative_text(told: Record, facts: dict[str, Record]) -> str:
     """The text that is stored; where something it says was changed or deleted since, what the facts say now."""
     made_of: dict[str, str] = told.data.get("facts") or {}
     if all(one in facts and facts[one].hash == version for one, version in made_of.items()):
@@ -65,7 +65,7 @@ def _text(told: Record, facts: dict[str, Record]) -> str:
     live = [fact for one in made_of if (fact := facts.get(one)) is not None and may_be_identity(fact)]
     lines, brought = list(map(line_of, live)), imported_of(told)
     told_on = still_told(imported_lines(*brought), lines) if brought is not None else []
-    return composed([*told_on, *lines], told.tokens + _SPARE)
+    return compose_user_text([*told_on, *lines], told.tokens + _SPARE)
 
 
 def imported_of(narrative: Record) -> tuple[str, Instant] | None:
@@ -87,15 +87,22 @@ def is_imported(line: Line) -> bool:
 
 def still_told(lines: Sequence[Line], facts: Sequence[Line]) -> list[Line]:
     """Return the imported sentences that no fact repeats, changes or ends."""
-    return [line for line in lines if not any(_answers(fact, line) for fact in facts)]
+    return [line for line in lines if not any(_can_replace_line(fact, line) for fact in facts)]
 
 
-def _answers(fact: Line, line: Line) -> bool:
-    from memstone.core.changes.decide import Action, Known, New, decide  # only who has imported such a text needs it
-    from memstone.core.reading.wording import tell
+def _can_replace_line(fact: Line, line: Line) -> bool:
+    from memstone.core.changes.decide import (  # only who has imported such a text needs it
+        Action,
+        Known,
+        New,
+        decide_change,
+    )
+    from memstone.core.reading.wording import reword_in_third_person
 
-    told = tell(line.text, "User") or line.text  # such texts leave out whom they are about: "Lives in Risør."
-    return decide(New(fact.text), [Known(told)]).action is not Action.ADD
+    told = (
+        reword_in_third_person(line.text, "User") or line.text
+    )  # such texts leave out whom they are about: "Lives in Risør."
+    return decide_change(New(fact.text), [Known(told)]).action is not Action.ADD
 
 
 def line_of(fact: Record) -> Line:

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import numpy as np
 
 from memstone.core.changes.decide import Action
-from memstone.core.checks.filters import visible, within
+from memstone.core.checks.filters import where_in_scope, where_visible
 from memstone.core.llm.decisions import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import (
     EARLIER,
@@ -35,13 +35,19 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.llm.parse import How, UnreadableAnswer
 from memstone.core.llm.questions import Question, repair_prompt, safe_messages
-from memstone.core.privacy.poison import disarmed
+from memstone.core.privacy.poison import blank_suspect_text
 from memstone.core.reading.facts import Candidate, fact_key, requests_in
 from memstone.core.rules.requests import forgets_everything, may_forget
-from memstone.core.rules.sentence import plain, sentences, speaker_name, speakers_from, without_prefix
+from memstone.core.rules.sentence import (
+    expand_contractions,
+    speaker_name,
+    speakers_from,
+    split_sentences,
+    without_prefix,
+)
 from memstone.core.settings.forms import asked_for, sorted_into
 from memstone.core.text.analyze import query_terms
-from memstone.engine.learning.drafting import drafted
+from memstone.engine.learning.drafting import build_draft
 from memstone.engine.learning.neighbours import SIDE_BY_SIDE, Fact, Proposal
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import DOUBTFUL, PASSED_ON, Draft, dedupe_value, scope_tokens, text_hash
@@ -49,7 +55,7 @@ from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import current_space
 from memstone.errors import AnswerCutOff, BackendError, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
-from memstone.model.instant import moment
+from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import And, Condition, TextQuery, VectorQuery, Where
@@ -96,17 +102,17 @@ class _Try(Generic[T]):
         return self.value.size if self.value is not None else -1
 
 
-async def ask(parts: Parts, question: Question, read: Callable[[str], T]) -> Answer[T]:
+async def ask_model(parts: Parts, question: Question, read: Callable[[str], T]) -> Answer[T]:
     """The answer to a question as ``read`` understands it; ``LLMError`` when the model cannot be understood.
 
     The same question to the same model is asked once: an application that sends a conversation again pays nothing.
     """
-    key = _key(parts, question)
+    key = _cache_key(parts, question)
     remembered = await parts.ledger.peek(lambda tx: tx.llm_cache.get(parts.tenant_id, key))
     if remembered is not None:
         with suppress(UnreadableAnswer):
             return Answer(await parts.io.compute(lambda: read(remembered)))
-    tried = await _try(parts, question, read)
+    tried = await _ask_once(parts, question, read)
     if tried.problem is not None:
         tried = await _try_again(parts, question, read, tried)
     if tried.problem is None:
@@ -117,23 +123,23 @@ async def ask(parts: Parts, question: Question, read: Callable[[str], T]) -> Ans
     return Answer(tried.value, tried.problem)
 
 
-async def _try(parts: Parts, question: Question, read: Callable[[str], T]) -> _Try[T]:
+async def _ask_once(parts: Parts, question: Question, read: Callable[[str], T]) -> _Try[T]:
     cut: LLMError | None = None
     try:
-        text = await _generated(parts, question)
+        text = await _generate_answer(parts, question)
     except AnswerCutOff as error:
         text, cut = error.raw, error
     try:
         value = await parts.io.compute(lambda: read(text))
     except UnreadableAnswer as error:
-        return _Try(text, None, cut or _unreadable(text, error))
+        return _Try(text, None, cut or _unreadable_error(text, error))
     if value.how != "truncated":  # it may have reached its limit, but not before it was complete
         return _Try(text, value)
     cut = cut or AnswerCutOff("the model's answer breaks off", raw=text)
     return _Try(text, value if value.size else None, cut)
 
 
-def _unreadable(text: str, error: UnreadableAnswer) -> BadModelOutput:
+def _unreadable_error(text: str, error: UnreadableAnswer) -> BadModelOutput:
     problem = f"the model's answer could not be read: {error}"
     unreadable = BadModelOutput(problem, raw=text, hint="use a model that can answer in JSON")
     unreadable.__cause__ = error
@@ -144,7 +150,7 @@ async def _try_again(parts: Parts, question: Question, read: Callable[[str], T],
     """Ask once more; what is complete in an answer that breaks off is kept whatever becomes of that."""
     said = first.problem.message if first.problem else ""
     try:
-        second = await _try(parts, repair_prompt(question, first.text, said), read)
+        second = await _ask_once(parts, repair_prompt(question, first.text, said), read)
     except MemstoneError:
         if first.value is None:
             raise
@@ -152,7 +158,7 @@ async def _try_again(parts: Parts, question: Question, read: Callable[[str], T],
     return second if second.problem is None or second.size > first.size else first
 
 
-async def _generated(parts: Parts, question: Question) -> str:
+async def _generate_answer(parts: Parts, question: Question) -> str:
     if parts.llm is None:
         raise LLMError("no language model is configured")
     messages = await parts.io.compute(lambda: safe_messages(question))
@@ -176,14 +182,14 @@ def as_llm_error(error: MemstoneError) -> LLMError:
     return failed
 
 
-def _whose(parts: Parts) -> list[str]:
+def _cache_owner(parts: Parts) -> list[str]:
     """Who has an answer to themselves: how soon it comes would tell others that the same was asked before."""
     return [parts.asker] if parts.asker else []
 
 
-def _key(parts: Parts, question: Question) -> str:
+def _cache_key(parts: Parts, question: Question) -> str:
     model = parts.llm.model if parts.llm else ""
-    asked = json.dumps([model, question.version, list(question.messages), *_whose(parts)], ensure_ascii=False)
+    asked = json.dumps([model, question.version, list(question.messages), *_cache_owner(parts)], ensure_ascii=False)
     return hashlib.sha256(asked.encode()).hexdigest()
 
 
@@ -237,7 +243,7 @@ class Asked:
 
 async def by_model(parts: Parts, asked: Asked) -> Told:
     """What the new turns of a conversation do to the memory, by the configured model."""
-    heard = await parts.io.compute(partial(_heard, parts, asked.turns))
+    heard = await parts.io.compute(partial(_select_turns, parts, asked.turns))
     fresh = [turn for turn in heard if turn.retold or not turn.said_before]
     if not heard:
         return Told()
@@ -246,7 +252,9 @@ async def by_model(parts: Parts, asked: Asked) -> Told:
     signature = await embed_turns(parts, fresh)
     seen = await parts.ledger.peek(lambda tx: tx.admin.cursor())
     near = await near_memories(parts, asked, fresh, signature)
-    talk = await parts.io.compute(partial(_talk, parts, fresh, await _before(parts, asked, fresh), near))
+    talk = await parts.io.compute(
+        partial(_build_talk, parts, fresh, await _read_earlier_messages(parts, asked, fresh), near)
+    )
     told = await (
         _in_two(parts, asked, talk, fresh) if in_two(parts, asked.prompt) else _in_one(parts, asked, talk, fresh)
     )
@@ -260,22 +268,22 @@ async def is_overtaken(parts: Parts, asked: Asked, told_at: int | None) -> bool:
     if told_at is None:
         return False
     newer = Condition("seq", Compare.GT, told_at)
-    where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=newer)
+    where = where_visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=newer)
     return bool(await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=1)))
 
 
-def _heard(parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
+def _select_turns(parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
     roles = parts.policy.curation.roles
     return [turn for turn in turns if turn.message.role in roles and as_heard(turn).text.strip()]
 
 
-def _talk(parts: Parts, fresh: Sequence[Turn], before: list[Message], near: Sequence[Record]) -> Talk:
+def _build_talk(parts: Parts, fresh: Sequence[Turn], before: list[Message], near: Sequence[Record]) -> Talk:
     """Return what a model is shown of a conversation."""
     return Talk(
         [as_heard(turn) for turn in fresh],
         before,
         [known_of(one) for one in near],
-        moment(fresh[-1].occurred_at).astimezone(parts.zone),
+        datetime_from_instant(fresh[-1].occurred_at).astimezone(parts.zone),
         parts.policy.curation.timezone,
         [turn.text for turn in fresh if as_heard(turn) is not turn.message],
     )
@@ -288,21 +296,21 @@ def in_two(parts: Parts, prompt: str = "") -> bool:
 
 
 async def _in_one(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn]) -> Told:
-    side, own, more = _side(asked.scope), _categories(parts), _instructions(parts)
+    side, own, more = _scope_side(asked.scope), _category_names(parts), _join_instructions(parts)
     build = partial(learn_question, talk, instructions=more, side=side, categories=own)
     question = await parts.io.compute(build)
-    answer = await ask(parts, question, lambda text: parse_operations(text, talk, side=side, categories=own))
+    answer = await ask_model(parts, question, lambda text: parse_operations(text, talk, side=side, categories=own))
     read = answer.value
     told = Told(error=answer.cut, dropped=read.dropped)
     ending = [one for one in read.operations if _ends_by_itself(one, fresh)]
     held_back = ending if len(ending) > MOST_REMOVED else []
-    held_back += [one for one in read.operations if one.op is Op.FORGET and _empties(fresh[one.turn - 1])]
+    held_back += [one for one in read.operations if one.op is Op.FORGET and _is_forget_all_request(fresh[one.turn - 1])]
     for one in read.operations:
         if one in held_back:
             told.review.append(_for_review(one, question.targets, talk))
         else:
             told.facts.append(fact_of(parts, asked, fresh, one, question.targets))
-    told.facts.sort(key=_ends)  # what ends can then name what took its place
+    told.facts.sort(key=_has_retraction)  # what ends can then name what took its place
     return told
 
 
@@ -311,12 +319,12 @@ def _ends_by_itself(one: Operation, fresh: Sequence[Turn]) -> bool:
     return one.op is Op.REMOVE or (one.op is Op.FORGET and not may_forget(fresh[one.turn - 1].text))
 
 
-def _empties(turn: Turn) -> bool:
+def _is_forget_all_request(turn: Turn) -> bool:
     """Whether somebody wants everything to be forgotten: words never empty a memory."""
-    return any(forgets_everything(plain(one.strip())) for one in sentences(turn.text))
+    return any(forgets_everything(expand_contractions(one.strip())) for one in split_sentences(turn.text))
 
 
-def _ends(fact: Fact) -> bool:
+def _has_retraction(fact: Fact) -> bool:
     return any(one.action is Action.RETRACT for one in fact.proposals)
 
 
@@ -327,24 +335,24 @@ def _for_review(one: Operation, targets: Sequence[str], talk: Talk) -> dict[str,
 
 async def _in_two(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn]) -> Told:
     """The facts, with nothing decided about them yet."""
-    side, own, more = _side(asked.scope), _categories(parts), _instructions(parts)
+    side, own, more = _scope_side(asked.scope), _category_names(parts), _join_instructions(parts)
     prompt = asked.prompt or parts.policy.curation.extraction_prompt
     build = partial(extraction_prompt, talk, instructions=more, custom_prompt=prompt, side=side, categories=own)
     question = await parts.io.compute(build)
-    answer = await ask(parts, question, lambda text: parse_extraction(text, talk, side=side, categories=own))
+    answer = await ask_model(parts, question, lambda text: parse_extraction(text, talk, side=side, categories=own))
     facts = [fact_of(parts, asked, fresh, one, ()) for one in answer.value.operations]
     return Told(facts, answer.cut, answer.value.dropped)
 
 
-def _side(scope: Scope) -> Side:
+def _scope_side(scope: Scope) -> Side:
     return "agent" if scope.agent_id and not scope.user_id else "user"
 
 
-def _categories(parts: Parts) -> list[str]:
+def _category_names(parts: Parts) -> list[str]:
     return [name for name, _ in parts.policy.curation.categories]
 
 
-def _instructions(parts: Parts) -> str:
+def _join_instructions(parts: Parts) -> str:
     return "\n".join(filter(None, (parts.policy.instructions, asked_for(parts.policy.curation.categories))))
 
 
@@ -370,16 +378,18 @@ async def embed_turns(parts: Parts, turns: Sequence[Turn]) -> str:
 async def near_memories(parts: Parts, asked: Asked, turns: Sequence[Turn], signature: str) -> list[Record]:
     """The memories nearest to any of the turns, by meaning and by words, the oldest first."""
     most = _SHOWN * parts.policy.curation.neighbours
-    where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=asked.compared_with)
+    where = where_visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=asked.compared_with)
     among: frozenset[int] | None = None
     if asked.compared_with is not None:
         among = frozenset(await parts.ledger.peek(lambda tx: tx.memories.seqs(where)))
     meant: list[list[int]] = []
     for at in range(0, len(turns), SIDE_BY_SIDE):
         wave = turns[at : at + SIDE_BY_SIDE]
-        meant += await parts.io.gather(*(_meant(parts, asked.known_in, turn, signature, most, among) for turn in wave))
+        meant += await parts.io.gather(
+            *(_search_by_meaning(parts, asked.known_in, turn, signature, most, among) for turn in wave)
+        )
 
-    async def read(tx: Tx) -> list[Found]:
+    async def read_nearest(tx: Tx) -> list[Found]:
         tokens = scope_tokens(asked.known_in)
         queries = [TextQuery(query_terms(turn.text), tokens, asked.known_in) for turn in turns]
         worded = [[seq for seq, _ in await tx.text.match(query, most)] for query in queries]
@@ -388,7 +398,7 @@ async def near_memories(parts: Parts, asked: Asked, turns: Sequence[Turn], signa
         found = {one.record.seq: one for one in await tx.memories.among(seqs, where)} if seqs else {}
         return [found[seq] for seq in seqs if seq in found][:most]
 
-    records = [one.record for one in await parts.ledger.read(read)]
+    records = [one.record for one in await parts.ledger.read(read_nearest)]
     return sorted(records, key=lambda one: (one.occurred_at, one.seq))
 
 
@@ -397,7 +407,7 @@ def known_of(record: Record) -> Known:
     return Known(str(record.seq), record.text, record.occurred_at[:10])
 
 
-async def _meant(
+async def _search_by_meaning(
     parts: Parts, scope: Scope, turn: Turn, signature: str, most: int, among: frozenset[int] | None
 ) -> list[int]:
     """What means something like a turn; nothing while the index is out of reach, and words have to do."""
@@ -411,24 +421,26 @@ async def _meant(
     return [hit.seq for hit in hits]
 
 
-async def _before(parts: Parts, asked: Asked, fresh: Sequence[Turn]) -> list[Message]:
+async def _read_earlier_messages(parts: Parts, asked: Asked, fresh: Sequence[Turn]) -> list[Message]:
     """What was said before the new turns: in the same call, else in the same scope, so that "it" can be understood."""
     at = next(at for at, turn in enumerate(asked.turns) if turn is fresh[0])
     told = await parts.io.compute(lambda: [as_heard(turn) for turn in asked.turns[max(0, at - EARLIER) : at]])
     if len(told) == EARLIER:
         return told
     until = next((turn.place for turn in asked.turns if turn.place), 0)
-    where = And((within(asked.scope), Condition("layer", Compare.EQ, str(Layer.TURN))))
+    where = And((where_in_scope(asked.scope), Condition("layer", Compare.EQ, str(Layer.TURN))))
     if until:
         where = And((where, Condition("seq", Compare.LT, until)))
     rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=EARLIER - len(told)))
-    return [*await parts.io.compute(lambda: [_said(found.record) for found in reversed(rows)]), *told]
+    return [*await parts.io.compute(lambda: [_message_from_record(found.record) for found in reversed(rows)]), *told]
 
 
-def _said(record: Record) -> Message:
+def _message_from_record(record: Record) -> Message:
     speaker = str(record.data.get("speaker", ""))
     name = "" if speaker == record.data.get("role") else speaker
-    return disarmed(Message(str(record.data.get("role", "user")), record.text, name), own=record.origin == Origin.USER)
+    return blank_suspect_text(
+        Message(str(record.data.get("role", "user")), record.text, name), own=record.origin == Origin.USER
+    )
 
 
 # --- what becomes of its answer ---------------------------------------------------------------------------------------
@@ -449,14 +461,14 @@ def fact_of(parts: Parts, asked: Asked, fresh: Sequence[Turn], one: Operation, t
         forget=one.op is Op.FORGET,
     )
     category = sorted_into(one.text, one.category, parts.policy.curation.categories)
-    metadata = {**stamp(parts, candidate, turn), **asked.metadata}
-    draft = drafted(parts, asked.scope, turn, candidate, one.text, category, metadata)
+    metadata = {**assistant_metadata(parts, candidate, turn), **asked.metadata}
+    draft = build_draft(parts, asked.scope, turn, candidate, one.text, category, metadata)
     draft.source = SOURCE
     draft.status = Status.QUARANTINED if one.waits else Status.ACTIVE
     mark_doubt(draft, one.doubt, quoted=one.quoted)
     also = [fresh[at - 1] for at in one.turns if fresh[at - 1] is not turn]
     adds = one.op in (Op.ADD, Op.UPDATE)
-    fact = Fact(candidate, turn, draft, adds=adds, who=_speaker(turn), judged=True, also=also)
+    fact = Fact(candidate, turn, draft, adds=adds, who=_user_speaker_name(turn), judged=True, also=also)
     if one.op in _ACTIONS:
         target = int(targets[one.memory - 1]) if one.memory is not None else None
         text = one.text if one.op is Op.UPDATE else ""
@@ -473,14 +485,14 @@ def mark_doubt(draft: Draft, doubt: str, *, quoted: bool = False) -> None:
         draft.data = {**(draft.data or {}), "doubt": doubt}
 
 
-def stamp(parts: Parts, candidate: Candidate, turn: Turn) -> dict[str, Any]:
+def assistant_metadata(parts: Parts, candidate: Candidate, turn: Turn) -> dict[str, Any]:
     """What a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
     if turn.message.role != "assistant":
         return {}
     return {"category": candidate.category, "extractedAt": parts.now(), "source": "llm_response"}
 
 
-def _speaker(turn: Turn) -> str:
+def _user_speaker_name(turn: Turn) -> str:
     return speaker_name(turn.message.name) if turn.message.role == "user" else ""
 
 
@@ -496,9 +508,9 @@ def forgotten_by_rule(parts: Parts, asked: Asked, fresh: Sequence[Turn], told: S
         for one in requests_in(words, turn.message.name):
             if one.forget:
                 placed = replace(one, start=one.start + skipped, end=one.end + skipped)
-                draft = drafted(parts, asked.scope, turn, placed, one.text, one.category, dict(asked.metadata))
+                draft = build_draft(parts, asked.scope, turn, placed, one.text, one.category, dict(asked.metadata))
                 own = parts.policy.curation.own.slots
-                found.append(Fact(placed, turn, draft, own=own, who=_speaker(turn)))
+                found.append(Fact(placed, turn, draft, own=own, who=_user_speaker_name(turn)))
     return found
 
 
@@ -509,7 +521,7 @@ async def _learned_before(parts: Parts, tx: Tx, asked: Asked, turns: Sequence[Tu
         return []
     ids = {**await _same_words(tx, asked.scope, said), **said}
     origin = Condition("origin_id", Compare.IN, tuple(ids))
-    where = visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=origin)
+    where = where_visible(asked.known_in, parts.now(), layers=(Layer.FACT,), extra=origin)
     rows = [one.record for one in await tx.memories.find(where, limit=_MOST_KNOWN)]
     return [_known_again(parts, asked, ids[str(one.origin_id)], one) for one in sorted(rows, key=lambda one: one.seq)]
 
@@ -518,7 +530,7 @@ async def _same_words(tx: Tx, scope: Scope, said: Mapping[str, Turn]) -> dict[st
     """Older turns in the words of these: what was learned from the first of them was known when it was said again."""
     hashes = {text_hash(turn.text): turn for turn in said.values()}
     words = Condition("hash", Compare.IN, tuple(hashes))
-    where = And((within(scope), Condition("layer", Compare.EQ, str(Layer.TURN)), words))
+    where = And((where_in_scope(scope), Condition("layer", Compare.EQ, str(Layer.TURN)), words))
     return {one.record.id: hashes[one.record.hash] for one in await tx.memories.find(where, limit=_MOST_KNOWN)}
 
 
@@ -528,7 +540,7 @@ def _known_again(parts: Parts, asked: Asked, turn: Turn, record: Record) -> Fact
     candidate = Candidate(
         record.text, record.kind, str(record.data.get("category", "")), 1, record.key or "", start, end
     )
-    draft = drafted(parts, asked.scope, turn, candidate, record.text, candidate.category, dict(record.metadata))
+    draft = build_draft(parts, asked.scope, turn, candidate, record.text, candidate.category, dict(record.metadata))
     draft.dedupe = dedupe_value(asked.scope, parts.policy.known_scope, speaker="", key=None, text=record.text)
     fact = Fact(candidate, turn, draft, adds=False, judged=True)
     fact.proposals = [Proposal(Action.IGNORE, record.seq, "", _REASONS[Op.NONE])]
@@ -566,7 +578,7 @@ class Metered:
         return reply
 
 
-def metered(parts: Parts) -> tuple[Parts, Metered | None]:
+def meter_model_usage(parts: Parts) -> tuple[Parts, Metered | None]:
     """The same parts with a model that counts; None without a model."""
     if parts.llm is None:
         return parts, None

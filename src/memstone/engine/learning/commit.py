@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from memstone.core.changes.decide import Action, Decision, New, decide, is_known, understand
-from memstone.core.checks.filters import visible, within
+from memstone.core.changes.decide import Action, Decision, New, decide_change, is_known, parse_statement
+from memstone.core.checks.filters import where_in_scope, where_visible
 from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
 from memstone.core.text.normalize import estimate_tokens, normal_text
-from memstone.engine.learning.lessons import recognise
-from memstone.engine.learning.neighbours import Fact, Neighbour, known_as, neighbours
-from memstone.engine.learning.reconcile import LATER, bounded, decided, guarded, judged
+from memstone.engine.learning.lessons import recognise_turn
+from memstone.engine.learning.neighbours import Fact, Neighbour, known_as, read_neighbours
+from memstone.engine.learning.reconcile import (
+    LATER,
+    decide_actions,
+    limit_model_decision,
+    limit_rule_decision,
+    resolve_proposals,
+)
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import (
     Draft,
@@ -30,14 +36,23 @@ from memstone.engine.storing.holders import (
     feed_outcomes,
     feed_turns,
     is_inside,
-    parted,
+    partition_links,
     replace_for,
     retract_for,
-    unlink,
+    unlink_holders,
 )
-from memstone.engine.storing.store import Space, Vectors, ensure_space, enter, leave, link_to, supersede, suppress
+from memstone.engine.storing.store import (
+    Space,
+    Vectors,
+    end_version,
+    ensure_space,
+    insert_version,
+    link_to,
+    supersede_version,
+    suppress_memory,
+)
 from memstone.engine.storing.turns import Turn
-from memstone.engine.storing.write import Outcome, counted
+from memstone.engine.storing.write import Outcome, count_known_outcomes
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import MIRROR, Layer, Link, Origin, Record, Status
@@ -72,7 +87,7 @@ async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
     if turn.id:  # what was stored waits to be learned now and then: only what ended later knew of it
         ended = Condition("valid_to", Op.GT if turn.retold else Op.GTE, turn.occurred_at)
     same = Condition("hash", Op.EQ, text_hash(fact.draft.text))
-    where = And((within(scope), _FACTS, same, ended, Condition("seq", Op.LTE, cursor)))
+    where = And((where_in_scope(scope), _FACTS, same, ended, Condition("seq", Op.LTE, cursor)))
     return bool(await tx.memories.find(where, limit=1))
 
 
@@ -99,10 +114,10 @@ def _is_of(record: Record, fact: Fact) -> bool:
 async def _was_known(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
     """Whether it told nobody anything, or was overtaken, when it was said: by a version that has ended since."""
     ended = Condition("valid_to", Op.GTE, fact.turn.occurred_at)
-    where = And((within(scope), _FACTS, ended, Condition("seq", Op.LTE, cursor)))
+    where = And((where_in_scope(scope), _FACTS, ended, Condition("seq", Op.LTE, cursor)))
     held = [known_as(one.record, fact) for one in await tx.memories.find(where, limit=_MOST)]
     new = New(as_user(fact.draft.text, fact.who), own=fact.own)
-    return bool(held) and decide(new, held).action is not Action.ADD
+    return bool(held) and decide_change(new, held).action is not Action.ADD
 
 
 _FACTS: Final = Condition("layer", Op.EQ, str(Layer.FACT))
@@ -152,49 +167,49 @@ class NeedsVectors(Exception):
         self.texts = list(texts)
 
 
-async def settle(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:
+async def apply_plan(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:
     """Store the turns, then settle one fact after the other; a later one sees what an earlier one did."""
     if plan.space is not None:
         await ensure_space(tx, parts.tenant_id, plan.space)
     for at, turn in enumerate(plan.turns if plan.keep_turns else ()):
-        await _keep(parts, tx, turn, plan, now, at)
+        await _store_turn(parts, tx, turn, plan, now, at)
     plan.unembedded.clear()
     plan.left_out = 0
     outcomes: list[Outcome] = []
     for fact in plan.facts:
-        await _settle(parts, tx, plan, fact, outcomes, now)
+        await _apply_fact(parts, tx, plan, fact, outcomes, now)
     if plan.unembedded and not plan.lenient:
         raise NeedsVectors(plan.unembedded)
     if plan.project is not None:
         await feed_turns(tx, [turn.id for turn in plan.turns], plan.project, now)
         await feed_outcomes(tx, outcomes, now)
-    await counted(tx, outcomes, now, fades=parts.policy.recall.visible_days is not None)
+    await count_known_outcomes(tx, outcomes, now, fades=parts.policy.recall.visible_days is not None)
     return outcomes
 
 
-async def _keep(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, at: int) -> None:
+async def _store_turn(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant, at: int) -> None:
     """Store a turn, or learn that it is stored already, and when it was said first."""
-    if await recognise(tx, turn, plan.scope, last=turn is plan.turns[-1], before=plan.turns[:at]):
+    if await recognise_turn(tx, turn, plan.scope, last=turn is plan.turns[-1], before=plan.turns[:at]):
         return
     holder = await tx.links.holder(parts.tenant_id, turn.draft.dedupe)
     if holder is not None:  # the same words once more, later: a turn of its own
         await tx.links.release(parts.tenant_id, holder)
     record = new_record(turn.draft, parts.tenant_id, now)
-    links, vectors = [Link(turn.draft.scope, now, turn.draft.dedupe)], _vectors(turn.draft, plan.space)
-    await enter(tx, record, links, vectors, turn.draft.named)
+    links, vectors = [Link(turn.draft.scope, now, turn.draft.dedupe)], _draft_vectors(turn.draft, plan.space)
+    await insert_version(tx, record, links, vectors, turn.draft.named)
     turn.id = record.id
 
 
-def _vectors(draft: Draft, space: Space | None) -> Vectors:
+def _draft_vectors(draft: Draft, space: Space | None) -> Vectors:
     return [] if draft.vector is None or space is None else [(space, draft.vector)]
 
 
-async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[Outcome], now: Instant) -> None:
+async def _apply_fact(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[Outcome], now: Instant) -> None:
     """Do with a fact what was decided, to every memory it changes; adds what became of it to the outcomes."""
     draft = fact.draft
     draft.occurred_at, draft.origin_id, draft.also = fact.turn.occurred_at, fact.turn.id or None, plan.project
-    draft.data = {**(draft.data or {}), "evidence": _evidence(fact)}
-    names = _inherit(parts, fact, plan.scope)
+    draft.data = {**(draft.data or {}), "evidence": _build_evidence(fact)}
+    names = _inherit_trust(parts, fact, plan.scope)
     deleted = max([at for name in names if (at := await tx.suppressed.since(parts.tenant_id, name))], default=None)
     if deleted is not None:
         if draft.status != Status.ACTIVE:  # only the user brings back what they deleted
@@ -206,9 +221,11 @@ async def _settle(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: list[O
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
     scope = known_in(parts, plan.scope)
     fact.kept_as = None
-    wanted = await (_judged(tx, scope, fact, now) if fact.judged else _ruled(tx, scope, plan, fact, now))
+    wanted = await (
+        _decide_by_model(tx, scope, fact, now) if fact.judged else _decide_by_rules(tx, scope, plan, fact, now)
+    )
     for one, target in sorted(wanted, key=lambda pair: pair[0].action is Action.RETRACT):  # what stays is kept first
-        decision = (bounded if fact.judged else guarded)(one, target, fact, outcomes)
+        decision = (limit_model_decision if fact.judged else limit_rule_decision)(one, target, fact, outcomes)
         if decision.action is not Action.IGNORE and await is_settled(tx, fact, scope, plan.cursor):
             decision = Decision(Action.IGNORE, one.target, REASON)
             plan.left_out += one.target is None
@@ -235,12 +252,12 @@ def _taken_by(fact: Fact, outcomes: Sequence[Outcome]) -> str | None:
 _KEPT: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)
 
 
-async def _judged(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
+async def _decide_by_model(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
     """What a model decided, about the versions it was shown that still hold."""
     targets = [one.target for one in fact.proposals if one.target is not None]
-    where = visible(scope, now, extra=fact.compared_with)
+    where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(targets, where) if targets else []
-    chosen = judged(fact, {one.record.seq: one.record for one in found})
+    chosen = resolve_proposals(fact, {one.record.seq: one.record for one in found})
     if all(one.action is not Action.ADD for one, _ in chosen) or (same := await _said_already(tx, fact, where)) is None:
         return chosen
     known = Decision(Action.IGNORE, None, "already known")
@@ -257,22 +274,24 @@ async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
     return found[0].record if found else None
 
 
-async def _ruled(tx: Tx, scope: Scope, plan: Plan, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
+async def _decide_by_rules(
+    tx: Tx, scope: Scope, plan: Plan, fact: Fact, now: Instant
+) -> list[tuple[Decision, Record | None]]:
     """What rules decide, about whatever is near now."""
-    near = await neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
+    near = await read_neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
     if not fact.adds:  # what the same message has just stated is not changed by the rest of it
         near = [one for one in near if not fact.turn.id or one.found.record.origin_id != fact.turn.id]
     if _says_private(fact, near):
         fact.draft.data = {**(fact.draft.data or {}), VISIBILITY: str(Visibility.PRIVATE)}
-    chosen = decided(fact, near)
+    chosen = decide_actions(fact, near)
     return [(one, near[one.target].found.record if one.target is not None else None) for one in chosen]
 
 
 def _says_private(fact: Fact, near: Sequence[Neighbour]) -> bool:
     """Whether a fact says all that a private memory says, and more: that may be told to no model, either."""
     private = (one for one in near if visibility_of(one.found.record.data) == Visibility.PRIVATE)
-    said = understand(fact.draft.text)
-    return any(is_known(understand(one.found.record.text), said) for one in private)
+    said = parse_statement(fact.draft.text)
+    return any(is_known(parse_statement(one.found.record.text), said) for one in private)
 
 
 def known_in(parts: Parts, scope: Scope) -> Scope:
@@ -281,7 +300,7 @@ def known_in(parts: Parts, scope: Scope) -> Scope:
     return scope if kept.is_open else kept
 
 
-def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
+def _inherit_trust(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
     """No fact is more trusted than the words it comes from; one of an import waits until somebody approves it.
 
     What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
@@ -297,7 +316,7 @@ def _inherit(parts: Parts, fact: Fact, scope: Scope) -> list[str]:
     return list(dict.fromkeys([draft.dedupe, *names]))
 
 
-def _evidence(fact: Fact) -> dict[str, Any]:
+def _build_evidence(fact: Fact) -> dict[str, Any]:
     """The turn and the words in it; of a turn that is not kept, the words are all there is."""
     one = fact.candidate
     quote = fact.turn.text[one.start : one.end]
@@ -309,7 +328,7 @@ def _evidence(fact: Fact) -> dict[str, Any]:
     return {**told, "verdict": "doubtful" if fact.doubtful else "verified"} if fact.judged else told
 
 
-async def _add(
+async def _add_fact(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     if target is not None and decision.reason == LATER:
@@ -319,13 +338,13 @@ async def _add(
         known = await tx.memories.at(holder)
         if known is not None and _is_over(known, now) and not fact.turn.said_before:
             again = Decision(Action.REVISE, None, "it had expired")
-            return await _revise(parts, tx, plan, fact, known, again, now)
+            return await _revise_memory(parts, tx, plan, fact, known, again, now)
         if known is not None and known.status == Status.ACTIVE:
             await link_to(tx, known, plan.scope, now)
         return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
     record = new_record(fact.draft, parts.tenant_id, now)
-    links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _vectors(fact.draft, plan.space)
-    await enter(tx, record, links, vectors, fact.draft.named)
+    links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _draft_vectors(fact.draft, plan.space)
+    await insert_version(tx, record, links, vectors, fact.draft.named)
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
 
@@ -336,16 +355,16 @@ async def _add_past(
     """Store what was true until something else was said: it holds from its own time to the beginning of that."""
     began = min(target.valid_from, target.occurred_at)
     draft, until = fact.draft, max(target.valid_from, target.occurred_at) if began <= fact.draft.occurred_at else began
-    held = And((within(known_in(parts, plan.scope)), Condition("hash", Op.EQ, text_hash(draft.text))))
+    held = And((where_in_scope(known_in(parts, plan.scope)), Condition("hash", Op.EQ, text_hash(draft.text))))
     same = await tx.memories.find(held, limit=1)
     if same or draft.occurred_at >= until:
         return Outcome("NONE", target, draft, target.text, decision.reason)
     draft.status = Status.SUPERSEDED
     record = replace(new_record(draft, parts.tenant_id, now), status=Status.ACTIVE)
     links = [Link(plan.scope, now, None)]
-    await enter(tx, record, links, ())
+    await insert_version(tx, record, links, ())
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
-    await leave(tx, record, Status.SUPERSEDED, until)
+    await end_version(tx, record, Status.SUPERSEDED, until)
     told: dict[str, Any] = {"before": record, "links_before": links, "reason": decision.reason, "ended": True}
     await tx.events.append([replace(event_of(EventType.DELETE, record, plan.scope, now, **told), new_id=target.id)])
     draft.also = None  # nothing that is over is shown to a project
@@ -356,7 +375,7 @@ def _is_over(known: Record, now: Instant) -> bool:
     return known.expires_at is not None and known.expires_at <= now
 
 
-async def _revise(
+async def _revise_memory(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     assert target is not None, "a revision has a target"  # noqa: S101 - tells the type checker
@@ -369,16 +388,16 @@ async def _revise(
     new = _next_version(target, text, None if is_amended else draft, draft.occurred_at, now)
     if is_amended:
         new = replace(new, occurred_at=max(target.occurred_at, draft.occurred_at), data=_also_shown(target, fact))
-    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
-    moved = [replace(link, dedupe=_dedupe(parts, link, text)) for link in mine]
+    mine, others = partition_links(await tx.links.of(target.tenant_id, target.seq), draft.scopes, parts.bounds)
+    moved = [replace(link, dedupe=_link_dedupe_value(parts, link, text)) for link in mine]
     moved += _link_here(mine, plan.scope, now)
-    if (twin := await _twin(tx, moved, target)) is not None:
+    if (twin := await _find_duplicate(tx, moved, target)) is not None:
         fact.kept_as = twin.id
-        return await _retract(parts, tx, plan, fact, target, decision, now)
+        return await _retract_memory(parts, tx, plan, fact, target, decision, now)
     if others:  # they keep what they have
         await replace_for(tx, Replacement(target, new, mine, moved, vectors, decision.reason), now)
         return Outcome(EventType.REPLACE, new, draft, target.text, decision.reason, old_id=target.id)
-    await supersede(tx, target, new, moved, vectors)
+    await supersede_version(tx, target, new, moved, vectors)
     told: dict[str, Any] = {"before": target, "links": moved, "links_before": mine, "reason": decision.reason}
     await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, **told)])
     return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
@@ -441,7 +460,7 @@ def _revised_vectors(plan: Plan, draft: Draft, text: str) -> Vectors:
     return [(plan.space, vector)]
 
 
-async def _twin(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
+async def _find_duplicate(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
     """Another memory of one of these holders that says the same already."""
     values = [link.dedupe for link in links if link.dedupe]
     twins = [await tx.links.holder(target.tenant_id, value) for value in values]
@@ -449,25 +468,25 @@ async def _twin(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
     return None if seq is None else await tx.memories.at(seq)
 
 
-def _dedupe(parts: Parts, link: Link, text: str) -> str | None:
+def _link_dedupe_value(parts: Parts, link: Link, text: str) -> str | None:
     if link.origin == MIRROR or link.dedupe is None:  # one link of a user holds the name for all of them
         return None
     return dedupe_value(link.scope, parts.policy.known_scope, speaker="", key=None, text=text)
 
 
-async def _retract(
+async def _retract_memory(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     assert target is not None, "a retraction has a target"  # noqa: S101 - tells the type checker
-    mine, others = parted(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes, parts.bounds)
+    mine, others = partition_links(await tx.links.of(target.tenant_id, target.seq), fact.draft.scopes, parts.bounds)
     if fact.candidate.forget:
-        await suppress(tx, target, mine, now, fact.turn.id or None)
+        await suppress_memory(tx, target, mine, now, fact.turn.id or None)
     if others:
-        ended = unlink if fact.candidate.forget else retract_for
+        ended = unlink_holders if fact.candidate.forget else retract_for
         await ended(tx, target, mine, now, decision.reason)
         return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
     # It was true until now, so a look at the past still shows it; only what a person deletes is hidden there too.
-    await leave(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
+    await end_version(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
     told: dict[str, Any] = {"before": target, "links_before": mine, "reason": decision.reason, "ended": True}
     event = event_of(EventType.DELETE, target, plan.scope, now, **told)
     await tx.events.append([replace(event, new_id=fact.kept_as)])
@@ -476,7 +495,7 @@ async def _retract(
     return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason, new_id=fact.kept_as)
 
 
-async def _ignore(
+async def _ignore_fact(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
     del parts
@@ -487,4 +506,9 @@ async def _ignore(
     return Outcome("NONE", target, fact.draft, target.text if target else None, decision.reason)
 
 
-_APPLY: Final = {Action.ADD: _add, Action.REVISE: _revise, Action.RETRACT: _retract, Action.IGNORE: _ignore}
+_APPLY: Final = {
+    Action.ADD: _add_fact,
+    Action.REVISE: _revise_memory,
+    Action.RETRACT: _retract_memory,
+    Action.IGNORE: _ignore_fact,
+}

@@ -14,19 +14,26 @@ from functools import partial
 from logging import DEBUG
 from typing import Any, Final, TypeAlias
 
-from memstone.core.changes.decide import Action, slots_of, understand
+from memstone.core.changes.decide import Action, parse_statement, slots_of
 from memstone.core.checks.filters import write_filters
 from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
 from memstone.core.llm.evidence import Conversation
 from memstone.core.llm.operations import Known
 from memstone.core.reading.facts import fact_key
-from memstone.engine.learning.by_model import Asked, as_llm_error, ask, in_two
-from memstone.engine.learning.commit import NeedsVectors, Plan, known_in, settle
-from memstone.engine.learning.extract import FACTS, Extracted, extract
+from memstone.engine.learning.by_model import Asked, as_llm_error, ask_model, in_two
+from memstone.engine.learning.commit import NeedsVectors, Plan, apply_plan, known_in
+from memstone.engine.learning.extract import FACTS, Extracted, extract_facts
 from memstone.engine.learning.graph_llm import graph_of
-from memstone.engine.learning.lessons import idle_turns, note_idle, recognise
-from memstone.engine.learning.neighbours import Fact, Proposal, Related, read_changes, relate, related
-from memstone.engine.policy import tuned
+from memstone.engine.learning.lessons import idle_turns, note_idle, recognise_turn
+from memstone.engine.learning.neighbours import (
+    Fact,
+    Proposal,
+    Related,
+    find_neighbours,
+    read_changes,
+    read_related_memories,
+)
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, dedupe_value
 from memstone.engine.storing.embedding_context import said_before
@@ -37,7 +44,7 @@ from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import LLMError, MemstoneError
 from memstone.model.event import EventType, Signal
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant, moment
+from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Layer
 from memstone.model.message import Message
 from memstone.model.query import Where
@@ -59,22 +66,24 @@ _ACTIONS: Final = {
 }
 
 
-async def propose(parts: Parts, scope: Scope, facts: list[Fact], among: list[Fact], signature: str) -> LLMError | None:
+async def request_proposals(
+    parts: Parts, scope: Scope, facts: list[Fact], among: list[Fact], signature: str
+) -> LLMError | None:
     """Ask about those ``among`` the facts that are near something; notes the answers on them.
 
     What the model adds beside a change of a memory becomes a fact of its own. Gives the error when the answer breaks
     off: what is complete in it counts.
     """
-    near = await related(parts, scope, among, signature)
+    near = await read_related_memories(parts, scope, among, signature)
     asked = [(fact, around) for fact, around in zip(among, near, strict=True) if _is_open(fact, around)]
     if not asked:
         return None
-    shown = [_shown(around, parts.policy.curation.neighbours) for _, around in asked]
+    shown = [_select_nearest(around, parts.policy.curation.neighbours) for _, around in asked]
     neighbours = [[Known(str(one.seq), one.text, one.day) for one in around] for around in shown]
     new = [fact.draft.text for fact, _ in asked]
     build = partial(decision_prompt, new, neighbours, parts.policy.curation.decision_prompt)
     question = await parts.io.compute(build)
-    answer = await ask(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
+    answer = await ask_model(parts, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
     for line in answer.value.log:
         log_event("memory.decision.dropped", DEBUG, what=line)
     texts = {one.seq: one.text for around in shown for one in around}
@@ -82,8 +91,10 @@ async def propose(parts: Parts, scope: Scope, facts: list[Fact], among: list[Fac
     added: list[tuple[Fact, str]] = []
     for number, (fact, _) in enumerate(asked, 1):
         decisions = answer.value.for_fact(number) or ()
-        added += _note(facts, fact, [_proposal(one, question.targets, texts, fact, told) for one in decisions])
-    await _reword(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
+        added += _note_proposals(
+            facts, fact, [_build_proposal(one, question.targets, texts, fact, told) for one in decisions]
+        )
+    await _reword_additions(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
     return answer.cut
 
 
@@ -96,11 +107,11 @@ def _is_open(fact: Fact, around: Sequence[Related]) -> bool:
     return max(one.cosine for one in around) >= _OPEN_FROM
 
 
-def _shown(around: Sequence[Related], most: int) -> list[Related]:
+def _select_nearest(around: Sequence[Related], most: int) -> list[Related]:
     return sorted(around, key=lambda one: -one.cosine)[:most]
 
 
-def _note(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
+def _note_proposals(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
     """Keep one proposal for each memory, the last, and the addition; gives what is added, and in which words.
 
     A fact that goes into a memory, or that one says already, and is added besides is two facts.
@@ -117,7 +128,7 @@ def _note(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[t
     return [(fact, addition.text)]
 
 
-async def _reword(parts: Parts, added: Sequence[tuple[Fact, str]]) -> None:
+async def _reword_additions(parts: Parts, added: Sequence[tuple[Fact, str]]) -> None:
     """Give additions the words that the model chose; without a vector for them they keep their own."""
     if not added:
         return
@@ -133,14 +144,16 @@ async def _reword(parts: Parts, added: Sequence[tuple[Fact, str]]) -> None:
         draft.dedupe = dedupe_value(draft.scope, parts.policy.known_scope, speaker="", key=None, text=text)
 
 
-def _proposal(
+def _build_proposal(
     chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact, told: Sequence[str]
 ) -> Proposal:
     """What a decision does; a wording that goes beyond the memory, the facts and what was said is an addition."""
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     reason = chosen.reason or "the model's decision"
     known = [texts[target]] if target is not None and target in texts else []
-    said = Conversation([Message("user", fact.turn.text)], known=[*known, *told], now=moment(fact.turn.occurred_at))
+    said = Conversation(
+        [Message("user", fact.turn.text)], known=[*known, *told], now=datetime_from_instant(fact.turn.occurred_at)
+    )
     borne_out = not chosen.text or said.bears_out(chosen.text)
     if chosen.operation is Operation.UPDATE and not borne_out and fact.judged:
         return Proposal(Action.ADD, None, "", reason)
@@ -206,7 +219,7 @@ Closing: TypeAlias = Callable[[Tx, Learned, Instant], Awaitable[None]]
 """What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
 
 
-async def converse(
+async def learn_from_conversation(
     parts: Parts, said: ConverseConversation, *, keep: bool = True, again: bool = False, closing: Closing | None = None
 ) -> Learned:
     """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try.
@@ -215,15 +228,15 @@ async def converse(
     try: it keeps what it can learn, and whoever makes it keeps the rest waiting, by ``closing`` if anything is kept.
     """
     strict, keep = not keep and not again, keep and not again
-    parts = await tuned(parts, said.scope)
-    await parts.ledger.read(partial(recognised, said=said))
+    parts = await apply_scope_policy(parts, said.scope)
+    await parts.ledger.read(partial(mark_stored_turns, said=said))
     try:
-        found = await _extracted(parts, said)
+        found = await _extract_and_log(parts, said)
         if found.error is not None and (strict or not found.facts):
             space = await _space_of_turns(parts, said) if keep else None
             return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, space, keep=keep)
         with parts.watch.step("learn.embed"):
-            space, waiting = await _embedded(parts, said.kept, found.facts)
+            space, waiting = await _embed_drafts(parts, said.kept, found.facts)
             await find_names(parts.io, said.kept)
     except MemstoneError as error:  # an embedder that has just failed is not asked again for the turns alone
         return await _put_off(parts, said, error, keep=keep)
@@ -232,8 +245,8 @@ async def converse(
     ready = [fact for fact in found.facts if space is None or _needs_no_vector(fact)]
     with parts.watch.step("learn.relate"):
         open_ones = [fact for fact in ready if not fact.judged or _is_undecided(parts, said, fact)]
-        cursor = await relate(parts, known_in(parts, said.scope), open_ones, space.signature if space else "")
-        undecided = await _proposals(parts, known_in(parts, said.scope), ready, open_ones, space)
+        cursor = await find_neighbours(parts, known_in(parts, said.scope), open_ones, space.signature if space else "")
+        undecided = await _try_proposals(parts, known_in(parts, said.scope), ready, open_ones, space)
         ruled = [fact for fact in ready if not fact.judged]
         await read_changes(parts, known_in(parts, said.scope), ruled, space.signature if space else "")
     if parts.policy.graph_llm:
@@ -251,16 +264,16 @@ async def converse(
     learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
     learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
     idle = [] if missing is not None else await idle_turns(parts, said.kept, ready, by_model=_by_model(parts, found))
-    unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing, idle=idle)
+    unit = partial(_commit_unit, parts=parts, plan=plan, signal=signal, into=learned, closing=closing, idle=idle)
     with parts.watch.step("learn.settle"):
-        failed = await _settled(parts, unit)
+        failed = await _run_unit(parts, unit)
     if failed is not None:
         return await _put_off(parts, said, failed, space, keep=keep)
     if signal is not None:
         parts.waiting.left(parts.tenant_id)
-    learned.unmet, learned.left_out = _unmet(ready, learned.outcomes), plan.left_out
+    learned.unmet, learned.left_out = _unmet_forget_requests(ready, learned.outcomes), plan.left_out
     learned.outcomes += waiting if keep else []
-    _tell(said, found, learned)
+    _log_decisions(said, found, learned)
     return learned
 
 
@@ -275,33 +288,33 @@ def _needs_no_vector(fact: Fact) -> bool:
     return fact.draft.vector is not None or (not fact.adds and (fact.judged or not fact.candidate.forget))
 
 
-def _unmet(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
+def _unmet_forget_requests(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
     """What was asked to be forgotten without effect."""
     ended = {id(one.draft) for one in outcomes if one.event == EventType.DELETE}
     return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
 
 
-async def _extracted(parts: Parts, said: ConverseConversation) -> Extracted:
+async def _extract_and_log(parts: Parts, said: ConverseConversation) -> Extracted:
     """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
-    log_event("memory.extraction.start", owner=_owner(said))
+    log_event("memory.extraction.start", owner=_owner_id(said))
     with parts.watch.step("learn.extract"):
         within = known_in(parts, said.scope)
         asked = Asked(said.scope, within, said.turns, said.metadata, said.prompt, said.compared_with)
-        found = await extract(parts, asked)
+        found = await extract_facts(parts, asked)
     for fact in found.facts:
         fact.draft.expires_at, fact.compared_with = said.expires_at, said.compared_with
     if found.error is not None and found.facts:
         _log_failure(said, found.error)
     if found.error is None or found.facts:
-        log_event("memory.extraction.complete", owner=_owner(said), factCount=len(found.facts))
+        log_event("memory.extraction.complete", owner=_owner_id(said), factCount=len(found.facts))
     return found
 
 
-async def recognised(tx: Tx, *, said: ConverseConversation) -> None:
+async def mark_stored_turns(tx: Tx, *, said: ConverseConversation) -> None:
     """Find the turns that are stored already: what is sent again is the question that was asked before."""
     for at, turn in enumerate(said.turns):
         last = turn is said.turns[-1]
-        known = await recognise(tx, turn, said.scope, last=last, before=said.turns[:at])
+        known = await recognise_turn(tx, turn, said.scope, last=last, before=said.turns[:at])
         if not known and not said.keep_turns:
             turn.said_before = not (last or turn.answered)  # nobody can tell, so only the newest words count as new
     said.turns = [turn for turn in said.turns if not turn.deleted]
@@ -328,19 +341,21 @@ async def _for_review(parts: Parts, asked: Sequence[dict[str, Any]]) -> list[dic
     return await parts.ledger.read(work) if asked else []
 
 
-async def _proposals(
+async def _try_proposals(
     parts: Parts, scope: Scope, ready: list[Fact], facts: list[Fact], space: Space | None
 ) -> MemstoneError | None:
     """Let a model decide about these facts; without its answer they are decided without it, and here is why."""
     if parts.llm is None or not facts:
         return None
     try:
-        return await propose(parts, scope, ready, facts, space.signature if space else "")
+        return await request_proposals(parts, scope, ready, facts, space.signature if space else "")
     except MemstoneError as error:
         return error
 
 
-async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) -> tuple[Space | None, list[Outcome]]:
+async def _embed_drafts(
+    parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]
+) -> tuple[Space | None, list[Outcome]]:
     """Vectors for new turns and facts, and the facts that got none; an error when there is none for any fact.
 
     A turn without a vector is kept: it is found by its words, and a reindex gives it one.
@@ -371,7 +386,7 @@ async def _embedded(parts: Parts, turns: Sequence[Turn], facts: Sequence[Fact]) 
     return space, unlearned
 
 
-async def _settled(parts: Parts, unit: partial[Coroutine[Any, Any, None]]) -> MemstoneError | None:
+async def _run_unit(parts: Parts, unit: partial[Coroutine[Any, Any, None]]) -> MemstoneError | None:
     """Run the unit; revisions that make new texts get their vectors outside the transaction, and it is run again."""
     while True:
         try:
@@ -383,7 +398,7 @@ async def _settled(parts: Parts, unit: partial[Coroutine[Any, Any, None]]) -> Me
                 unit.keywords["plan"].revised[text] = vector
 
 
-async def _unit(
+async def _commit_unit(
     tx: Tx,
     *,
     parts: Parts,
@@ -394,7 +409,7 @@ async def _unit(
     now: Instant,
     idle: Sequence[Turn] = (),
 ) -> None:
-    into.outcomes = await settle(parts, tx, plan, now)
+    into.outcomes = await apply_plan(parts, tx, plan, now)
     await note_idle(tx, idle)
     if signal is not None:
         await tx.signals.put([signal])
@@ -405,7 +420,7 @@ async def _unit(
 async def _space_of_turns(parts: Parts, said: ConverseConversation) -> Space | None:
     """Give the turns their vectors, as far as there are any; None without."""
     try:
-        return (await _embedded(parts, said.kept, []))[0]
+        return (await _embed_drafts(parts, said.kept, []))[0]
     except MemstoneError:
         return None
 
@@ -419,7 +434,7 @@ async def _put_off(
         now = parts.now()
         plan = Plan(said.scope, said.kept, [], 0, space, project=said.project)
         signal = signal_of(said, said.turns, now, error=error)
-        unit = partial(_unit, parts=parts, plan=plan, signal=signal, into=Learned([]), closing=None, now=now)
+        unit = partial(_commit_unit, parts=parts, plan=plan, signal=signal, into=Learned([]), closing=None, now=now)
         await parts.ledger.write(unit)
         parts.waiting.left(parts.tenant_id)
     return Learned([], error)
@@ -447,12 +462,12 @@ def signal_of(
         **({} if said.compared_with is None else {COMPARED_WITH: write_filters(said.compared_with)}),
     }
     data |= {mark: True} if mark else {}
-    user, assistant = (_first(turns, role) for role in ("user", "assistant"))
+    user, assistant = (_first_text(turns, role) for role in ("user", "assistant"))
     when, problem = turns[0].occurred_at if turns else now, str(error) if error is not None else None
     return Signal(new_id(), said.scope, user or "", when, now, assistant, data, last_error=problem, due_at=due_at)
 
 
-def _first(turns: Sequence[Turn], role: str) -> str | None:
+def _first_text(turns: Sequence[Turn], role: str) -> str | None:
     return next((turn.text for turn in turns if turn.message.role == role), None)
 
 
@@ -463,7 +478,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
     return {"role": said.role, "content": turn.text, "name": said.name, **when, **origin_of(turn)}
 
 
-def _tell(said: ConverseConversation, found: Extracted, learned: Learned) -> None:
+def _log_decisions(said: ConverseConversation, found: Extracted, learned: Learned) -> None:
     """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
@@ -485,14 +500,14 @@ def _tell(said: ConverseConversation, found: Extracted, learned: Learned) -> Non
             memory_id=target,
             fact=outcome.draft.text,
             reason=outcome.reason,
-            slot=", ".join(sorted({one.slot for one in slots_of(understand(outcome.draft.text), own)})) or None,
+            slot=", ".join(sorted({one.slot for one in slots_of(parse_statement(outcome.draft.text), own)})) or None,
         )
 
 
 def _log_failure(said: ConverseConversation, error: MemstoneError) -> None:
     """Only the code: a message of somebody else's may hold anything."""
-    log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner(said), code=error.code)
+    log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner_id(said), code=error.code)
 
 
-def _owner(said: ConverseConversation) -> str:
+def _owner_id(said: ConverseConversation) -> str:
     return said.scope.user_id or said.scope.agent_id or said.scope.run_id

@@ -12,7 +12,7 @@ from memstone.model.memory import Origin
 from memstone.model.scope import Scope
 
 
-def drafted(
+def build_draft(
     parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, text: str, category: str, metadata: dict[str, Any]
 ) -> Draft:
     """Its origin, trust and time are those of the turn."""

@@ -10,22 +10,22 @@ from logging import DEBUG
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.core.llm.operations import Dropped
-from memstone.core.privacy.poison import disarmed
+from memstone.core.privacy.poison import blank_suspect_text
 from memstone.core.reading.facts import SHORT, Candidate, Curated, read_message
-from memstone.core.reading.restated import restated
+from memstone.core.reading.restated import extract_restatements
 from memstone.core.rules.own_prose import handed_over
 from memstone.core.rules.sentence import speaker_name, speakers_from, without_prefix
 from memstone.core.settings.forms import sorted_into
-from memstone.core.temporal.dates import dated_quote, ground, note_day
-from memstone.engine.learning.by_model import SOURCE, Asked, by_model, is_overtaken, stamp
-from memstone.engine.learning.drafting import drafted
+from memstone.core.temporal.dates import annotate_relative_dates, dated_quote, note_day
+from memstone.engine.learning.by_model import SOURCE, Asked, assistant_metadata, by_model, is_overtaken
+from memstone.engine.learning.drafting import build_draft
 from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
-from memstone.model.instant import moment
+from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Kind, Layer, Origin, Record
 from memstone.model.message import Message
 from memstone.model.query import Condition, Op
@@ -43,18 +43,18 @@ async def said_before(parts: Parts, turns: Sequence[Turn], at: int) -> str:
     """The assistant's words before a turn; '' where somebody else spoke, or a longer message begins the call."""
     if at:
         said = await parts.io.compute(partial(as_heard, turns[at - 1]))
-    elif len(turns[at].text.split()) <= SHORT and (record := await _stored(parts, turns[at])) is not None:
-        said = await parts.io.compute(partial(_said, record))
+    elif len(turns[at].text.split()) <= SHORT and (record := await _read_previous_turn(parts, turns[at])) is not None:
+        said = await parts.io.compute(partial(_message_from_record, record))
     else:
         return ""
     return said.text if said.role == "assistant" else ""
 
 
-async def _stored(parts: Parts, turn: Turn) -> Record | None:
+async def _read_previous_turn(parts: Parts, turn: Turn) -> Record | None:
     """The message before the first one of a call, of the same talk and not long ago; None where none is kept."""
     scope = turn.draft.scope
     earlier = Condition("seq", Op.LT, turn.place) if turn.place else None
-    where = visible(scope, parts.now(), layers=(Layer.TURN,), extra=earlier)
+    where = where_visible(scope, parts.now(), layers=(Layer.TURN,), extra=earlier)
     found = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=1))
     if not found or found[0].link.scope != scope or not _is_near(found[0].record, turn):
         return None
@@ -62,12 +62,12 @@ async def _stored(parts: Parts, turn: Turn) -> Record | None:
 
 
 def _is_near(record: Record, turn: Turn) -> bool:
-    return timedelta() <= moment(turn.occurred_at) - moment(record.occurred_at) <= _SOON
+    return timedelta() <= datetime_from_instant(turn.occurred_at) - datetime_from_instant(record.occurred_at) <= _SOON
 
 
-def _said(record: Record) -> Message:
+def _message_from_record(record: Record) -> Message:
     said = Message(str(record.data.get("role", "user")), record.text)
-    return disarmed(said, own=record.origin == Origin.USER)
+    return blank_suspect_text(said, own=record.origin == Origin.USER)
 
 
 # --- facts from turns -------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Extracted:
     """Memories that a model would end, all at once: somebody has to look at that first."""
 
 
-async def extract(parts: Parts, asked: Asked) -> Extracted:
+async def extract_facts(parts: Parts, asked: Asked) -> Extracted:
     """The facts that turns state, by every extractor that is wanted."""
     scope, turns, metadata = asked.scope, asked.turns, asked.metadata
     wanted = parts.policy.curation.strategies or ((FACTS,) if parts.llm is not None else (PATTERN,))
@@ -122,7 +122,7 @@ async def extract(parts: Parts, asked: Asked) -> Extracted:
         except MemstoneError as error:
             found = Extracted([], error)
     if PATTERN in wanted or found.without is not None:
-        found.facts = _together(found.facts, await _by_rules(parts, scope, turns, metadata, found), turns)
+        found.facts = _merge_facts(found.facts, await _by_rules(parts, scope, turns, metadata, found), turns)
     most = parts.policy.curation.call_facts
     if len(found.facts) > most:
         found.left.append(
@@ -134,7 +134,7 @@ async def extract(parts: Parts, asked: Asked) -> Extracted:
     return found
 
 
-def _together(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
+def _merge_facts(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
     """What both found, each sentence once, turn by turn; the model's first, which has understood more of the talk."""
     if not by_model:
         return list(by_rules)
@@ -149,8 +149,8 @@ async def _by_rules(
 ) -> list[Fact]:
     """Read turn by turn, each off the event loop; what was too long to be read is noted beside the facts."""
     found, cut = list[Fact](), list[str]()
-    rooms = _rooms(parts, turns)
-    for at, (turn, speaker) in enumerate(zip(turns, _users(turns), strict=True)):
+    rooms = _chars_per_turn(parts, turns)
+    for at, (turn, speaker) in enumerate(zip(turns, _iter_speakers(turns), strict=True)):
         room = rooms[at]
         if not room:
             continue
@@ -161,7 +161,7 @@ async def _by_rules(
         read = await parts.io.compute(partial(work, parts, turn, room))
         cut += [f"messages[{turn.draft.item}]"] if read.is_cut else []
         into.foreign += read.is_foreign
-        found += await parts.io.compute(partial(_drafted, parts, scope, turn, read, metadata, speaker))
+        found += await parts.io.compute(partial(_build_facts, parts, scope, turn, read, metadata, speaker))
     if cut:
         named = ", ".join(cut[:_NAMED]) + (f" and {len(cut) - _NAMED:,} more" if len(cut) > _NAMED else "")
         into.left.append(f"{named}: too long to learn everything from, so facts may be missing (extract.message_chars)")
@@ -173,7 +173,7 @@ async def _by_rules(
     return found
 
 
-def _rooms(parts: Parts, turns: Sequence[Turn]) -> list[int]:
+def _chars_per_turn(parts: Parts, turns: Sequence[Turn]) -> list[int]:
     """Return how many characters of each turn are read, counted from its end: the newest turns come first."""
     limits, rooms = parts.policy.curation, [0] * len(turns)
     room = limits.call_chars
@@ -188,11 +188,11 @@ def _is_read(parts: Parts, turn: Turn) -> bool:
     return turn.message.role in parts.policy.curation.roles
 
 
-def _drafted(
+def _build_facts(
     parts: Parts, scope: Scope, turn: Turn, read: Curated, metadata: dict[str, Any], speaker: str
 ) -> list[Fact]:
     """Return facts ready to be compared; where there are none, what may still change something that is known."""
-    facts = [_fact(parts, scope, turn, candidate, metadata, speaker) for candidate in read.facts]
+    facts = [_build_fact(parts, scope, turn, candidate, metadata, speaker) for candidate in read.facts]
     if handed_over(turn.text):
         return facts
     for one in read.rest[:_MOST_REST]:
@@ -200,11 +200,11 @@ def _drafted(
         if is_short and not any(fact.candidate.start < one.end and one.start < fact.candidate.end for fact in facts):
             said = turn.text[one.start : one.end]
             rest = Candidate(said, Kind.EPISODIC, "statement", 1, "", one.start, one.end, is_quote=True)
-            facts.append(replace(_fact(parts, scope, turn, rest, metadata, speaker), adds=False))
+            facts.append(replace(_build_fact(parts, scope, turn, rest, metadata, speaker), adds=False))
     return facts
 
 
-def _users(turns: Sequence[Turn]) -> Iterator[str]:
+def _iter_speakers(turns: Sequence[Turn]) -> Iterator[str]:
     """For every turn the name of the user who speaks, or has spoken last."""
     speaker = ""
     for turn in turns:
@@ -238,7 +238,7 @@ def _of_assistant(parts: Parts, turn: Turn, room: int, speaker: str) -> Curated:
     words, skipped = as_heard(turn).text[-room:], len(turn.text) - room
     found = [
         replace(one, start=said.start + skipped, end=said.end + skipped)
-        for said in restated(words)
+        for said in extract_restatements(words)
         for one in read_message(said.text, parts.curator, speaker=speaker).facts
         if not one.forget and (one.category == "decision" or not said.agreed)
     ]
@@ -249,20 +249,22 @@ def _of_assistant(parts: Parts, turn: Turn, room: int, speaker: str) -> Curated:
     return Curated(found, is_cut=room < len(turn.text))
 
 
-def _fact(parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], who: str) -> Fact:
-    at, zone = moment(turn.occurred_at), _zone(parts.policy.curation.timezone)
+def _build_fact(
+    parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], who: str
+) -> Fact:
+    at, zone = datetime_from_instant(turn.occurred_at), _load_zone(parts.policy.curation.timezone)
     if candidate.is_quote:
         text = dated_quote(candidate.text, at, zone)
     else:
-        text = note_day(ground(candidate.text, at, zone), at, zone)
+        text = note_day(annotate_relative_dates(candidate.text, at, zone), at, zone)
     category = sorted_into(text, candidate.category, parts.policy.curation.categories)
-    stamped = {**stamp(parts, candidate, turn), **metadata}
-    draft = drafted(parts, scope, turn, candidate, text, category, stamped)
+    stamped = {**assistant_metadata(parts, candidate, turn), **metadata}
+    draft = build_draft(parts, scope, turn, candidate, text, category, stamped)
     draft.source = PATTERN
     own = parts.policy.curation.own.slots
     return Fact(candidate, turn, draft, own=own, who=who)
 
 
 @lru_cache(maxsize=64)
-def _zone(name: str) -> ZoneInfo:
+def _load_zone(name: str) -> ZoneInfo:
     return ZoneInfo(name)

@@ -14,24 +14,31 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_expiry, checked_metadata
-from memstone.core.privacy.redact import redact
+from memstone.core.privacy.redact import redact_text
 from memstone.core.talk.messages import STORED_ROLES
 from memstone.core.talk.transcript import Said, read_transcript
-from memstone.engine.access.admission import admitted, not_stored
-from memstone.engine.access.quotas import admit
+from memstone.engine.access.admission import drop_paused_turns, not_stored
+from memstone.engine.access.quotas import check_quotas
 from memstone.engine.learning.converse import ConverseConversation, Learned
 from memstone.engine.learning.lessons import Lesson, lessons_of
-from memstone.engine.learning.queueing import due_at, wake
+from memstone.engine.learning.queueing import due_at, wake_worker
 from memstone.engine.policy import scope_named
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import IngestRequest, report_progress
-from memstone.engine.storing.draft import accepted, new_record
+from memstone.engine.storing.draft import check_attachments, new_record
 from memstone.engine.storing.embedding import failure_of, is_outage
 from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.holders import feed_turns
 from memstone.engine.storing.mention import find_names
 from memstone.engine.storing.store import Entry, Space, ensure_space, enter_all
-from memstone.engine.storing.turns import Turn, masked_metadata, redaction_of, turn_of, warning, without_injected
+from memstone.engine.storing.turns import (
+    Turn,
+    format_redaction_warning,
+    masked_metadata,
+    redaction_of,
+    turn_of,
+    without_injected,
+)
 from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.event import Signal
@@ -67,7 +74,7 @@ class Transcript:
     """The embedder is out of reach: the rest is stored without asking it again."""
 
 
-async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
+async def ingest_transcript(parts: Parts, request: IngestRequest) -> dict[str, Any]:
     """Store a transcript; gives what became of its turns."""
     if (idle := not_stored(parts)) is not None:
         return dict.fromkeys(_COUNTED, 0) | {name: idle[name] for name in ("status", "reason", "hint")}
@@ -75,13 +82,13 @@ async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
     if not keeps and not request.learn:
         raise InvalidInput("turns are not kept here", hint="pass learn=True to learn from them, or set keep_turns")
     said = await parts.io.compute(partial(checked_transcript, parts, request))
-    said.turns, left_out = await admitted(parts, said.turns)
+    said.turns, left_out = await drop_paused_turns(parts, said.turns)
     said.warnings += left_out
     chars = sum(len(turn.text) for turn in said.turns)
-    await admit(parts, scope_named(parts, request), Usage(turns=len(said.turns) if keeps else 0, chars=chars))
+    await check_quotas(parts, scope_named(parts, request), Usage(turns=len(said.turns) if keeps else 0, chars=chars))
     lessons = lessons_of(said.turns) if request.learn else []
     total, done = len(said.turns), 0
-    for chunk in _chunks(said.turns):
+    for chunk in _split_chunks(said.turns):
         if keeps:
             new = await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk))
             await embed_turns(parts, said, new)
@@ -92,8 +99,8 @@ async def ingest(parts: Parts, request: IngestRequest) -> dict[str, Any]:
         said.counts.update(await parts.ledger.write(work))
         await report_progress(request.progress, done, total)
     if said.counts["queued"]:
-        wake(parts)
-    return _answer(said)
+        wake_worker(parts)
+    return _format_answer(said)
 
 
 def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
@@ -104,15 +111,15 @@ def checked_transcript(parts: Parts, request: IngestRequest) -> Transcript:
     expires_at = checked_expiry(request.expires_at, parts.now(), warnings)
     said = Transcript([], clean, expires_at, warnings)
     read = read_transcript(request.turns, parts.policy.limits, said.warnings)
-    accepted(parts.policy, [one.message for one in read])
+    check_attachments(parts.policy, [one.message for one in read])
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     owner = parts.scope(given)
     since = None if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
-    _fill(parts, said, _heard(parts, said, read), owner, since)
+    _add_turns(parts, said, _clean_messages(parts, said, read), owner, since)
     return said
 
 
-def _heard(parts: Parts, said: Transcript, read: Sequence[Said]) -> Iterator[Said]:
+def _clean_messages(parts: Parts, said: Transcript, read: Sequence[Said]) -> Iterator[Said]:
     """What a person or the assistant said, without what was injected and without secrets; the rest is counted."""
     policy = redaction_of(parts.policy)
     for at, one in enumerate(read):
@@ -120,15 +127,15 @@ def _heard(parts: Parts, said: Transcript, read: Sequence[Said]) -> Iterator[Sai
         if message.role not in STORED_ROLES or not message.text.strip():
             said.counts["skipped"] += 1
             continue
-        clean = redact(message.text, policy)
+        clean = redact_text(message.text, policy)
         if clean.found:
             said.counts["dropped" if clean.dropped else "masked"] += 1
-            said.warnings.append(warning(f"turns[{at}]", clean))
+            said.warnings.append(format_redaction_warning(f"turns[{at}]", clean))
         if not clean.dropped:
             yield replace(one, message=replace(message, text=clean.text))
 
 
-def _fill(parts: Parts, said: Transcript, heard: Iterator[Said], owner: Scope, since: Instant | None) -> None:
+def _add_turns(parts: Parts, said: Transcript, heard: Iterator[Said], owner: Scope, since: Instant | None) -> None:
     """Turns with their scope and time; one without a time was said when the one before it in its run was."""
     now, last = parts.now(), dict[Scope, Instant]()
     repeated: Counter[str] = Counter()
@@ -145,7 +152,7 @@ def _fill(parts: Parts, said: Transcript, heard: Iterator[Said], owner: Scope, s
         said.turns.append(turn)
 
 
-def _chunks(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
+def _split_chunks(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
     return (turns[start : start + AT_ONCE] for start in range(0, len(turns), AT_ONCE))
 
 
@@ -233,7 +240,7 @@ async def new_entries(
 _COUNTED: Final = ("stored", "known", "deleted", "masked", "dropped", "skipped", "queued")
 
 
-def _answer(said: Transcript) -> dict[str, Any]:
+def _format_answer(said: Transcript) -> dict[str, Any]:
     answer: dict[str, Any] = {name: said.counts[name] for name in _COUNTED}
     if said.error is not None:
         answer["degraded"] = [{"step": "embedding", **failure_of(said.error)}]
@@ -246,7 +253,7 @@ def _answer(said: Transcript) -> dict[str, Any]:
 # --- what a session leaves beside its memory --------------------------------------------------------------------------
 
 
-def told(said: ConverseConversation) -> dict[str, Any]:
+def describe_run(said: ConverseConversation) -> dict[str, Any]:
     """What a run was about."""
     return {
         "event": "memory_decision",
@@ -255,12 +262,12 @@ def told(said: ConverseConversation) -> dict[str, Any]:
     }
 
 
-def decisions(said: ConverseConversation, learned: Learned) -> dict[str, Any]:
+def describe_decisions(said: ConverseConversation, learned: Learned) -> dict[str, Any]:
     """What was decided about each fact, for the log."""
-    return {**told(said), **decided(learned.outcomes)}
+    return {**describe_run(said), **describe_outcomes(learned.outcomes)}
 
 
-def decided(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def describe_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Each fact with what became of it, and why."""
     rows = [
         {

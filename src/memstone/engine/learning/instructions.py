@@ -5,31 +5,31 @@ from __future__ import annotations
 from typing import Any, Final
 
 from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import Suggested, suggested
-from memstone.engine.learning.by_model import ask
+from memstone.core.instructions.by_rules import Suggested, suggest_settings
+from memstone.engine.learning.by_model import ask_model
 from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
 
 MOST_CHARS: Final = 2_000
 
 
-async def suggest(parts: Parts, use_case: str) -> dict[str, Any]:
+async def suggest_instructions(parts: Parts, use_case: str) -> dict[str, Any]:
     """Instructions, settings and where they come from; nothing is changed.
 
     When the model fails or cannot be understood, the rules answer, and ``degraded`` says why.
     """
-    text = _checked(use_case)
+    text = _validate_use_case(use_case)
     if parts.llm is None:
-        return _answer(text, suggested(text), "rules")
+        return _format_suggestion(text, suggest_settings(text), "rules")
     try:
-        advice = await ask(parts, instructions_question(text), lambda answer: parse_instructions(answer, text))
+        advice = await ask_model(parts, instructions_question(text), lambda answer: parse_instructions(answer, text))
     except MemstoneError as error:
         failed = {"step": "instructions", **error.as_dict()}
-        return {**_answer(text, suggested(text), "rules"), "degraded": [failed]}
-    return _answer(text, advice.value.suggestion, "llm")
+        return {**_format_suggestion(text, suggest_settings(text), "rules"), "degraded": [failed]}
+    return _format_suggestion(text, advice.value.suggestion, "llm")
 
 
-def _answer(use_case: str, found: Suggested, source: str) -> dict[str, Any]:
+def _format_suggestion(use_case: str, found: Suggested, source: str) -> dict[str, Any]:
     return {
         "use_case": use_case,
         "source": source,
@@ -42,7 +42,7 @@ def _answer(use_case: str, found: Suggested, source: str) -> dict[str, Any]:
     }
 
 
-def _checked(use_case: object) -> str:
+def _validate_use_case(use_case: object) -> str:
     if not isinstance(use_case, str) or not any(char.isalnum() for char in use_case):
         raise InvalidInput("say in a few words what the memory is for", hint='such as "a cooking coach for families"')
     if len(use_case) > MOST_CHARS:

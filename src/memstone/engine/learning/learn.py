@@ -9,24 +9,24 @@ from typing import Any
 from memstone.core.checks.arguments import checked_expiry
 from memstone.core.checks.filters import split_scope
 from memstone.core.rules.requests import forgets_everything
-from memstone.core.rules.sentence import plain, sentences
+from memstone.core.rules.sentence import expand_contractions, split_sentences
 from memstone.core.talk.messages import read_messages, stored_messages
-from memstone.engine.learning.converse import ConverseConversation, Learned, converse
+from memstone.engine.learning.converse import ConverseConversation, Learned, learn_from_conversation
 from memstone.engine.learning.extract import FACTS
-from memstone.engine.learning.queueing import is_inline, queue
+from memstone.engine.learning.queueing import is_inline, queue_conversation
 from memstone.engine.learning.remember import AddRequest, answer_of, request_metadata, request_scope
 from memstone.engine.runtime import Parts
-from memstone.engine.scoping import renamed
-from memstone.engine.storing.draft import accepted
+from memstone.engine.scoping import rename_filter_users
+from memstone.engine.storing.draft import check_attachments
 from memstone.engine.storing.holders import PREFIX
-from memstone.engine.storing.turns import Heard, Turn, heard, redaction_of, turns_of
+from memstone.engine.storing.turns import Heard, Turn, clean_messages, redaction_of, turns_of
 from memstone.engine.work.pending import learn_waiting
 from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when
 from memstone.model.message import Message
 
 
-async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def learn_from_request(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Learn from what one request says; what is said is kept either way."""
     for name, value in (("key", request.key), ("kind", request.kind)):
         if value is not None:
@@ -35,7 +35,7 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
                 hint="pass infer=False to store the text itself as one memory",
             )
     _check_prompt(parts, request.prompt)
-    compared_with = renamed(parts, split_scope(request.filters)[1])
+    compared_with = rename_filter_users(parts, split_scope(request.filters)[1])
     if compared_with is not None and _is_digested(parts):
         raise InvalidInput(
             "filters choose which memories new facts are compared with, and here whole sessions are distilled",
@@ -48,26 +48,26 @@ async def learn(parts: Parts, request: AddRequest) -> dict[str, Any]:
     expires_at = checked_expiry(request.expires_at, now, warnings)
     build = partial(turns_of, dated=dated, expires_at=expires_at, metadata=metadata)
 
-    def prepared() -> list[Turn]:
-        kept = _kept(parts, request, warnings)
+    def build_turns() -> list[Turn]:
+        kept = _read_clean_messages(parts, request, warnings)
         warnings.extend(kept.warnings)
         return build(scope, kept.messages, occurred_at)
 
-    turns = await parts.io.compute(prepared)
+    turns = await parts.io.compute(build_turns)
     keep_turns = parts.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
     said = ConverseConversation(scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project)
     said.compared_with = compared_with
     if not parts.policy.learns and not scope.user_id.startswith(PREFIX):
-        return _unwanted(parts)
+        return _disabled_answer(parts)
     if not is_inline(parts):
-        return await queue(parts, said, warnings)
+        return await queue_conversation(parts, said, warnings)
     if parts.llm is not None or await parts.waiting.anything(parts):
         await learn_waiting(parts, scope)
-    learned = await converse(parts, said, keep=not request.strict)
+    learned = await learn_from_conversation(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
-    unforgotten = await parts.io.compute(partial(_unforgotten, turns, learned))
-    answer = _learned(learned, [*warnings, *learned.warnings, *unforgotten])
+    unforgotten = await parts.io.compute(partial(_forget_warnings, turns, learned))
+    answer = _format_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
     return {**answer, "left_out": left_out} if left_out else answer
 
@@ -88,13 +88,13 @@ def _is_digested(parts: Parts) -> bool:
     return not is_inline(parts) and parts.policy.formation.digest
 
 
-def _kept(parts: Parts, request: AddRequest, warnings: list[str]) -> Heard:
+def _read_clean_messages(parts: Parts, request: AddRequest, warnings: list[str]) -> Heard:
     """Return the messages of a request as they may be kept."""
-    messages = accepted(parts.policy, stored_messages(_read(parts, request, warnings)))
-    return heard(messages, redaction_of(parts.policy))
+    messages = check_attachments(parts.policy, stored_messages(_parse_messages(parts, request, warnings)))
+    return clean_messages(messages, redaction_of(parts.policy))
 
 
-def _read(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:
+def _parse_messages(parts: Parts, request: AddRequest, warnings: list[str]) -> list[Message]:
     """The messages; a blank one is an error like any other, and counted."""
     try:
         return read_messages(request.messages, parts.policy.limits, warnings)
@@ -110,22 +110,22 @@ def _is_blank(given: object) -> bool:
     return any(isinstance(text, str) and not text.strip() for text in said)
 
 
-def _unwanted(parts: Parts) -> dict[str, Any]:
+def _disabled_answer(parts: Parts) -> dict[str, Any]:
     parts.workshop.counters.early_returns_disabled += 1
     why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
     return {"results": [], "status": "disabled", **why}
 
 
-def _unforgotten(turns: Sequence[Turn], learned: Learned) -> list[str]:
+def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
     """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
     told = ["asked to forget something that no memory says" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
-    if any(forgets_everything(plain(one.strip())) for text in asked for one in sentences(text)):
+    if any(forgets_everything(expand_contractions(one.strip())) for text in asked for one in split_sentences(text)):
         told.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
     return told
 
 
-def _learned(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
+def _format_answer(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
     answer = answer_of(learned.outcomes, warnings)
     if learned.error is not None:
         answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.filters import within
+from memstone.core.checks.filters import where_in_scope
 from memstone.core.digest.portrait import is_idle
 from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
@@ -42,7 +42,7 @@ class Lesson:
         data = {
             "infer": True,
             "ingested": True,
-            "messages": [_message(turn) for turn in turns],
+            "messages": [_format_message(turn) for turn in turns],
             "metadata": metadata,
             "prompt": "",
             "dated": True,
@@ -62,22 +62,22 @@ def lessons_of(turns: Sequence[Turn]) -> list[Lesson]:
         run = under_way.setdefault(turn.draft.scope, [])
         run.append((at, turn))
         if len(run) == TURNS:
-            lessons.append(_lesson(under_way.pop(turn.draft.scope)))
-    return [*lessons, *(_lesson(run) for run in under_way.values())]
+            lessons.append(_build_lesson(under_way.pop(turn.draft.scope)))
+    return [*lessons, *(_build_lesson(run) for run in under_way.values())]
 
 
-def _lesson(run: Sequence[tuple[int, Turn]]) -> Lesson:
+def _build_lesson(run: Sequence[tuple[int, Turn]]) -> Lesson:
     turns = tuple(turn for _, turn in run)
-    return Lesson(_id(turns), turns, run[-1][0])
+    return Lesson(_lesson_id(turns), turns, run[-1][0])
 
 
-def _id(turns: Sequence[Turn]) -> str:
+def _lesson_id(turns: Sequence[Turn]) -> str:
     """The same turns are the same lesson, so that a transcript that is sent again is learned from once."""
     digest = hashlib.sha256("".join(turn.draft.dedupe for turn in turns).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _format_message(turn: Turn) -> dict[str, Any]:
     return {
         "role": turn.message.role,
         "content": turn.text,
@@ -117,7 +117,7 @@ async def note_idle(tx: Tx, turns: Iterable[Turn]) -> None:
 # --- which turns are stored already, or were deleted by a person ------------------------------------------------------
 
 
-async def recognise(tx: Tx, turn: Turn, scope: Scope, *, last: bool, before: Sequence[Turn] = ()) -> bool:
+async def recognise_turn(tx: Tx, turn: Turn, scope: Scope, *, last: bool, before: Sequence[Turn] = ()) -> bool:
     """Whether a turn is stored already; then it is what it was: its id, its place and its time.
 
     One that a person has deleted is known, too. ``before`` are the turns before it in the call.
@@ -152,7 +152,7 @@ async def _is_said_anew(tx: Tx, turn: Turn, scope: Scope, known: Record) -> bool
     """Whether something was said since, or it was over: otherwise the same words are a call that was repeated."""
     if known.expires_at is not None and known.expires_at <= turn.draft.occurred_at:
         return True
-    where = And((within(scope), Condition("layer", Op.EQ, str(Layer.TURN)), Condition("seq", Op.GT, known.seq)))
+    where = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.TURN)), Condition("seq", Op.GT, known.seq)))
     if turn.answered:  # the answer to it was stored after it, and may be no more than sent again as well
         where = And((where, Condition("source_role", Op.EQ, turn.message.role)))
     return bool(await tx.memories.find(where, limit=1))

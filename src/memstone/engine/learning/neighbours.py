@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from memstone.core.changes.decide import Action, Known, odds_of, shared_words
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.core.reading.facts import Candidate
 from memstone.core.rules.sentence import as_user, begins_with, speaker_name
 from memstone.core.text.analyze import query_terms
@@ -98,7 +98,7 @@ class Neighbour:
     cosine: float
 
 
-async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
+async def find_neighbours(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
     """Note the neighbours of every fact; gives the ledger's position, so that what comes later is looked at too."""
     tokens = scope_tokens(scope)
 
@@ -109,7 +109,7 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
         """The position, and what shares words with each fact, in one look."""
         nonlocal among
         if chosen is not None:
-            among = frozenset(await tx.memories.seqs(visible(scope, parts.now(), extra=chosen)))
+            among = frozenset(await tx.memories.seqs(where_visible(scope, parts.now(), extra=chosen)))
         queries = [TextQuery(query_terms(fact.draft.text), tokens, scope) for fact in facts]
         hits = [await tx.text.match(query, _NEAREST) for query in queries]
         return await tx.admin.cursor(), [[seq for seq, _ in found] for found in hits]
@@ -117,13 +117,15 @@ async def relate(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: s
     cursor, worded = await parts.ledger.read(by_words)
     for at in range(0, len(facts), SIDE_BY_SIDE):
         wave = facts[at : at + SIDE_BY_SIDE]
-        found = await parts.io.gather(*(_nearest(parts, scope, fact, signature, among) for fact in wave))
+        found = await parts.io.gather(*(_search_by_meaning(parts, scope, fact, signature, among) for fact in wave))
         for fact, meant, shared in zip(wave, found, worded[at:], strict=False):
             fact.near = list(dict.fromkeys([*meant, *shared]))
     return cursor
 
 
-async def _nearest(parts: Parts, scope: Scope, fact: Fact, signature: str, among: frozenset[int] | None) -> list[int]:
+async def _search_by_meaning(
+    parts: Parts, scope: Scope, fact: Fact, signature: str, among: frozenset[int] | None
+) -> list[int]:
     """What means something like a fact; nothing while the index is out of reach, and words have to do."""
     if fact.draft.vector is None or not signature:
         return []
@@ -147,37 +149,41 @@ class Related:
     """Its text with whoever says the fact as "User"; '' where somebody else said it of themselves."""
 
 
-def _related(one: Neighbour) -> Related:
+def _to_related(one: Neighbour) -> Related:
     record = one.found.record
     text = "" if one.known.is_others else one.known.text
     return Related(record.seq, record.text, one.cosine, record.occurred_at[:10], text)
 
 
-async def related(parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str) -> list[list[Related]]:
+async def read_related_memories(
+    parts: Parts, scope: Scope, facts: Sequence[Fact], signature: str
+) -> list[list[Related]]:
     """The neighbours of every fact as they are now."""
     now = parts.now()
 
     async def work(tx: Tx) -> list[list[Related]]:
-        found = [await neighbours(tx, scope, fact, _NOTHING_LATER, signature, now) for fact in facts]
-        return [[_related(one) for one in near] for near in found]
+        found = [await read_neighbours(tx, scope, fact, _NOTHING_LATER, signature, now) for fact in facts]
+        return [[_to_related(one) for one in near] for near in found]
 
     return await parts.ledger.read(work)
 
 
-async def neighbours(tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant) -> list[Neighbour]:
+async def read_neighbours(
+    tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant
+) -> list[Neighbour]:
     """The candidates of a fact as they are now, with everything that was stored since they were looked up."""
-    where = visible(scope, now, extra=fact.compared_with)
+    where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(fact.near, where) if fact.near else []
     newer: Where = And((where, Condition("seq", Op.GT, cursor)))
     later = await tx.memories.find(newer, limit=200)
-    return [await _neighbour(tx, one, fact, signature) for one in [*found, *later]]
+    return [await _build_neighbour(tx, one, fact, signature) for one in [*found, *later]]
 
 
-async def _neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighbour:
+async def _build_neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighbour:
     record, cosine = found.record, 0.0
     if fact.draft.vector is not None and signature:
         stored = await tx.vectors.get(record.tenant_id, record.seq, signature)
-        cosine = _cosine(stored, fact.draft.vector) if stored is not None else 0.0
+        cosine = _compute_cosine(stored, fact.draft.vector) if stored is not None else 0.0
     return Neighbour(found, known_as(record, fact), cosine)
 
 
@@ -197,7 +203,7 @@ def _told_about(record: Record, who: str) -> str:
     return who if not is_quoted and begins_with(record.text, who) else teller
 
 
-def _cosine(one: bytes, other: bytes) -> float:
+def _compute_cosine(one: bytes, other: bytes) -> float:
     return float(np.frombuffer(one, "<f4") @ np.frombuffer(other, "<f4"))
 
 
@@ -222,37 +228,37 @@ async def read_changes(parts: Parts, scope: Scope, facts: Sequence[Fact], signat
     asked = [fact for fact in facts if fact.near and not fact.candidate.forget and fact.turn.message.role == "user"]
     if parts.curator is None or not asked:
         return
-    near = await related(parts, scope, asked, signature)
+    near = await read_related_memories(parts, scope, asked, signature)
     around = {
         id(fact): _reading_nearest(found, measured=bool(signature)) for fact, found in zip(asked, near, strict=True)
     }
     for message, stated in _by_message(asked, around):
         memories = list({one.seq: one for fact in stated for one in around[id(fact)]}.values())
         memories = [one for one in memories if one.cosine >= NEAR or shared_words(message, one.text)]
-        memories = sorted(memories, key=lambda one: _distance(message, one))[:MOST_MEMORIES]
+        memories = sorted(memories, key=lambda one: _message_distance(message, one))[:MOST_MEMORIES]
         if memories:
-            odds = await parts.io.compute(partial(_odds, parts.curator, message, memories))
-            _note(stated, around, odds)
+            odds = await parts.io.compute(partial(_replacement_odds, parts.curator, message, memories))
+            _note_odds(stated, around, odds)
 
 
-def _distance(message: str, one: Related) -> float:
+def _message_distance(message: str, one: Related) -> float:
     """How far a memory is from a message: by what they mean, and by the words that they share."""
     return -one.cosine - SHARED * min(MOST_SHARED, shared_words(message, one.text))
 
 
-def _odds(curator: Curator, message: str, memories: Sequence[Related]) -> dict[int, float]:
+def _replacement_odds(curator: Curator, message: str, memories: Sequence[Related]) -> dict[int, float]:
     rows = curator.read_list(message, [one.as_user for one in memories])
     return dict(zip((one.seq for one in memories), odds_of(rows), strict=True))
 
 
-def _note(stated: Sequence[Fact], around: dict[int, list[Related]], odds: dict[int, float]) -> None:
+def _note_odds(stated: Sequence[Fact], around: dict[int, list[Related]], odds: dict[int, float]) -> None:
     """Give the odds of each memory to the statement that is nearest to it, which is the one that may replace it."""
     for seq, value in odds.items():
-        taker = max(stated, key=lambda fact: (fact.adds, *_closeness(fact, around[id(fact)], seq)))
+        taker = max(stated, key=lambda fact: (fact.adds, *_measure_closeness(fact, around[id(fact)], seq)))
         taker.replaced[seq] = value
 
 
-def _closeness(fact: Fact, around: Sequence[Related], seq: int) -> tuple[int, float]:
+def _measure_closeness(fact: Fact, around: Sequence[Related], seq: int) -> tuple[int, float]:
     one = next((one for one in around if one.seq == seq), None)
     return (shared_words(fact.words, one.text), one.cosine) if one else (0, -1.0)
 

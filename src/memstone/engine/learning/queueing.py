@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 from memstone.engine.access.admission import why_idle
-from memstone.engine.learning.commit import Plan, settle
+from memstone.engine.learning.commit import Plan, apply_plan
 from memstone.engine.learning.converse import ConverseConversation, signal_of
 from memstone.engine.learning.retold import QUEUED
 from memstone.engine.runtime import Parts
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.ports.ledger import Tx
 
 
@@ -37,41 +37,41 @@ def due_at(parts: Parts, now: Instant, *, silence: bool = True) -> Instant | Non
         return None
     if formation.mode != "session_end" or not silence:
         return ""
-    return instant(moment(now) + timedelta(seconds=formation.debounce_seconds))
+    return to_instant(datetime_from_instant(now) + timedelta(seconds=formation.debounce_seconds))
 
 
-async def queue(parts: Parts, said: ConverseConversation, warnings: Sequence[str]) -> dict[str, Any]:
+async def queue_conversation(parts: Parts, said: ConverseConversation, warnings: Sequence[str]) -> dict[str, Any]:
     """Keep what was said for later and wake whoever forms memory of it."""
     counters, now = parts.workshop.counters, parts.now()
     if not said.turns:
         counters.early_returns_empty_message += 1
-        return _answer("ok", 0, warnings)
+        return _format_answer("ok", 0, warnings)
     try:
-        kept = await parts.ledger.write(partial(_keep, parts=parts, said=said, now=now))
+        kept = await parts.ledger.write(partial(_store_and_queue, parts=parts, said=said, now=now))
     except Exception as error:
         counters.failed(error)
         raise
     counters.succeeded(now)
     if kept:
         parts.workshop.touched[said.scope] = None
-        wake(parts)
-    return _answer("queued" if kept else "ok", kept, warnings)
+        wake_worker(parts)
+    return _format_answer("queued" if kept else "ok", kept, warnings)
 
 
-def wake(parts: Parts) -> None:
+def wake_worker(parts: Parts) -> None:
     """Let the worker of this process see that there is something to do, and start it where there is none."""
-    from memstone.engine.work.worker import start
+    from memstone.engine.work.worker import start_worker
 
-    start(parts)
+    start_worker(parts)
     parts.workshop.bell(parts.io).ring()
 
 
-async def _keep(tx: Tx, *, parts: Parts, said: ConverseConversation, now: Instant) -> int:
+async def _store_and_queue(tx: Tx, *, parts: Parts, said: ConverseConversation, now: Instant) -> int:
     """Turns and one row of the inbox; words that are known already are not learned from again. Gives how many are new.
 
     The vectors of the turns are made when memory is formed of them.
     """
-    await settle(parts, tx, Plan(said.scope, said.kept, [], 0, None, project=said.project), now)
+    await apply_plan(parts, tx, Plan(said.scope, said.kept, [], 0, None, project=said.project), now)
     fresh = [turn for turn in said.turns if not turn.said_before]
     if not fresh:
         return 0
@@ -81,7 +81,7 @@ async def _keep(tx: Tx, *, parts: Parts, said: ConverseConversation, now: Instan
     return len(fresh)
 
 
-def _answer(status: str, kept: int, warnings: Sequence[str]) -> dict[str, Any]:
+def _format_answer(status: str, kept: int, warnings: Sequence[str]) -> dict[str, Any]:
     answer: dict[str, Any] = {"results": [], "status": status}
     if kept:
         answer["queued"] = kept

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstone.core.changes.decide import Action, Decision, New, also_changed, decide, to_forget
+from memstone.core.changes.decide import Action, Decision, New, also_changed, decide_change, to_forget
 from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.learning.neighbours import Fact, Neighbour
@@ -21,20 +21,20 @@ MOST_RETRACTED: Final = 3
 """One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
 
 
-def decided(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+def decide_actions(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
     """What is done to which memory: by exact words, else by a model's proposals, else by rule and curator.
 
     What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
     it is decided without it.
     """
     if fact.candidate.forget:
-        return _forgotten(fact, near)
-    proposed = _proposed(fact, near)
+        return _decide_retractions(fact, near)
+    proposed = _select_valid_proposals(fact, near)
     is_whole = len(proposed) == len(fact.proposals)
     main = _same_words(fact, near)
     if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
-        new, known = _new(fact), [one.known for one in near]
-        main = decide(new, known)
+        new, known = _new_from_fact(fact), [one.known for one in near]
+        main = decide_change(new, known)
         if main.action is Action.REVISE and not _is_private(near, main):  # whose words stand behind no other memory
             proposed = [*proposed, *also_changed(new, known, main)]
     if main is None:
@@ -47,7 +47,7 @@ def _is_private(near: Sequence[Neighbour], main: Decision) -> bool:
     return main.target is not None and visibility_of(near[main.target].found.record.data) == Visibility.PRIVATE
 
 
-def _new(fact: Fact) -> New:
+def _new_from_fact(fact: Fact) -> New:
     return New(
         as_user(fact.draft.text, fact.who),
         fact.words,
@@ -58,7 +58,7 @@ def _new(fact: Fact) -> New:
     )
 
 
-def _forgotten(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+def _decide_retractions(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
     """Every memory that says what is to be forgotten; none where nothing says it."""
     targets = to_forget(fact.draft.text, [one.known.text for one in near])
     return [Decision(Action.RETRACT, at, ASKED_TO_FORGET) for at in targets] or [
@@ -69,7 +69,7 @@ def _forgotten(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
 ASKED_TO_FORGET: Final = "asked to forget it"
 
 
-def judged(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Record | None]]:
+def resolve_proposals(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Record | None]]:
     """What a model decided, to which memory; ``found`` are those it spoke of, as far as they are still what it saw.
 
     A new wording for what has changed meanwhile is an addition, and what was to end is left as it is.
@@ -87,7 +87,7 @@ def judged(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Reco
     return decided if is_kept else [(Decision(Action.ADD, None, "the model's decision"), None), *decided]
 
 
-def bounded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
+def limit_model_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
     """What a model decided, unless it is doubtful, less trusted or older than what it would change.
 
     What is doubtful stands beside what it would replace; what is older is stored as it was then.
@@ -99,7 +99,7 @@ def bounded(decision: Decision, target: Record | None, fact: Fact, before: Seque
         return replace(instead, reason="it waits until somebody approves it")
     if fact.doubtful:
         return replace(instead, reason="it is doubtful, and replaces nothing")
-    reason = _outweighed(fact, target, before)
+    reason = _reason_to_refuse(fact, target, before)
     if not reason:
         return decision
     if reason == LATER and fact.adds and fact.draft.trust >= target.trust:
@@ -114,7 +114,7 @@ def _same_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
     return None
 
 
-def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
     """What a model proposed, as far as the versions it spoke of are still those that hold."""
     places: dict[int | None, int | None] = {one.found.record.seq: at for at, one in enumerate(near)}
     places[None] = None
@@ -122,7 +122,7 @@ def _proposed(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
     return [Decision(one.action, places[one.target], one.reason) for one in held]
 
 
-def guarded(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
+def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
     """What structure decided, unless it is older or less trusted than what it would change."""
     if target is None or decision.action not in (Action.REVISE, Action.RETRACT):
         return decision
@@ -130,7 +130,7 @@ def guarded(decision: Decision, target: Record | None, fact: Fact, before: Seque
     if fact.draft.status != Status.ACTIVE:
         adds = fact.adds and not fact.candidate.forget
         return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
-    if reason := _outweighed(fact, target, before):
+    if reason := _reason_to_refuse(fact, target, before):
         return Decision(Action.IGNORE, at, reason)
     ended = sum(outcome.event == EventType.DELETE for outcome in before)
     if decision.action is Action.RETRACT and ended >= MOST_RETRACTED:
@@ -138,7 +138,7 @@ def guarded(decision: Decision, target: Record | None, fact: Fact, before: Seque
     return decision
 
 
-def _outweighed(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
+def _reason_to_refuse(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
     """Why a fact may not change a memory; '' when it may."""
     resent = fact.turn.said_before and not fact.turn.retold
     # What somebody wrote themselves counts from then on; and so does all that came of a conversation, when it is sent

@@ -17,10 +17,10 @@ from memstone.engine.batch import Batch, answered_before, carried_out, request_o
 from memstone.engine.policy import tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import admit_filters, scope_in
-from memstone.engine.storing.draft import Details, Draft, accepted, verbatim_draft
+from memstone.engine.storing.draft import Details, Draft, check_attachments, verbatim_draft
 from memstone.engine.storing.repeat_counter import note_known
-from memstone.engine.storing.turns import masked, masked_metadata, redaction_of
-from memstone.engine.storing.write import Outcome, Prepared, commit, prepare
+from memstone.engine.storing.turns import mask_messages, masked_metadata, redaction_of
+from memstone.engine.storing.write import Outcome, Prepared, commit_drafts, embed_drafts
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.instant import When, parse_when
 from memstone.model.scope import Scope
@@ -57,20 +57,20 @@ class Drafted:
     strict: bool = False
 
 
-async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def add_from_request(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Store what one request says, or what follows from it."""
     if request.infer:
-        return await _taught(parts, request)
+        return await _learn_if_admitted(parts, request)
     if (answer := await turned_away(parts, request)) is not None:
         return answer
     drafted = await parts.io.compute(partial(draft_request, parts, request))
     if not parts.waiting.none(parts.tenant_id):
         await _catch_up(parts, drafted.drafts)
-    prepared = await prepare(parts, drafted.drafts)
+    prepared = await embed_drafts(parts, drafted.drafts)
     if request.strict:
         _check_all(prepared)
     now = parts.now()
-    outcomes = await parts.ledger.write(lambda tx: commit(parts, tx, prepared, now, lazy=True))
+    outcomes = await parts.ledger.write(lambda tx: commit_drafts(parts, tx, prepared, now, lazy=True))
     if prepared.failed:
         parts.waiting.left(parts.tenant_id)
     await note_known(parts, outcomes, now)
@@ -88,18 +88,18 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     if (answer := await answered_before(parts, batch)) is not None:
         return answer
     ahead: Ahead = {}
-    drafted = [await _item(parts, item, ahead) for item in items]
+    drafted = [await _process_item(parts, item, ahead) for item in items]
     drafts = [draft for one in drafted if isinstance(one, Drafted) for draft in one.drafts]
     for at, draft in enumerate(drafts):
         draft.item = at
     await _catch_up(parts, drafts)
-    prepared = await prepare(parts, drafts)
+    prepared = await embed_drafts(parts, drafts)
     if prepared.failed:
         drafted = _without_strict(drafted, prepared)
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        outcomes = iter(await commit(parts, tx, prepared, now))
+        outcomes = iter(await commit_drafts(parts, tx, prepared, now))
         return [_item_answer(one, outcomes) for one in drafted]
 
     answer = await carried_out(parts, batch, work, now)
@@ -130,7 +130,7 @@ def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepa
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 
-    def kept(one: Drafted | dict[str, Any]) -> Drafted | dict[str, Any]:
+    def item_or_error(one: Drafted | dict[str, Any]) -> Drafted | dict[str, Any]:
         own = [] if not isinstance(one, Drafted) or not one.strict else [draft.item for draft in one.drafts]
         error = next((errors[at] for at in own if at in errors), None)
         if error is None:
@@ -138,13 +138,13 @@ def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepa
         gone.update(own)
         return {"results": [], "status": "error", "error": error.as_dict()}
 
-    left = [kept(one) for one in drafted]
+    left = [item_or_error(one) for one in drafted]
     prepared.drafts = [draft for draft in prepared.drafts if draft.item not in gone]
     prepared.failed = [outcome for outcome in prepared.failed if outcome.draft.item not in gone]
     return left
 
 
-async def _taught(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def _learn_if_admitted(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Learn from a request, unless nothing is learned from whoever speaks."""
     counters = parts.workshop.counters
     if parts.policy.formation.mode != "inline":
@@ -152,13 +152,13 @@ async def _taught(parts: Parts, request: AddRequest) -> dict[str, Any]:
     if (answer := await turned_away(parts, request)) is not None:
         counters.early_returns_disabled += 1
         return answer
-    return await _learned(parts, request)
+    return await _run_learning(parts, request)
 
 
-async def _learned(parts: Parts, request: AddRequest) -> dict[str, Any]:
-    from memstone.engine.learning.learn import learn  # its rules take longer to load than all the rest
+async def _run_learning(parts: Parts, request: AddRequest) -> dict[str, Any]:
+    from memstone.engine.learning.learn import learn_from_request  # its rules take longer to load than all the rest
 
-    return await learn(parts, request)
+    return await learn_from_request(parts, request)
 
 
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
@@ -172,10 +172,10 @@ def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     kind, key = checked_kind(request.kind), checked_key(request.key, limits)
     occurred_at = now if request.occurred_at is None else parse_when(request.occurred_at, "occurred_at")
     expires_at = checked_expiry(request.expires_at, now, warnings)
-    messages = accepted(parts.policy, stored_messages(read_messages(request.messages, limits, warnings)))
+    messages = check_attachments(parts.policy, stored_messages(read_messages(request.messages, limits, warnings)))
     if key and len(messages) > 1:
         raise InvalidInput("a key names one memory, but there are several messages", hint="add them one by one")
-    kept, found = masked(messages, redaction_of(parts.policy))
+    kept, found = mask_messages(messages, redaction_of(parts.policy))
     details = Details(kind, occurred_at, key, expires_at, metadata, dated=request.occurred_at is not None)
     fields = parts.policy.dedupe_scope
     drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(kept)]
@@ -209,14 +209,14 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
     return (project, None) if project is not None and is_off else (own, project)
 
 
-async def _item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | dict[str, Any]:
+async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | dict[str, Any]:
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
         request.filters = await admit_filters(parts, request.filters)
         parts = await tuned_for(parts, request)
         if request.infer:
-            return await _taught(parts, request)
+            return await _learn_if_admitted(parts, request)
         answer = await turned_away(parts, request, ahead)
         return answer if answer is not None else await parts.io.compute(partial(draft_request, parts, request))
     except StorageError:  # it is not about this item
@@ -236,11 +236,11 @@ def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str,
     waiting = [outcome for outcome in outcomes if outcome.error is not None]
     status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"
     answer: dict[str, Any] = {
-        "results": [results.change(outcome) for outcome in outcomes if outcome.error is None],
+        "results": [results.format_change(outcome) for outcome in outcomes if outcome.error is None],
         "status": status,
     }
     if waiting:
-        answer["deferred"] = [results.change(outcome) for outcome in waiting]
+        answer["deferred"] = [results.format_change(outcome) for outcome in waiting]
     if status == "deferred":
         answer["error"] = answer["deferred"][0]["error"]
     if warnings:

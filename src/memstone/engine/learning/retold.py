@@ -31,7 +31,7 @@ def is_session(signal: Signal) -> bool:
 def conversation_of(signals: Sequence[Signal]) -> ConverseConversation:
     """Signals of one session as the conversation they were; those that tell how to learn from it agree in that."""
     first, data = signals[0], signals[0].data
-    told = [turn for signal in signals for turn in _turns(signal)]
+    told = [turn for signal in signals for turn in _turns_from_signal(signal)]
     for at, turn in enumerate(told):
         turn.draft.item = at
     keep_turns, project = data.get("keep_turns", True), project_of(first)
@@ -39,11 +39,11 @@ def conversation_of(signals: Sequence[Signal]) -> ConverseConversation:
     return ConverseConversation(first.scope, told, *given, compared_with=parse_filters(data.get(COMPARED_WITH)))
 
 
-def _turns(signal: Signal) -> list[Turn]:
-    return [_retold(signal, one, at) for at, one in enumerate(signal.data["messages"])]
+def _turns_from_signal(signal: Signal) -> list[Turn]:
+    return [_turn_from_message(signal, one, at) for at, one in enumerate(signal.data["messages"])]
 
 
-def _retold(signal: Signal, one: Mapping[str, Any], at: int) -> Turn:
+def _turn_from_message(signal: Signal, one: Mapping[str, Any], at: int) -> Turn:
     """A turn as it was when it was put off; those of a transcript have their own time and place."""
     message = Message(one["role"], one["content"], one["name"])
     when, dated = one.get("occurred_at", signal.occurred_at), one.get("dated", signal.data["dated"])
@@ -69,7 +69,7 @@ def verbatim_of(parts: Parts, signal: Signal, at: int) -> Draft:
     return draft
 
 
-def lessons(signals: Sequence[Signal]) -> Iterator[list[Signal]]:
+def group_signals(signals: Sequence[Signal]) -> Iterator[list[Signal]]:
     """What is learned from together: neighbours of a session, as many as make one question; a failed one by itself."""
     group: list[Signal] = []
     for signal in signals:

@@ -57,31 +57,31 @@ def read_source(source: Source, how: Opening) -> Reading:
     """All that a source holds; it blocks."""
     into = Reading(how.limits.import_items)
     if isinstance(source, (str, os.PathLike)):
-        path = _path(source)
+        path = _validate_path(source)
         if how.is_own(path):
             raise InvalidInput(f"{path} is the store itself", hint="`memstone copy` copies a store into another one")
-        with _opened(path) as file:
-            _read(file, path, how, into)
+        with _open_file(path) as file:
+            _read_file(file, path, how, into)
     else:
-        _read(BytesIO(_bytes(source, how.limits.import_bytes)), None, how, into)
+        _read_file(BytesIO(_read_bytes(source, how.limits.import_bytes)), None, how, into)
     return into
 
 
-def _path(source: str | os.PathLike[str]) -> Path:
+def _validate_path(source: str | os.PathLike[str]) -> Path:
     path = checked_path(source, "source")
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}", hint="pass bytes to import what is not in a file")
     return path
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="may you read it?") from error
 
 
-def _bytes(source: object, most: int) -> bytes:
+def _read_bytes(source: object, most: int) -> bytes:
     if isinstance(source, (bytes, bytearray)):
         raw = bytes(source)
     elif isinstance(source, Readable):
@@ -102,24 +102,24 @@ def _refuse_more(size: int, most: int) -> None:
         )
 
 
-def _read(file: BinaryIO, path: Path | None, how: Opening, into: Reading) -> None:
+def _read_file(file: BinaryIO, path: Path | None, how: Opening, into: Reading) -> None:
     magic = file.read(len(_SQLITE))
     file.seek(0)
     if magic == _SQLITE or how.format in DATABASES:
-        _database(path or _limited(file, how), how, into)
+        _read_database(path or _read_limited(file, how), how, into)
     elif magic.startswith((_ZIP, _EMPTY_ZIP)):
-        _archive(file, how, into)
+        _read_archive(file, how, into)
     else:
-        _file(_limited(file, how), path.name if path else "", how, into)
+        _read_text_file(_read_limited(file, how), path.name if path else "", how, into)
 
 
-def _limited(file: IO[bytes], how: Opening) -> bytes:
+def _read_limited(file: IO[bytes], how: Opening) -> bytes:
     raw = file.read(how.limits.import_bytes + 1)
     _refuse_more(len(raw), how.limits.import_bytes)
     return raw
 
 
-def _file(raw: bytes, name: str, how: Opening, into: Reading) -> None:
+def _read_text_file(raw: bytes, name: str, how: Opening, into: Reading) -> None:
     is_notes = how.format == AUTO and PurePosixPath(name).suffix.lower() in _MARKDOWN
     read_text(raw, MARKDOWN if is_notes else how.format, into, word_of(PurePosixPath(name).stem))
 
@@ -127,46 +127,46 @@ def _file(raw: bytes, name: str, how: Opening, into: Reading) -> None:
 # --- databases --------------------------------------------------------------------------------------------------------
 
 
-def _database(source: Path | bytes, how: Opening, into: Reading) -> None:
+def _read_database(source: Path | bytes, how: Opening, into: Reading) -> None:
     with how.tables(source) as tables:
         columns = tables.columns()
         shape = databases.shape_of(columns)
         if shape is None or how.format not in (AUTO, shape.name, shape.name.removesuffix("_db")):
             raise InvalidInput("the database holds no memories that are known here", hint="see the guide for which are")
         into.format = shape.name
-        databases.read(shape, columns, tables.rows, into)
+        databases.read_database(shape, columns, tables.rows, into)
 
 
 # --- archives ---------------------------------------------------------------------------------------------------------
 
 
-def _archive(file: BinaryIO, how: Opening, into: Reading) -> None:
+def _read_archive(file: BinaryIO, how: Opening, into: Reading) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
-            _members(archive, how, into)
+            _read_members(archive, how, into)
     except _BROKEN as error:
         raise InvalidInput(
             f"the archive cannot be read: {error}", hint="unpack it, and import what is in it"
         ) from error
 
 
-def _members(archive: zipfile.ZipFile, how: Opening, into: Reading) -> None:
+def _read_members(archive: zipfile.ZipFile, how: Opening, into: Reading) -> None:
     """Read the files of an archive that may hold memories: conversations where there are any, else all that is text."""
     members = archive.infolist()
     if len(members) > MOST_FILES:
         raise TooLarge(f"the archive holds more than {MOST_FILES:,} files", hint="import it in parts")
-    known = list(_usable(members, into))
-    chosen = [one for one in known if _CONVERSATIONS.fullmatch(_name(one))] or known
+    known = list(_usable_members(members, into))
+    chosen = [one for one in known if _CONVERSATIONS.fullmatch(_file_name(one))] or known
     if not chosen:
         raise InvalidInput("the archive holds nothing that could be imported", hint="JSON or Markdown is expected")
     into.skip("other file", len(known) - len(chosen))
     left = how.limits.import_bytes
     formats: set[str] = set()
     for one in chosen:
-        raw = _unpacked(archive, one, left)
+        raw = _unpack_member(archive, one, left)
         left -= len(raw)
         try:
-            _file(raw, _name(one), how, into)
+            _read_text_file(raw, _file_name(one), how, into)
         except InvalidInput:
             if len(chosen) == 1:
                 raise
@@ -178,18 +178,18 @@ def _members(archive: zipfile.ZipFile, how: Opening, into: Reading) -> None:
     into.format = "+".join(sorted(formats))
 
 
-def _usable(members: Sequence[zipfile.ZipInfo], into: Reading) -> Iterator[zipfile.ZipInfo]:
+def _usable_members(members: Sequence[zipfile.ZipInfo], into: Reading) -> Iterator[zipfile.ZipInfo]:
     for one in sorted(members, key=lambda member: member.filename):
         if one.is_dir():
             continue
-        reason = _unusable(one)
+        reason = _skip_reason(one)
         if reason:
             into.skip(reason)
         else:
             yield one
 
 
-def _unusable(one: zipfile.ZipInfo) -> str:
+def _skip_reason(one: zipfile.ZipInfo) -> str:
     """Why a member of an archive is not read; '' when it is."""
     mode = one.external_attr >> 16
     path = PurePosixPath(one.filename.replace("\\", "/"))
@@ -203,12 +203,12 @@ def _unusable(one: zipfile.ZipInfo) -> str:
     return "other file" if hidden or path.suffix.lower() not in _READ else ""
 
 
-def _name(one: zipfile.ZipInfo) -> str:
+def _file_name(one: zipfile.ZipInfo) -> str:
     """What a member is called, without where it stands."""
     return PurePosixPath(one.filename.replace("\\", "/")).name
 
 
-def _unpacked(archive: zipfile.ZipFile, one: zipfile.ZipInfo, most: int) -> bytes:
+def _unpack_member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, most: int) -> bytes:
     """The bytes of a member; what it says of its size is not believed."""
     parts: list[bytes] = []
     size = 0

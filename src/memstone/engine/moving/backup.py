@@ -20,8 +20,8 @@ from typing import Any, Final
 from memstone.core.access.store_key import FOREIGN, BackupSigner
 from memstone.core.checks.arguments import checked_path
 from memstone.engine.access.accounts import REMOVED
-from memstone.engine.erasing.erase import Pieces, digest, pieces_of
-from memstone.engine.erasing.erase_rows import Removed, remove
+from memstone.engine.erasing.erase import Pieces, digest_erased_name, pieces_of
+from memstone.engine.erasing.erase_rows import Removed, remove_subject
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress
 from memstone.errors import Forbidden, InvalidInput, StorageReadOnly
@@ -30,34 +30,34 @@ from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 from memstone.ports.erasure import WHOLE_STORE, Erased, KnownCopy, Subject
 from memstone.ports.ledger import Tx
-from memstone.ports.storage import Copying, Look, copying
+from memstone.ports.storage import Copying, Look, require_copying
 from memstone.trace import log
 
 _FIELDS: Final = ("user_id", "agent_id", "run_id", "memory_id")
 
 
-async def backup(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
+async def write_backup(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
     """Write everything into one file, while others go on writing."""
-    ledger, given, now = _operated(parts), _path(path), parts.now()
+    ledger, given, now = _require_operator(parts), _validate_path(path), parts.now()
     signer = BackupSigner(await parts.store_key.make())
-    target = await parts.io.run(lambda: _target(given, now))
-    before = await _begun(parts, target, now)
+    target = await parts.io.run(lambda: _backup_file(given, now))
+    before = await _register_backup(parts, target, now)
     try:
         manifest = await ledger.backup(target, now, signer, _from_thread(parts, progress))
         manifest = await _without_erased(parts, ledger, target, before, signer) or manifest
     except BaseException:
-        await _note(parts, before.copies, target)
+        await _record_copies(parts, before.copies, target)
         raise
-    await _note(parts, [KnownCopy(str(target), now)], None)
+    await _record_copies(parts, [KnownCopy(str(target), now)], None)
     return {"path": str(target), "key_place": parts.store_key.place, **manifest}
 
 
-async def verify(parts: Parts, path: str | os.PathLike[str]) -> dict[str, Any]:
+async def verify_backup(parts: Parts, path: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of a backup after everything in it was checked, and whether this store signed it.
 
     Raises ``Corrupted`` when something is wrong.
     """
-    ledger, given = _operated(parts), _path(path)
+    ledger, given = _require_operator(parts), _validate_path(path)
     manifest = await ledger.inspect(given)
     signer = BackupSigner(await parts.store_key.find())
     return {"path": str(given), "ok": True, "origin": signer.origin(manifest), **manifest}
@@ -68,21 +68,21 @@ def _from_thread(parts: Parts, progress: Progress | None) -> Progress | None:
     return None if progress is None else parts.io.from_thread(progress)
 
 
-async def restore(
+async def restore_backup(
     parts: Parts, path: str | os.PathLike[str], progress: Progress | None, *, foreign: bool
 ) -> dict[str, Any]:
     """Put a backup in the place of everything there is, in one step."""
-    ledger, given, now = _operated(parts), _path(path), parts.now()
-    admission = _Admission(given, BackupSigner(await parts.store_key.find()), foreign=_flag(foreign))
-    live = await parts.ledger.read(_state)
+    ledger, given, now = _require_operator(parts), _validate_path(path), parts.now()
+    admission = _Admission(given, BackupSigner(await parts.store_key.find()), foreign=_validate_flag(foreign))
+    live = await parts.ledger.read(_read_state)
     again = 0
 
     async def prepare(tx: Tx) -> bool:
         nonlocal again
-        missing = await _missing(tx, live.erasures)
+        missing = await _find_missing_erasures(tx, live.erasures)
         await tx.vault.note_copies(WHOLE_STORE, live.copies)
         await _keep_access(tx, live)
-        again = sum(one.rows > 0 for one in await _reapplied(tx, missing, live.keys, now))
+        again = sum(one.rows > 0 for one in await _reapply_erasures(tx, missing, live.keys, now))
         return bool(again)
 
     manifest = await ledger.restore(given, admission, prepare, _from_thread(parts, progress))
@@ -111,24 +111,24 @@ class _Admission:
         return self.origin
 
 
-def _flag(value: object) -> bool:
+def _validate_flag(value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"foreign must be True or False, not {value!r}"[:200])
     return value
 
 
-def _operated(parts: Parts) -> Copying:
+def _require_operator(parts: Parts) -> Copying:
     """The ledger, for somebody who operates the whole store."""
     if parts.bounds is not None:
         raise Forbidden("a backup holds everybody's memories", hint="use a key that is not bound to a user or an agent")
-    return copying(parts.ledger)
+    return require_copying(parts.ledger)
 
 
-def _path(path: object) -> Path:
+def _validate_path(path: object) -> Path:
     return checked_path(path, "the path of a backup").absolute()
 
 
-def _target(path: Path, now: Instant) -> Path:
+def _backup_file(path: Path, now: Instant) -> Path:
     """A folder gets a file of its own for every backup."""
     stamp = now[:19].replace("-", "").replace(":", "")
     return path / f"memstone-{stamp}Z.backup" if path.is_dir() else path
@@ -149,7 +149,7 @@ class _State:
     accounts: list[Account]
 
 
-async def _state(tx: Tx) -> _State:
+async def _read_state(tx: Tx) -> _State:
     vault = tx.vault
     known = (await vault.keys(), await vault.erasures(), await vault.copies(WHOLE_STORE))
     return _State(*known, await vault.secrets(), await tx.api_keys.every(), await tx.accounts.every())
@@ -171,15 +171,15 @@ async def _keep_access(tx: Tx, live: _State) -> None:
     await tx.accounts.end_every()
 
 
-async def _begun(parts: Parts, target: Path, now: Instant) -> _State:
+async def _register_backup(parts: Parts, target: Path, now: Instant) -> _State:
     """Remember that a copy is being written: after a crash, who erases somebody looks for what is left of it."""
-    state = await parts.ledger.read(_state)
+    state = await parts.ledger.read(_read_state)
     state.copies = [one for one in state.copies if one.path == str(target)]
-    await _note(parts, [KnownCopy(str(target), now, whole=False)], None)
+    await _record_copies(parts, [KnownCopy(str(target), now, whole=False)], None)
     return state
 
 
-async def _note(parts: Parts, copies: Sequence[KnownCopy], gone: Path | None) -> None:
+async def _record_copies(parts: Parts, copies: Sequence[KnownCopy], gone: Path | None) -> None:
     """Put copies on the list, in the place of one that is gone; a store that cannot be written keeps none."""
 
     async def work(tx: Tx) -> None:
@@ -196,14 +196,14 @@ async def _without_erased(
 ) -> dict[str, Any] | None:
     """Erase in a new backup who was erased while it was written; gives its manifest then."""
     known = {(one.tenant_id, one.id) for one in before.erasures}
-    state = await parts.ledger.read(_state)
+    state = await parts.ledger.read(_read_state)
     late = [one for one in state.erasures if (one.tenant_id, one.id) not in known]
     if not late:
         return None
     now = parts.now()
 
     async def work(tx: Tx) -> Look | None:
-        removed = await _reapplied(tx, await _missing(tx, late), state.keys, now)
+        removed = await _reapply_erasures(tx, await _find_missing_erasures(tx, late), state.keys, now)
         texts = [text for one in removed for text in one.texts]
         return Pieces(pieces_of(texts)) if any(one.rows for one in removed) else None
 
@@ -213,33 +213,39 @@ async def _without_erased(
     return await ledger.inspect(target)
 
 
-async def _missing(tx: Tx, erasures: Sequence[Erased]) -> list[Erased]:
+async def _find_missing_erasures(tx: Tx, erasures: Sequence[Erased]) -> list[Erased]:
     """The erasures that a copy does not know of: they came after it."""
     known = {(one.tenant_id, one.id) for one in await tx.vault.erasures()}
     return [one for one in erasures if (one.tenant_id, one.id) not in known]
 
 
-async def _reapplied(tx: Tx, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant) -> list[Removed]:
+async def _reapply_erasures(
+    tx: Tx, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant
+) -> list[Removed]:
     """Erase again; gives what each removed."""
     removed: list[Removed] = []
     for one in erasures:
-        subject = await _recognised(tx, one, keys.get(one.tenant_id, b""))
+        subject = await _identify_subject(tx, one, keys.get(one.tenant_id, b""))
         if subject is not None:
-            removed.append(await remove(tx, subject, at))
+            removed.append(await remove_subject(tx, subject, at))
             await tx.erasure.rebuild()
             await tx.erasure.rename_changes(subject)
     await tx.vault.note_erasures(erasures)
     return removed
 
 
-async def _recognised(tx: Tx, one: Erased, key: bytes) -> Subject | None:
+async def _identify_subject(tx: Tx, one: Erased, key: bytes) -> Subject | None:
     """Whom an erasure was about, if a copy names them."""
     names: dict[str, str] = {}
     for field in _FIELDS:
         wanted = getattr(one, field)
         if not wanted:
             continue
-        matching = [name for name in await tx.erasure.names(one.tenant_id, field) if digest(key, field, name) == wanted]
+        matching = [
+            name
+            for name in await tx.erasure.names(one.tenant_id, field)
+            if digest_erased_name(key, field, name) == wanted
+        ]
         if not matching:
             return None
         names[field] = matching[0]

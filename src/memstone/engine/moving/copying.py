@@ -56,26 +56,26 @@ class Copying:
             self.progress(self.done, self.total)
 
 
-async def copy(
+async def copy_store(
     source: Ledger, target: Ledger, tenants: Sequence[str] | None, progress: Progress | None
 ) -> dict[str, Any]:
     """Copy these tenants, or all there are; gives what was copied, with counts and checksums."""
-    tables = await _tables(source, target)
-    names = await _tenants(source, tenants)
+    tables = await _read_common_tables(source, target)
+    names = await _resolve_tenants(source, tenants)
     state = Copying(progress)
     sides = [(Side(source.of(name), name), Side(target.of(name), name)) for name in names]
     # Everything is read twice at the source and once at the target: copied, then compared.
-    state.total = 2 * sum([await _rows(old, tables) for old, _ in sides])
+    state.total = 2 * sum([await _count_tenant_rows(old, tables) for old, _ in sides])
     for old, new in sides:
         for table in tables:
             await _copy_table(state, old, new, table)
     for old, new in sides:
         for table in tables:
-            await _compare(state, old, new, table)
+            await _compare_table(state, old, new, table)
     return {"tenants": names, "copied": state.copied, "rows": state.total // 2, "tables": state.tables}
 
 
-async def _tables(source: Ledger, target: Ledger) -> list[BulkTable]:
+async def _read_common_tables(source: Ledger, target: Ledger) -> list[BulkTable]:
     await source.open()
     await target.open()
     tables = await source.read(lambda tx: tx.bulk.tables())
@@ -84,7 +84,7 @@ async def _tables(source: Ledger, target: Ledger) -> list[BulkTable]:
     return tables
 
 
-async def _tenants(source: Ledger, wanted: Sequence[str] | None) -> list[str]:
+async def _resolve_tenants(source: Ledger, wanted: Sequence[str] | None) -> list[str]:
     if wanted:
         return list(dict.fromkeys(wanted))
     found = await source.read(lambda tx: tx.bulk.tenants())
@@ -95,8 +95,8 @@ async def _tenants(source: Ledger, wanted: Sequence[str] | None) -> list[str]:
     return found
 
 
-async def _rows(side: Side, tables: Sequence[BulkTable]) -> int:
-    rows = sum([await _count(side, table) for table in tables])
+async def _count_tenant_rows(side: Side, tables: Sequence[BulkTable]) -> int:
+    rows = sum([await _count_table_rows(side, table) for table in tables])
     if not rows:
         raise NotFoundError(
             f"the source has nothing of tenant {side.tenant_id}", hint="is the name right, and may this role see it?"
@@ -104,7 +104,7 @@ async def _rows(side: Side, tables: Sequence[BulkTable]) -> int:
     return rows
 
 
-async def _count(side: Side, table: BulkTable) -> int:
+async def _count_table_rows(side: Side, table: BulkTable) -> int:
     return await side.ledger.read(lambda tx: tx.bulk.count(side.tenant_id, table))
 
 
@@ -114,13 +114,13 @@ async def _copy_table(state: Copying, old: Side, new: Side, table: BulkTable) ->
         old.seqs, new.seqs = [], []
     mine: Sequence[Any] | None = None
     theirs: Sequence[Any] | None = None
-    more = await _count(new, table) > 0
-    while rows := await _page(old, table, mine):
-        there = await _page(new, table, theirs) if more else []
+    more = await _count_table_rows(new, table) > 0
+    while rows := await _read_page(old, table, mine):
+        there = await _read_page(new, table, theirs) if more else []
         await _put_rest(state, old, new, table, rows, there)
-        mine = _key(table, rows[-1])
+        mine = _row_key(table, rows[-1])
         more = len(there) == len(rows)
-        theirs = _key(table, there[-1]) if more else None
+        theirs = _row_key(table, there[-1]) if more else None
         state.step(len(rows))
 
 
@@ -128,31 +128,31 @@ async def _put_rest(
     state: Copying, old: Side, new: Side, table: BulkTable, rows: list[BulkRow], there: list[BulkRow]
 ) -> None:
     if table.name == "memories":
-        _note(old, table, rows)
-        _note(new, table, there)
-    begun = [_plain(old, table, row) for row in rows[: len(there)]]
-    if begun != [_plain(new, table, row) for row in there]:
+        _record_seqs(old, table, rows)
+        _record_seqs(new, table, there)
+    begun = [_normalize_row(old, table, row) for row in rows[: len(there)]]
+    if begun != [_normalize_row(new, table, row) for row in there]:
         raise Conflict(
             f"{table.name} of tenant {new.tenant_id} already holds something else",
             hint="copy into a store that is empty for this tenant",
         )
     rest = rows[len(there) :]
     if rest:
-        put = await new.ledger.write(partial(_put, old=old, new=new, table=table, rows=rest))
+        put = await new.ledger.write(partial(_insert_rows, old=old, new=new, table=table, rows=rest))
         if table.name == "memories":
-            _note(new, table, put)
+            _record_seqs(new, table, put)
         state.copied += len(rest)
 
 
-async def _put(tx: Tx, *, old: Side, new: Side, table: BulkTable, rows: list[BulkRow]) -> list[BulkRow]:
+async def _insert_rows(tx: Tx, *, old: Side, new: Side, table: BulkTable, rows: list[BulkRow]) -> list[BulkRow]:
     """Store rows under numbers of the target."""
     numbers = await tx.bulk.reserve(table, len(rows)) if table.number else [0] * len(rows)
-    renumbered = [_renumbered(old, new, table, row, number) for row, number in zip(rows, numbers, strict=True)]
+    renumbered = [_renumber_row(old, new, table, row, number) for row, number in zip(rows, numbers, strict=True)]
     await tx.bulk.put(new.tenant_id, table, renumbered)
     return renumbered
 
 
-def _renumbered(old: Side, new: Side, table: BulkTable, row: BulkRow, number: int) -> BulkRow:
+def _renumber_row(old: Side, new: Side, table: BulkTable, row: BulkRow, number: int) -> BulkRow:
     values = list(row)
     if table.number:
         values[table.columns.index(table.number)] = number
@@ -163,12 +163,12 @@ def _renumbered(old: Side, new: Side, table: BulkTable, row: BulkRow, number: in
     return tuple(values)
 
 
-def _note(side: Side, table: BulkTable, rows: Sequence[BulkRow]) -> None:
+def _record_seqs(side: Side, table: BulkTable, rows: Sequence[BulkRow]) -> None:
     at = table.columns.index(table.number)
     side.seqs += [row[at] for row in rows]
 
 
-def _plain(side: Side, table: BulkTable, row: BulkRow) -> BulkRow:
+def _normalize_row(side: Side, table: BulkTable, row: BulkRow) -> BulkRow:
     """A row as both stores tell it: numbers by their order, vectors and words as bytes."""
     values: list[Any] = [bytes(value) if isinstance(value, memoryview) else value for value in row]
     if table.number:
@@ -179,18 +179,18 @@ def _plain(side: Side, table: BulkTable, row: BulkRow) -> BulkRow:
     return tuple(values)
 
 
-def _key(table: BulkTable, row: BulkRow) -> list[Any]:
+def _row_key(table: BulkTable, row: BulkRow) -> list[Any]:
     return [row[table.columns.index(name)] for name in table.key]
 
 
-async def _page(side: Side, table: BulkTable, after: Sequence[Any] | None) -> list[BulkRow]:
+async def _read_page(side: Side, table: BulkTable, after: Sequence[Any] | None) -> list[BulkRow]:
     limit = _VECTORS_AT_ONCE if table.name == "vectors" else _AT_ONCE
     return await side.ledger.read(lambda tx: tx.bulk.page(side.tenant_id, table, after, limit))
 
 
-async def _compare(state: Copying, old: Side, new: Side, table: BulkTable) -> None:
+async def _compare_table(state: Copying, old: Side, new: Side, table: BulkTable) -> None:
     """Read both stores once more, and hold their checksums against each other."""
-    mine, theirs = await _digest(old, table, state), await _digest(new, table, None)
+    mine, theirs = await _digest_table(old, table, state), await _digest_table(new, table, None)
     if mine != theirs:
         raise StorageError(
             f"{table.name} of tenant {old.tenant_id} differs: {mine[0]:,} rows here, {theirs[0]:,} there",
@@ -201,12 +201,12 @@ async def _compare(state: Copying, old: Side, new: Side, table: BulkTable) -> No
     told["checksums"][old.tenant_id] = mine[1]
 
 
-async def _digest(side: Side, table: BulkTable, state: Copying | None) -> tuple[int, str]:
+async def _digest_table(side: Side, table: BulkTable, state: Copying | None) -> tuple[int, str]:
     digest, count, after = hashlib.sha256(), 0, None
-    while rows := await _page(side, table, after):
+    while rows := await _read_page(side, table, after):
         for row in rows:
-            digest.update(json.dumps(_plain(side, table, row), default=_as_hex).encode())
-        count, after = count + len(rows), _key(table, rows[-1])
+            digest.update(json.dumps(_normalize_row(side, table, row), default=_as_hex).encode())
+        count, after = count + len(rows), _row_key(table, rows[-1])
         if state is not None:
             state.step(len(rows))
     return count, digest.hexdigest()

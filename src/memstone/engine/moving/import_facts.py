@@ -10,7 +10,7 @@ from typing import Final
 
 from memstone.core.checks.arguments import checked_metadata
 from memstone.core.importers.items import Item, Sort
-from memstone.core.privacy.redact import RedactPolicy, redact
+from memstone.core.privacy.redact import RedactPolicy, redact_text
 from memstone.core.text.normalize import normal_text
 from memstone.engine.learning.ingest import Transcript
 from memstone.engine.runtime import Parts
@@ -60,7 +60,7 @@ class Cleaning:
         self.redaction: RedactPolicy = redaction_of(policy)
 
 
-def cleaned(item: Item, by: Cleaning) -> Taken | str:
+def clean_item(item: Item, by: Cleaning) -> Taken | str:
     """The thing as it may be kept, or why it is not."""
     if item.expires_at is not None and item.expires_at <= by.now:
         return "expired"
@@ -69,18 +69,18 @@ def cleaned(item: Item, by: Cleaning) -> Taken | str:
         return "shown by Memstone"
     if len(text) > by.limits.text_chars:
         return "too long"
-    found = redact(text, by.redaction)
+    found = redact_text(text, by.redaction)
     if found.dropped:
         return "secret"
-    metadata, warnings = _metadata(item, by)
+    metadata, warnings = _clean_metadata(item, by)
     if found.found:
         warnings = (*warnings, f"something was masked before it was stored: {', '.join(found.found)}")
     said_at = min(item.occurred_at, by.now) if item.occurred_at is not None else None
-    kept = replace(item, text=found.text, metadata=metadata, occurred_at=said_at, key=_key(item, by))
+    kept = replace(item, text=found.text, metadata=metadata, occurred_at=said_at, key=_storable_key(item, by))
     return Taken(kept, warnings=warnings)
 
 
-def _metadata(item: Item, by: Cleaning) -> tuple[dict[str, object], tuple[str, ...]]:
+def _clean_metadata(item: Item, by: Cleaning) -> tuple[dict[str, object], tuple[str, ...]]:
     """Metadata without secrets; what cannot be stored is left out, and that is said."""
     try:
         checked, _ = checked_metadata(item.metadata, by.limits)
@@ -90,7 +90,7 @@ def _metadata(item: Item, by: Cleaning) -> tuple[dict[str, object], tuple[str, .
     return clean, tuple(warnings)
 
 
-def _key(item: Item, by: Cleaning) -> str | None:
+def _storable_key(item: Item, by: Cleaning) -> str | None:
     fits = item.key is not None and len(item.key) <= by.limits.key_chars and "\0" not in item.key
     return item.key if fits else None
 
@@ -125,21 +125,21 @@ class Imported:
 def drafts_of(parts: Parts, taken: Sequence[Taken], trust: float | None) -> list[Imported]:
     """Facts as they would be stored; with a ``trust`` somebody speaks for the user, and theirs need no approval."""
     now = parts.now()
-    return [_draft(parts, one, _trust(one, trust), now) for one in taken]
+    return [_build_draft(parts, one, _resolve_trust(one, trust), now) for one in taken]
 
 
-def _trust(one: Taken, trust: float | None) -> float | None:
+def _resolve_trust(one: Taken, trust: float | None) -> float | None:
     """Only what the user is said to have said is theirs; what a talk was about is as true as an assistant's word."""
     if trust is None or one.item.role == "user":
         return trust
     return TRUST[Origin.ASSISTANT] if one.item.sort is Sort.EPISODE else None
 
 
-def _draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Imported:
+def _build_draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Imported:
     item, fields = one.item, parts.policy.dedupe_scope
     is_episode = item.sort is Sort.EPISODE
     scope = one.scope
-    names = _names(scope, fields, item.name, item.text)
+    names = _dedupe_names(scope, fields, item.name, item.text)
     key = item.key if trust is not None and not is_episode else None
     by_key = dedupe_value(scope, fields, speaker="", key=item.key, text="") if item.key else None
     own = by_key if by_key and key else names[0]
@@ -156,7 +156,7 @@ def _draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Impor
         key=key,
         expires_at=item.expires_at,
         metadata={**item.metadata, **({"key": item.key} if item.key and not key else {})},
-        data=_data(one),
+        data=_build_data(one),
         layer=Layer.EPISODE if is_episode else Layer.FACT,
         source="import",
         salience=EPISODE_SALIENCE,
@@ -166,7 +166,7 @@ def _draft(parts: Parts, one: Taken, trust: float | None, now: Instant) -> Impor
     return Imported(draft, known_as, item.id, by_key)
 
 
-def _data(one: Taken) -> dict[str, object]:
+def _build_data(one: Taken) -> dict[str, object]:
     item = one.item
     speaker = {"speaker": item.name} if item.name else {}
     title = {"title": item.title} if item.title else {}
@@ -178,7 +178,7 @@ def _episode_name(scope: Scope, text: str) -> str:
     return dedupe_value(scope, ("user_id", "agent_id", "run_id"), speaker="import:episode", key=None, text=text)
 
 
-def _names(scope: Scope, fields: Sequence[str], speaker: str, text: str) -> list[str]:
+def _dedupe_names(scope: Scope, fields: Sequence[str], speaker: str, text: str) -> list[str]:
     """As it would be known if it was learned, if it waited, and if it was stored word for word; for the user alone."""
     found = [dedupe_value(scope, fields, speaker="", key=None, text=text), waiting_dedupe(scope, fields, text)]
     for where in (scope, owner_alone(scope)):
@@ -190,11 +190,11 @@ def _names(scope: Scope, fields: Sequence[str], speaker: str, text: str) -> list
 
 async def store_facts(into: FactsInto, facts: Sequence[Imported]) -> dict[str, Counter[str]]:
     """Store those that are new and that nobody has deleted here; gives what became of them by layer."""
-    vectors = await _embedded(into, facts)
-    return await into.parts.ledger.write(partial(_store, parts=into.parts, facts=facts, vectors=vectors))
+    vectors = await _embed_facts(into, facts)
+    return await into.parts.ledger.write(partial(_store_new_facts, parts=into.parts, facts=facts, vectors=vectors))
 
 
-async def _embedded(into: FactsInto, facts: Sequence[Imported]) -> list[Vectors]:
+async def _embed_facts(into: FactsInto, facts: Sequence[Imported]) -> list[Vectors]:
     """Vectors, as far as there are any: a fact without one is found by its words, and a reindex gives it one."""
     parts, said, nothing = into.parts, into.said, [()] * len(facts)
     if not parts.embedding.on or said.gave_up:
@@ -209,7 +209,7 @@ async def _embedded(into: FactsInto, facts: Sequence[Imported]) -> list[Vectors]
     return [() if isinstance(one, MemstoneError) else [(space, one)] for one in found]
 
 
-async def _store(
+async def _store_new_facts(
     tx: Tx, *, parts: Parts, facts: Sequence[Imported], vectors: Sequence[Vectors]
 ) -> dict[str, Counter[str]]:
     told = {name: Counter[str]() for name in _LAYERS.values()}
@@ -233,11 +233,11 @@ async def _store(
     for space in {space for entry in entries for space, _ in entry.vectors}:
         await ensure_space(tx, parts.tenant_id, space)
     await enter_all(tx, entries)
-    await tx.events.append(_added(entry, now) for entry in entries)
+    await tx.events.append(_build_add_event(entry, now) for entry in entries)
     return told
 
 
-def _added(entry: Entry, now: Instant) -> Event:
+def _build_add_event(entry: Entry, now: Instant) -> Event:
     scope = entry.links[0].scope
     return event_of(EventType.ADD, entry.record, scope, now, reason=_REASON, actor="import")
 

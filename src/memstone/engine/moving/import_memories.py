@@ -13,17 +13,17 @@ from typing import Any, Final
 from memstone.core.importers import AUTO, checked_format
 from memstone.core.importers.items import Item, Reading, Sort
 from memstone.core.text.normalize import normal_text
-from memstone.engine.access.admission import not_stored, owner
-from memstone.engine.access.bounds import unbound
-from memstone.engine.access.quotas import admit
+from memstone.engine.access.admission import not_stored, resolve_owner
+from memstone.engine.access.bounds import remove_bounds
+from memstone.engine.access.quotas import check_quotas
 from memstone.engine.layers.derived import identity_dedupe
-from memstone.engine.layers.identity import add_override, identity
+from memstone.engine.layers.identity import add_override, get_identity
 from memstone.engine.layers.narrative import import_narrative
 from memstone.engine.learning.ingest import Transcript, embed_turns, store_turns, unknown_turns
 from memstone.engine.learning.lessons import lessons_of
-from memstone.engine.learning.queueing import is_on, wake
+from memstone.engine.learning.queueing import is_on, wake_worker
 from memstone.engine.moving.archives import Opening, read_source
-from memstone.engine.moving.import_facts import TRUSTED, Cleaning, FactsInto, Taken, cleaned, drafts_of, store_facts
+from memstone.engine.moving.import_facts import TRUSTED, Cleaning, FactsInto, Taken, clean_item, drafts_of, store_facts
 from memstone.engine.policy import tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, Source, report_progress
@@ -49,16 +49,16 @@ async def keep_identity(parts: Parts, one: Taken, skipped: Counter[str]) -> Coun
         name = identity_dedupe(owner, Kind.OVERRIDE, one.item.text)
     if await parts.ledger.peek(lambda tx: tx.suppressed.has(owner.tenant_id, name)):
         return Counter(deleted=1)
-    known = await identity(parts, owner.user_id)
+    known = await get_identity(parts, owner.user_id)
     if is_text:
-        return await _text(parts, one, known, skipped)
+        return await _store_narrative(parts, one, known, skipped)
     if normal_text(one.item.text) in {normal_text(each["text"]) for each in known["overrides"]}:
         return Counter(known=1)
     await add_override(parts, owner.user_id, one.item.text)
     return Counter(stored=1)
 
 
-async def _text(parts: Parts, one: Taken, known: dict[str, Any], skipped: Counter[str]) -> Counter[str]:
+async def _store_narrative(parts: Parts, one: Taken, known: dict[str, Any], skipped: Counter[str]) -> Counter[str]:
     """The text about the user; one that is there already is theirs to change, not an import's."""
     there = known["narrative"]
     if there is None:
@@ -130,7 +130,7 @@ class _Import:
 
 
 def _is_own(parts: Parts, path: Path) -> bool:
-    ledger = unbound(parts).ledger
+    ledger = remove_bounds(parts).ledger
     return isinstance(ledger, Copying) and ledger.is_own(path)
 
 
@@ -142,59 +142,59 @@ async def import_from(parts: Parts, request: ImportRequest, tables: TableSource)
         return {**_Import("", 0, None).answer(), **{name: idle[name] for name in ("status", "reason", "hint")}}
     given = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
     reading = await parts.io.run(lambda: read_source(request.source, how))
-    owners = await _owners(parts, reading) if reading.format in KEYED else {}
-    taken = list(_taken(parts, request, given, reading, owners))
+    owners = await _resolve_owners(parts, reading) if reading.format in KEYED else {}
+    taken = list(_select_items(parts, request, given, reading, owners))
     if not taken and reading.skipped[NOBODY]:
         raise ScopeError("the source does not say whose memories it holds", hint="name a user: user_id=...")
     under_way = _Import(reading.format, len(taken), request.progress, skipped=reading.skipped)
-    under_way.said.warnings = _told(taken)
-    await _admit(parts, taken)
-    turns = _turns(parts, [one for one in taken if one.item.sort is Sort.TURN], trusted=request.trusted)
+    under_way.said.warnings = _collect_warnings(taken)
+    await _check_quotas(parts, taken)
+    turns = _build_turns(parts, [one for one in taken if one.item.sort is Sort.TURN], trusted=request.trusted)
     await _store_turns(parts, turns, under_way, learn=request.learn and is_on(parts))
     await _store_facts(parts, taken, under_way, trusted=request.trusted)
     if under_way.counts["queued"]:
-        wake(parts)
-    await _meet(parts, {one.scope.agent_id for one in taken})
+        wake_worker(parts)
+    await _register_agents(parts, {one.scope.agent_id for one in taken})
     return under_way.answer()
 
 
-async def _meet(parts: Parts, agents: set[str]) -> None:
+async def _register_agents(parts: Parts, agents: set[str]) -> None:
     if named := agents - {""}:
-        from memstone.engine.agents import meet
+        from memstone.engine.agents import register_agents
 
-        await meet(parts, named)
+        await register_agents(parts, named)
 
 
-def _told(taken: Sequence[Taken]) -> list[str]:
+def _collect_warnings(taken: Sequence[Taken]) -> list[str]:
     return [warning for one in taken for warning in one.warnings]
 
 
 # --- whose, and whether at all ----------------------------------------------------------------------------------------
 
 
-def _taken(
+def _select_items(
     parts: Parts, request: ImportRequest, given: Scope, reading: Reading, owners: Mapping[str, str]
 ) -> Iterator[Taken]:
     """What is taken, with whose it will be; the rest is counted."""
     items = _of_one_user(reading, request.from_user, given)
     cleaning = Cleaning(parts.policy, parts.now())
     for item in items:
-        own = cleaned(item, cleaning)
+        own = clean_item(item, cleaning)
         if isinstance(own, str):
             reading.skip(own)
             continue
         try:
-            yield replace(own, scope=_scope(parts, given, own.item, reading.format, owners))
+            yield replace(own, scope=_resolve_scope(parts, given, own.item, reading.format, owners))
         except UsageError:
             if not given.is_open:
                 raise
             reading.skip(NOBODY)
 
 
-async def _owners(parts: Parts, reading: Reading) -> dict[str, str]:
+async def _resolve_owners(parts: Parts, reading: Reading) -> dict[str, str]:
     """Return whom each key that is named stands for here, as where such entries are listed."""
     named = {item.whose.user_id for item in reading.items} - {""}
-    return {one: await owner(parts, one, "") for one in named}
+    return {one: await resolve_owner(parts, one, "") for one in named}
 
 
 def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Item]:
@@ -212,7 +212,7 @@ def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Ite
     return reading.items
 
 
-def _scope(parts: Parts, given: Scope, item: Item, source: str, owners: Mapping[str, str]) -> Scope:
+def _resolve_scope(parts: Parts, given: Scope, item: Item, source: str, owners: Mapping[str, str]) -> Scope:
     """Whose it will be: whom the caller names, and as far as that is left open, whom the source names.
 
     Whoever names no user takes nobody's memories for their agent. A conversation is a run of its own.
@@ -226,16 +226,16 @@ def _scope(parts: Parts, given: Scope, item: Item, source: str, owners: Mapping[
         found = {"agent_id": given.agent_id or named.agent_id, "run_id": given.run_id or named.run_id}
         whose = parts.scope({"user_id": given.user_id, **{name: value or None for name, value in found.items()}})
     if item.conversation and not whose.run_id:
-        return replace(whose, run_id=_run(source, item.conversation))
+        return replace(whose, run_id=_conversation_run_id(source, item.conversation))
     return whose
 
 
-def _run(source: str, conversation: str) -> str:
+def _conversation_run_id(source: str, conversation: str) -> str:
     """The name of a conversation here: the same for the same one, and never one that is in use."""
     return f"import:{source}:{hashlib.sha256(conversation.encode()).hexdigest()[:16]}"
 
 
-async def _admit(parts: Parts, taken: Sequence[Taken]) -> None:
+async def _check_quotas(parts: Parts, taken: Sequence[Taken]) -> None:
     wanted: dict[Scope, Usage] = {}
     for one in taken:
         is_turn = one.item.sort is Sort.TURN
@@ -244,33 +244,35 @@ async def _admit(parts: Parts, taken: Sequence[Taken]) -> None:
         memories, turns = so_far.memories + (not is_turn), so_far.turns + is_turn
         wanted[who] = Usage(memories, turns, so_far.chars + len(one.item.text))
     for who, usage in wanted.items():
-        await admit(parts, who, usage)
+        await check_quotas(parts, who, usage)
 
 
 # --- what was said ----------------------------------------------------------------------------------------------------
 
 
-def _turns(parts: Parts, taken: Sequence[Taken], *, trusted: bool) -> list[Turn]:
+def _build_turns(parts: Parts, taken: Sequence[Taken], *, trusted: bool) -> list[Turn]:
     """Turns of each conversation together, in their order; one without a time was said when the one before it was."""
     last: dict[Scope, Instant] = {}
     repeated: Counter[str] = Counter()
     turns: list[Turn] = []
-    for at, one in enumerate(sorted(taken, key=_talks(taken))):
+    for at, one in enumerate(sorted(taken, key=_conversation_sort_key(taken))):
         when = one.item.occurred_at or last.get(one.scope)
         if when is not None:
             last[one.scope] = when
-        turn = _turn(one, when, parts.now(), at)
+        turn = _build_turn(one, when, parts.now(), at)
         before, repeated[turn.draft.dedupe] = repeated[turn.draft.dedupe], repeated[turn.draft.dedupe] + 1
-        turns.append(_own(turn if not before else _turn(one, when, parts.now(), at, before), trusted=trusted))
+        turns.append(
+            _assign_origin(turn if not before else _build_turn(one, when, parts.now(), at, before), trusted=trusted)
+        )
     return turns
 
 
-def _talks(taken: Sequence[Taken]) -> Any:
+def _conversation_sort_key(taken: Sequence[Taken]) -> Any:
     places = {scope: at for at, scope in enumerate(dict.fromkeys(one.scope for one in taken))}
     return lambda one: places[one.scope]
 
 
-def _turn(one: Taken, when: Instant | None, now: Instant, at: int, repeated: int = 0) -> Turn:
+def _build_turn(one: Taken, when: Instant | None, now: Instant, at: int, repeated: int = 0) -> Turn:
     item = one.item
     message = Message(item.role, item.text, item.name)
     turn = turn_of(one.scope, message, when or now, at, dated=when is not None, repeated=repeated)
@@ -279,7 +281,7 @@ def _turn(one: Taken, when: Instant | None, now: Instant, at: int, repeated: int
     return turn
 
 
-def _own(turn: Turn, *, trusted: bool) -> Turn:
+def _assign_origin(turn: Turn, *, trusted: bool) -> Turn:
     """Only the user's own words are theirs, and only when somebody says so who may speak for them."""
     return turn if trusted and turn.message.role == Origin.USER else taken_from(turn, Origin.IMPORT)
 
@@ -296,12 +298,12 @@ async def _store_turns(parts: Parts, turns: list[Turn], under_way: _Import, *, l
             await embed_turns(parts, said, await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk)))
         due = [lesson for lesson in lessons if start <= lesson.last < start + len(chunk)]
         told = await parts.ledger.write(partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps))
-        _count(under_way, told, "turns")
+        _add_counts(under_way, told, "turns")
         under_way.counts["queued"] += told["queued"]
         await under_way.tell(len(chunk))
 
 
-def _count(under_way: _Import, told: Counter[str], sort: str) -> None:
+def _add_counts(under_way: _Import, told: Counter[str], sort: str) -> None:
     under_way.counts["stored"] += told["stored"]
     under_way.counts[sort] += told["stored"]
     under_way.counts["known"] += told["known"]
@@ -322,9 +324,9 @@ async def _store_facts(parts: Parts, taken: Sequence[Taken], under_way: _Import,
     for start in range(0, len(rest), AT_ONCE):
         chunk = rest[start : start + AT_ONCE]
         for layer, told in (await store_facts(into, drafts_of(parts, chunk, trust))).items():
-            _count(under_way, told, layer)
+            _add_counts(under_way, told, layer)
         await under_way.tell(len(chunk))
     for one in who:
         told = await keep_identity(parts, one, under_way.skipped)
-        _count(under_way, told, "identity")
+        _add_counts(under_way, told, "identity")
         await under_way.tell(1)

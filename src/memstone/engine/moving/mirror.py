@@ -18,7 +18,7 @@ from uuid import UUID, uuid5
 
 import numpy as np
 
-from memstone.core.checks.filters import within
+from memstone.core.checks.filters import where_in_scope
 from memstone.engine.storing.vector_items import VECTOR, ensure_external, is_own, space_of
 from memstone.errors import BackendError, InvalidInput
 from memstone.model.memory import INDEXED, Record
@@ -84,7 +84,7 @@ class MirroredIndex:
             try:
                 return await self._search(key, query)
             except BackendError:
-                if not await self._lost(key, before):
+                if not await self._is_collection_lost(key, before):
                     raise
         return await self._search(key, query)
 
@@ -102,7 +102,7 @@ class MirroredIndex:
         if mirror is None:
             return 0
         pages = [seqs[start : start + _PAGE] for start in range(0, len(seqs), _PAGE)]
-        return sum([len(await self._held(mirror.collection, page)) for page in pages])
+        return sum([len(await self._find_point_ids(mirror.collection, page)) for page in pages])
 
     async def _current(self, key: _Key) -> _Mirror | None:
         """The mirror, up to date; None when the ledger knows no such vectors (any more)."""
@@ -131,7 +131,7 @@ class MirroredIndex:
 
     async def _nearest(self, collection: str, query: VectorQuery) -> list[DenseHit]:
         """Ask for more until enough memories are there: several links are several points of one memory."""
-        vector, where, wanted = np.asarray(query.vector).tolist(), _where(query), query.limit
+        vector, where, wanted = np.asarray(query.vector).tolist(), _build_filter(query), query.limit
         while True:
             found = await self._store.search(collection, vector, wanted, where)
             best: dict[int, DenseHit] = {}
@@ -149,7 +149,9 @@ class MirroredIndex:
         rows = await self._ledger.of(scope.tenant_id).read(
             lambda tx: tx.vectors.rows_of(scope.tenant_id, query.signature, seqs)
         )
-        vectors = {row.seq: row.vector for row in rows if _seen(row, scope) and (not layers or row.layer in layers)}
+        vectors = {
+            row.seq: row.vector for row in rows if _is_in_scope(row, scope) and (not layers or row.layer in layers)
+        }
         if not vectors:
             return []
         block = np.frombuffer(b"".join(vectors.values()), dtype="<f4").reshape(len(vectors), -1)
@@ -166,10 +168,10 @@ class MirroredIndex:
         dimensions = [space.dim for space in spaces if space.signature == signature]
         if not dimensions:
             return None
-        name = _family(self._name, tenant) + _digest(signature)
+        name = _collection_prefix(self._name, tenant) + _digest_texts(signature)
         counts = await self._collections(tenant)
         searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
-        kept = {_family(self._name, tenant) + _digest(space.signature) for space in searched}
+        kept = {_collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
         for other in counts.keys() - kept - {name}:
             await self._store.drop(other)
         await self._store.create(name, dimensions[0])
@@ -178,18 +180,20 @@ class MirroredIndex:
 
     async def _behind(self, key: _Key, mirror: _Mirror) -> bool:
         cursor = mirror.cursor
-        changes = await self._ledger.of(key[0]).read(lambda tx: tx.vectors.changes_after(key[0], _before(cursor), 2))
+        changes = await self._ledger.of(key[0]).read(
+            lambda tx: tx.vectors.changes_after(key[0], _previous_position(cursor), 2)
+        )
         return [change for change, _ in changes] != ([cursor] if cursor else [])
 
     async def _follow(self, key: _Key, mirror: _Mirror) -> bool:
         """Apply one page of the log; false when it was the last."""
         start = mirror.cursor
-        changes, rows = await self._ledger.of(key[0]).read(lambda tx: _page(tx, key, start))
+        changes, rows = await self._ledger.of(key[0]).read(lambda tx: _read_change_page(tx, key, start))
         if start and (not changes or changes.pop(0)[0] != start):
             await self._start_again(mirror)
             return True
         if changes:
-            await self._apply(mirror, {seq for _, seq in changes}, [_point(key[0], row) for row in rows])
+            await self._apply(mirror, {seq for _, seq in changes}, [_build_point(key[0], row) for row in rows])
             # Whoever followed at the same time (another event loop) may have written something newer before this was
             # written: going back to the smaller of the two repeats it.
             end = changes[-1][0]
@@ -208,13 +212,15 @@ class MirroredIndex:
         """Make the collection hold these points of these versions and no others; additions come first."""
         known = sorted(seq for seq in seqs if mirror.inherited or seq <= mirror.newest)
         mirror.newest = max(mirror.newest, *seqs)
-        left = (await self._held(mirror.collection, known) if known else set()) - {point.id for point in points}
+        left = (await self._find_point_ids(mirror.collection, known) if known else set()) - {
+            point.id for point in points
+        }
         if points:
             await self._store.upsert(mirror.collection, points)
         if left:
             await self._store.delete(mirror.collection, sorted(left))
 
-    async def _held(self, collection: str, seqs: Sequence[int]) -> set[str]:
+    async def _find_point_ids(self, collection: str, seqs: Sequence[int]) -> set[str]:
         """The points of these versions that are in the collection."""
         limit = 4 * _PAGE
         while True:
@@ -223,7 +229,7 @@ class MirroredIndex:
                 return {point.id for point in found}
             limit *= 4
 
-    async def _lost(self, key: _Key, before: _Mirror | None) -> bool:
+    async def _is_collection_lost(self, key: _Key, before: _Mirror | None) -> bool:
         """Whether the collection is gone, or was and is built again by now; one that is gone is not followed."""
         async with self._lock:
             mirror = self._mirrors.get(key)
@@ -234,33 +240,33 @@ class MirroredIndex:
 
     async def _collections(self, tenant_id: str) -> dict[str, int]:
         """How many points each collection of a tenant has."""
-        family = _family(self._name, tenant_id)
+        family = _collection_prefix(self._name, tenant_id)
         return {info.name: info.count for info in await self._store.collections() if info.name.startswith(family)}
 
 
-async def _page(tx: Tx, key: _Key, cursor: int) -> tuple[list[tuple[int, int]], list[LinkedVector]]:
+async def _read_change_page(tx: Tx, key: _Key, cursor: int) -> tuple[list[tuple[int, int]], list[LinkedVector]]:
     """The change at the cursor (to see that the log still knows it), those that follow, and what they led to."""
-    changes = await tx.vectors.changes_after(key[0], _before(cursor), _PAGE + 1 if cursor else _PAGE)
+    changes = await tx.vectors.changes_after(key[0], _previous_position(cursor), _PAGE + 1 if cursor else _PAGE)
     seqs = {seq for change, seq in changes if change > cursor}
     return changes, await tx.vectors.rows_of(*key, sorted(seqs))
 
 
-def _before(cursor: int) -> int:
+def _previous_position(cursor: int) -> int:
     return max(0, cursor - 1)
 
 
-def _where(query: VectorQuery) -> Where:
+def _build_filter(query: VectorQuery) -> Where:
     if not query.layers:
-        return within(query.scope)
-    return And((within(query.scope), Condition("layer", Op.IN, query.layers)))
+        return where_in_scope(query.scope)
+    return And((where_in_scope(query.scope), Condition("layer", Op.IN, query.layers)))
 
 
-def _seen(row: LinkedVector, scope: Scope) -> bool:
+def _is_in_scope(row: LinkedVector, scope: Scope) -> bool:
     pairs = ((row.user_id, scope.user_id), (row.agent_id, scope.agent_id), (row.run_id, scope.run_id))
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
-def _point(tenant_id: str, row: LinkedVector) -> Point:
+def _build_point(tenant_id: str, row: LinkedVector) -> Point:
     """One link of one version; its id depends on nothing else."""
     payload: dict[str, Any] = {
         "tenant_id": tenant_id,
@@ -276,13 +282,13 @@ def _point(tenant_id: str, row: LinkedVector) -> Point:
     return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)
 
 
-def _family(collection_name: str, tenant_id: str) -> str:
+def _collection_prefix(collection_name: str, tenant_id: str) -> str:
     """How the names of a tenant's collections begin: in letters, digits and underscores, which every store takes."""
     readable = re.sub("[^a-z0-9]+", "_", collection_name.lower()).strip("_")[:32]
-    return f"{readable or 'memories'}_{_digest(collection_name, tenant_id)}_"
+    return f"{readable or 'memories'}_{_digest_texts(collection_name, tenant_id)}_"
 
 
-def _digest(*texts: str) -> str:
+def _digest_texts(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
 
 
@@ -295,7 +301,7 @@ _NEAR: Final = 1e-3
 _LONGEST: Final = 1e300
 
 
-async def carried(tx: Tx, record: Record) -> dict[str, str]:
+async def encode_own_vector(tx: Tx, record: Record) -> dict[str, str]:
     """What is added to the line of a version whose vector a caller brought: its numbers, as float32 in base64."""
     if not is_own(record):
         return {}
@@ -308,12 +314,12 @@ def read_carried(record: Record, line: Mapping[str, Any]) -> bytes | None:
     given = line.get(VECTOR)
     if not is_own(record):
         if given is not None:
-            raise _damaged(record)
+            raise _damaged_vector_error(record)
         return None
     noted = record.data[VECTOR]
     if not isinstance(noted, Mapping) or not _is_whole(noted.get("dim")) or not _is_length(noted.get("length")):
-        raise _damaged(record)
-    return None if given is None else _decoded(record, given, noted["dim"])
+        raise _damaged_vector_error(record)
+    return None if given is None else _decode_vector(record, given, noted["dim"])
 
 
 async def put_carried(tx: Tx, record: Record, vector: bytes | None) -> None:
@@ -333,18 +339,18 @@ def _is_length(length: object) -> bool:
     return isinstance(length, (int, float)) and not isinstance(length, bool) and 0 < length < _LONGEST
 
 
-def _decoded(record: Record, given: object, dim: int) -> bytes:
+def _decode_vector(record: Record, given: object, dim: int) -> bytes:
     try:
         vector = base64.b64decode(given, validate=True) if isinstance(given, str) else b""
     except (binascii.Error, ValueError):
-        raise _damaged(record) from None
+        raise _damaged_vector_error(record) from None
     if len(vector) != dim * _BYTES:
-        raise _damaged(record)
+        raise _damaged_vector_error(record)
     length = float(np.linalg.norm(np.frombuffer(vector, dtype="<f4").astype("<f8")))
     if not abs(length - 1) < _NEAR:  # also what is not a number
-        raise _damaged(record)
+        raise _damaged_vector_error(record)
     return vector
 
 
-def _damaged(record: Record) -> InvalidInput:
+def _damaged_vector_error(record: Record) -> InvalidInput:
     return InvalidInput(f"a line of the export is damaged: the vector of {record.id}")

@@ -16,9 +16,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.arguments import checked_metadata
-from memstone.core.checks.filters import within
+from memstone.core.checks.filters import where_in_scope
 from memstone.core.text.normalize import estimate_tokens
-from memstone.engine.moving.mirror import carried, put_carried, read_carried
+from memstone.engine.moving.mirror import encode_own_vector, put_carried, read_carried
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ExportLines, scope_or_everybody
 from memstone.engine.storing.draft import text_hash
@@ -26,7 +26,7 @@ from memstone.engine.storing.hide_deleted import name_again
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.indexer import fill_missing
 from memstone.engine.storing.revise import dedupe_of
-from memstone.engine.storing.store import enter, leave
+from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.storing.turns import turn_dedupe
 from memstone.errors import Conflict, Forbidden, InvalidInput, MemstoneError, UsageError
 from memstone.model.event import Event, EventType, Signal
@@ -63,12 +63,12 @@ class Incoming:
 
     async def page(self, size: int) -> list[tuple[int, Any]]:
         """The next lines with their numbers, at most so many; none at the end."""
-        page = list(islice(self._now, size)) if self._later is None else await self._awaited(size)
+        page = list(islice(self._now, size)) if self._later is None else await self._read_async_lines(size)
         numbered = list(enumerate(page, self._taken + 1))
         self._taken += len(page)
         return numbered
 
-    async def _awaited(self, size: int) -> list[Any]:
+    async def _read_async_lines(self, size: int) -> list[Any]:
         page: list[Any] = []
         while self._later and len(page) < size and (line := await anext(self._later, _END)) is not _END:
             page.append(line)
@@ -119,22 +119,22 @@ class Deletion:
     """Whether another memory is known by that name and holds, all the same."""
 
 
-def _columns(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
+def _column_types(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
     """The fields of a dataclass that are exported, and what may stand in each."""
     given = {item.name: str(item.type).partition(" | ") for item in fields(cls) if item.name not in but}
     return {name: _TYPES[kind] + ((type(None),) if or_none else ()) for name, (kind, or_none, _) in given.items()}
 
 
-def _times(*classes: type) -> frozenset[str]:
+def _time_fields(*classes: type) -> frozenset[str]:
     return frozenset(item.name for cls in classes for item in fields(cls) if str(item.type).startswith("Instant"))
 
 
-_RECORD: Final = _columns(Record, "seq", "tenant_id")
-_EVENT: Final = _columns(Event, "seq", "scope")
-_LINK: Final = _columns(Link, "scope")
-_SIGNAL: Final = _columns(Signal, "scope")
-_DELETION: Final = _columns(Deletion, "held")
-_TIMES: Final = _times(Record, Event, Link, Signal, Deletion)
+_RECORD: Final = _column_types(Record, "seq", "tenant_id")
+_EVENT: Final = _column_types(Event, "seq", "scope")
+_LINK: Final = _column_types(Link, "scope")
+_SIGNAL: Final = _column_types(Signal, "scope")
+_DELETION: Final = _column_types(Deletion, "held")
+_TIMES: Final = _time_fields(Record, Event, Link, Signal, Deletion)
 _SCOPE: Final = {"user_id": (str,), "agent_id": (str,), "run_id": (str,)}
 _MESSAGE: Final = {"role": (str,), "content": (str,), "name": (str,)}
 _LEARNED: Final = {"messages": (list,), "metadata": (dict,), "prompt": (str,), "dated": (bool,)}
@@ -201,36 +201,36 @@ def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
     """What a line says, as it is stored for a tenant; ``InvalidInput`` names what is wrong with it."""
     kind = line.get("type") if isinstance(line, Mapping) else None
     if kind == "memory":
-        record = Record(**_values(line, _RECORD), tenant_id=tenant_id)
+        record = Record(**_read_values(line, _RECORD), tenant_id=tenant_id)
         links = line.get("links")
         if not isinstance(links, list) or not links:
             raise InvalidInput(f"{record.id} in the export has no links: nobody could see it")
         return record, [_read_link(tenant_id, link) for link in links], read_carried(record, line)
     if kind == "event":
-        return Event(**_values(line, _EVENT, _EVENTS), scope=_read_scope(tenant_id, line))
+        return Event(**_read_values(line, _EVENT, _EVENTS), scope=_read_scope(tenant_id, line))
     if kind == "suppressed":
-        return Deletion(**_values(line, _DELETION), held=line.get("held") is True)
+        return Deletion(**_read_values(line, _DELETION), held=line.get("held") is True)
     if kind == "signal":
-        return _checked(Signal(**_values(line, _SIGNAL, _STATES), scope=_read_scope(tenant_id, line)))
+        return _validate_signal(Signal(**_read_values(line, _SIGNAL, _STATES), scope=_read_scope(tenant_id, line)))
     raise InvalidInput(f"unknown line {kind!r} in the export")
 
 
-def _checked(signal: Signal) -> Signal:
+def _validate_signal(signal: Signal) -> Signal:
     """A signal with all that it takes to learn from it."""
-    signal.data = _waiting(signal.data, _LEARNED if signal.data.get("infer") else _VERBATIM)
+    signal.data = _validate_signal_part(signal.data, _LEARNED if signal.data.get("infer") else _VERBATIM)
     if signal.data.get("infer"):
-        signal.data["messages"] = [_waiting(message, _MESSAGE) for message in signal.data["messages"]]
+        signal.data["messages"] = [_validate_signal_part(message, _MESSAGE) for message in signal.data["messages"]]
     return signal
 
 
-def _waiting(given: object, columns: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+def _validate_signal_part(given: object, columns: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
     """The same with what must be in it and what may be checked; the rest is left alone."""
     there = {name: types for name, types in _MAYBE.items() if isinstance(given, Mapping) and name in given}
-    values = _values(given, {**columns, **there})
+    values = _read_values(given, {**columns, **there})
     return {**given, **values} if isinstance(given, Mapping) else values
 
 
-def _values(line: object, columns: Mapping[str, tuple[type, ...]], names: _Names = _NAMES) -> dict[str, Any]:
+def _read_values(line: object, columns: Mapping[str, tuple[type, ...]], names: _Names = _NAMES) -> dict[str, Any]:
     """What a line says, or ``InvalidInput`` naming what is missing or cannot be."""
     if not isinstance(line, Mapping):
         raise InvalidInput("a line of the export is damaged: a part of it is not an object")
@@ -274,11 +274,11 @@ def _is_clean(text: str) -> bool:
 
 
 def _read_scope(tenant_id: str, line: object) -> Scope:
-    return Scope(tenant_id, **_values(line, _SCOPE))
+    return Scope(tenant_id, **_read_values(line, _SCOPE))
 
 
 def _read_link(tenant_id: str, line: object) -> Link:
-    return Link(scope=_read_scope(tenant_id, line), **_values(line, _LINK, _ORIGINS))
+    return Link(scope=_read_scope(tenant_id, line), **_read_values(line, _LINK, _ORIGINS))
 
 
 # --- ``export`` and ``load`` ------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ _COUNTED: Final = ("memories", "events", "deletions", "waiting", "already_there"
 _Version: TypeAlias = tuple[Record, list[Link], dict[str, str]]
 
 
-async def export(engine: Engine, given: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
+async def export_lines(engine: Engine, given: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
     """Lines of everything a scope holds, or everybody does."""
     await engine.open()
     parts = engine.parts
@@ -297,42 +297,42 @@ async def export(engine: Engine, given: Mapping[str, Any], *, everybody: bool) -
     yield header_line()
     exported: set[str] = set()
     until = await parts.ledger.read(lambda tx: tx.admin.cursor())
-    async for record, links, more in _versions(parts, scope, until):
+    async for record, links, more in _iterate_versions(parts, scope, until):
         exported.add(record.id)
         yield memory_line(record, [link for link in links if is_inside(link.scope, scope)], more)
     lost: set[str] = set()
-    async for event in _events(parts, scope):
+    async for event in _iterate_events(parts, scope):
         if event.memory_id in exported:
-            yield event_line(event if scope.is_open else _inside(event, scope, exported))
+            yield event_line(event if scope.is_open else _restrict_event(event, scope, exported))
         elif event.event == EventType.UNLINK:  # others hold it; these have deleted it
             lost.add(event.memory_id)
-    async for deletion in _deletions(parts):
+    async for deletion in _iterate_deletions(parts):
         if scope.is_open or deletion.memory_id in exported or deletion.memory_id in lost:
             yield deletion_line(deletion)
     for signal in await parts.ledger.read(lambda tx: tx.signals.unfinished(scope)):
         yield signal_line(signal)
 
 
-async def _versions(parts: Parts, scope: Scope, until: int) -> AsyncIterator[_Version]:
+async def _iterate_versions(parts: Parts, scope: Scope, until: int) -> AsyncIterator[_Version]:
     """What there was when the export began; what is written meanwhile belongs to the next one."""
     after = 0
-    while page := await parts.ledger.read(partial(_page, scope=scope, after=after, until=until)):
+    while page := await parts.ledger.read(partial(_read_version_page, scope=scope, after=after, until=until)):
         for version in page:
             yield version
         after = page[-1][0].seq
 
 
-async def _page(tx: Tx, *, scope: Scope, after: int, until: int) -> list[_Version]:
-    where = And((within(scope), Condition("seq", Op.GT, after), Condition("seq", Op.LTE, until)))
+async def _read_version_page(tx: Tx, *, scope: Scope, after: int, until: int) -> list[_Version]:
+    where = And((where_in_scope(scope), Condition("seq", Op.GT, after), Condition("seq", Op.LTE, until)))
     rows = await tx.memories.find(where, limit=_AT_ONCE, oldest_first=True)
-    return [await _version(tx, found.record) for found in rows]
+    return [await _read_version(tx, found.record) for found in rows]
 
 
-async def _version(tx: Tx, record: Record) -> _Version:
-    return record, await tx.links.of(record.tenant_id, record.seq), await carried(tx, record)
+async def _read_version(tx: Tx, record: Record) -> _Version:
+    return record, await tx.links.of(record.tenant_id, record.seq), await encode_own_vector(tx, record)
 
 
-async def _events(parts: Parts, scope: Scope) -> AsyncIterator[Event]:
+async def _iterate_events(parts: Parts, scope: Scope) -> AsyncIterator[Event]:
     """What was done within a scope, oldest first."""
     after = 0
     while page := await parts.ledger.read(_events_after(scope, after)):
@@ -345,12 +345,16 @@ def _events_after(scope: Scope, after: int) -> Work[list[Event]]:
     return lambda tx: tx.events.feed(scope, after, _AT_ONCE)
 
 
-def _inside(event: Event, scope: Scope, exported: set[str]) -> Event:
+def _restrict_event(event: Event, scope: Scope, exported: set[str]) -> Event:
     """An event without what it tells of those beyond a scope."""
-    return replace(event, before=_own(event.before, scope, exported), after=_own(event.after, scope, exported))
+    return replace(
+        event,
+        before=_restrict_state(event.before, scope, exported),
+        after=_restrict_state(event.after, scope, exported),
+    )
 
 
-def _own(state: dict[str, Any] | None, scope: Scope, exported: set[str]) -> dict[str, Any] | None:
+def _restrict_state(state: dict[str, Any] | None, scope: Scope, exported: set[str]) -> dict[str, Any] | None:
     if state is None:
         return None
     kept = {name: value for name, value in state.items() if name != "split" or value in exported}
@@ -361,7 +365,7 @@ def _own(state: dict[str, Any] | None, scope: Scope, exported: set[str]) -> dict
     return kept
 
 
-async def _deletions(parts: Parts) -> AsyncIterator[Deletion]:
+async def _iterate_deletions(parts: Parts) -> AsyncIterator[Deletion]:
     after = ""
     while page := await parts.ledger.read(partial(_deleted_after, tenant_id=parts.tenant_id, after=after)):
         for one in page:
@@ -378,7 +382,7 @@ async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion
 # --- and back ---------------------------------------------------------------------------------------------------------
 
 
-async def load(parts: Parts, lines: ExportLines) -> dict[str, int]:
+async def load_export(parts: Parts, lines: ExportLines) -> dict[str, int]:
     """Put an export back; gives what was restored and what was already there."""
     rest = Incoming(lines)
     if parts.bounds is not None:
@@ -387,40 +391,40 @@ async def load(parts: Parts, lines: ExportLines) -> dict[str, int]:
     counts = dict.fromkeys(_COUNTED, 0)
     while page := await rest.page(_AT_ONCE):
         await parts.ledger.ensure_room()
-        read = [_read(parts, number, line) for number, line in page]
+        read = [_parse_line(parts, number, line) for number, line in page]
         work = partial(_put_all, tenant_id=parts.tenant_id, page=read, now=parts.now())
         for name, count in (await parts.ledger.write(work)).items():
             counts[name] += count
     if parts.embedding.on:
-        await _index(parts)
+        await _fill_vectors(parts)
     if counts["waiting"]:
-        from memstone.engine.learning.queueing import wake
+        from memstone.engine.learning.queueing import wake_worker
 
         parts.waiting.left(parts.tenant_id)
-        wake(parts)
+        wake_worker(parts)
     return counts
 
 
-def _read(parts: Parts, number: int, line: Mapping[str, Any]) -> Read:
+def _parse_line(parts: Parts, number: int, line: Mapping[str, Any]) -> Read:
     """What a line says; an error names it."""
     try:
         read = read_line(parts.tenant_id, line)
     except UsageError as error:
         raise type(error)(f"line {number}: {error.message}", hint=error.hint) from error
-    return _refitted(parts, *read) if isinstance(read, tuple) else read
+    return _refresh_edited_version(parts, *read) if isinstance(read, tuple) else read
 
 
-def _refitted(parts: Parts, record: Record, links: list[Link], vector: bytes | None) -> Restored:
+def _refresh_edited_version(parts: Parts, record: Record, links: list[Link], vector: bytes | None) -> Restored:
     """A version, with what follows from its text made anew where somebody has edited that."""
     fits = text_hash(record.text)
     if record.text and record.hash != fits:  # the words of what was deleted long ago are gone, and so is their hash
         record.hash, record.tokens = fits, estimate_tokens(record.text)
         for link in links:
-            link.dedupe = link.dedupe and _dedupe(parts, link, record)
+            link.dedupe = link.dedupe and _recompute_dedupe(parts, link, record)
     return record, links, vector
 
 
-def _dedupe(parts: Parts, link: Link, record: Record) -> str | None:
+def _recompute_dedupe(parts: Parts, link: Link, record: Record) -> str | None:
     """What an edited version is known by; an episode and what somebody is are not known by their words."""
     if record.layer == Layer.TURN:
         speaker = str(record.data.get("speaker") or record.source_role or "")
@@ -428,7 +432,7 @@ def _dedupe(parts: Parts, link: Link, record: Record) -> str | None:
     return dedupe_of(parts, link, record) if record.layer == Layer.FACT else link.dedupe
 
 
-async def _index(parts: Parts) -> None:
+async def _fill_vectors(parts: Parts) -> None:
     try:
         await fill_missing(parts)
     except MemstoneError as error:  # everything is back and found by its words; vectors can be made at any time
@@ -438,7 +442,7 @@ async def _index(parts: Parts) -> None:
 async def _put_all(tx: Tx, *, tenant_id: str, page: Sequence[Read], now: Instant) -> dict[str, int]:
     counts = dict.fromkeys(_COUNTED, 0)
     for one in page:
-        name, is_new = await _put(tx, tenant_id, one)
+        name, is_new = await _put_entry(tx, tenant_id, one)
         counts[name if is_new else "already_there"] += 1
     versions = [one[0] for one in page if isinstance(one, tuple)]
     deleted = {one.origin_id for one in versions if one.origin_id and one.status == Status.DELETED}
@@ -446,7 +450,7 @@ async def _put_all(tx: Tx, *, tenant_id: str, page: Sequence[Read], now: Instant
     return counts
 
 
-async def _put(tx: Tx, tenant_id: str, one: Read) -> tuple[str, bool]:
+async def _put_entry(tx: Tx, tenant_id: str, one: Read) -> tuple[str, bool]:
     """Put one thing back; gives what it counts as, and whether it was not there."""
     if isinstance(one, Event):
         return "events", await _put_event(tx, one)
@@ -466,7 +470,7 @@ async def _put_version(tx: Tx, record: Record, links: list[Link], vector: bytes 
     if record.valid_to is None:
         if not await _may_be_current(tx, record, links):
             return False
-        await enter(tx, record, links, ())
+        await insert_version(tx, record, links, ())
     else:
         await tx.links.add(record.tenant_id, await tx.memories.insert(record), links)
     await put_carried(tx, record, vector)
@@ -480,7 +484,7 @@ async def _may_be_current(tx: Tx, record: Record, links: list[Link]) -> bool:
     if there is not None and there.version > record.version:
         return False
     if there is not None:
-        await leave(tx, there, Status.SUPERSEDED, record.valid_from)
+        await end_version(tx, there, Status.SUPERSEDED, record.valid_from)
     for link in links:
         if link.dedupe and await tx.links.holder(record.tenant_id, link.dedupe) is not None:
             raise Conflict(

@@ -25,10 +25,10 @@ from memstone.core.ranking.abstain import (
     UNHEARD,
     Null,
     Weights,
-    familiarity,
+    familiarity_words,
     null_of,
+    score_familiarity,
     slope_of,
-    vocabulary,
 )
 from memstone.core.text.analyze import query_terms
 from memstone.engine.runtime import Parts
@@ -37,7 +37,7 @@ from memstone.model.memory import Vector
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
-from memstone.products import multiply
+from memstone.products import multiply_matrices
 
 TEXT: Final = "text"
 """The name of what is known about words alone."""
@@ -67,13 +67,13 @@ _HELD: Final[WeakKeyDictionary[Any, Held]] = WeakKeyDictionary()
 
 async def null_for(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
     """What unrelated questions reach in a scope of about ``rows`` memories; None where there is nothing to ask."""
-    held = _held(parts)
+    held = _cache_for_store(parts)
     key = (signature, scope)
     known = held.nulls.get(key)
     if known is None or _is_outgrown(known, rows):
-        known = await _kept(parts, scope, signature)
+        known = await _read_calibration(parts, scope, signature)
         if known is None or _is_outgrown(known, rows):
-            known = await calibrate(parts, scope, signature, rows)
+            known = await calibrate_scope(parts, scope, signature, rows)
         if known is None:
             return None
         held.nulls[key] = known
@@ -82,25 +82,25 @@ async def null_for(parts: Parts, scope: Scope, signature: str, rows: int) -> Nul
     return known
 
 
-async def calibrate(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
+async def calibrate_scope(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
     """Find out what unrelated questions reach, and keep it."""
     found = await (_by_words(parts, scope, rows) if signature == TEXT else _by_meaning(parts, scope, signature, rows))
     if found is not None and rows >= _WORTH_KEEPING:
         with suppress(StorageError):  # a store that only lets itself be read: this process knows all the same
-            await parts.ledger.write(lambda tx: _keep(tx, parts, scope, signature, found))
+            await parts.ledger.write(lambda tx: _store_calibration(tx, parts, scope, signature, found))
     return found
 
 
-async def forget(tx: Tx, scope: Scope) -> None:
+async def drop_calibration(tx: Tx, scope: Scope) -> None:
     """Drop what is kept about a scope, within a transaction; what this process holds ages by itself."""
     names = [TEXT, *(info.signature for info in await tx.indexes.all(scope.tenant_id))]
     for name in names:
         body = await tx.calibration.get(scope.tenant_id, name)
-        if body and body.get("scopes", {}).pop(_digest(scope), None) is not None:
+        if body and body.get("scopes", {}).pop(_scope_digest(scope), None) is not None:
             await tx.calibration.put(scope.tenant_id, name, body, body.get("at", ""))
 
 
-def _held(parts: Parts) -> Held:
+def _cache_for_store(parts: Parts) -> Held:
     """By what all who share a store share, whatever they reach of it: their ledgers are made anew for each of them."""
     return _HELD.setdefault(parts.texts, Held())
 
@@ -112,23 +112,23 @@ def _is_outgrown(null: Null, rows: int) -> bool:
 # --- kept in the ledger -----------------------------------------------------------------------------------------------
 
 
-async def _kept(parts: Parts, scope: Scope, signature: str) -> Null | None:
+async def _read_calibration(parts: Parts, scope: Scope, signature: str) -> Null | None:
     body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, signature))
-    entry = body.get("scopes", {}).get(_digest(scope)) if body and body.get("version") == _VERSION else None
+    entry = body.get("scopes", {}).get(_scope_digest(scope)) if body and body.get("version") == _VERSION else None
     return None if entry is None else Null(**{name: entry[name] for name in Null.__slots__})
 
 
-async def _keep(tx: Tx, parts: Parts, scope: Scope, signature: str, null: Null) -> None:
+async def _store_calibration(tx: Tx, parts: Parts, scope: Scope, signature: str, null: Null) -> None:
     """Put it with those of other scopes; the ones that were found out longest ago go when there are many."""
     body = await tx.calibration.get(parts.tenant_id, signature)
     at = parts.now()
     scopes: dict[str, Any] = body.get("scopes", {}) if body and body.get("version") == _VERSION else {}
-    scopes[_digest(scope)] = {**asdict(null), "at": at}
+    scopes[_scope_digest(scope)] = {**asdict(null), "at": at}
     newest = sorted(scopes.items(), key=lambda item: item[1]["at"], reverse=True)[:_SCOPES_KEPT]
     await tx.calibration.put(parts.tenant_id, signature, {"version": _VERSION, "at": at, "scopes": dict(newest)}, at)
 
 
-def _digest(scope: Scope) -> str:
+def _scope_digest(scope: Scope) -> str:
     who = f"{scope.tenant_id}\x00{scope.user_id}\x00{scope.agent_id}\x00{scope.run_id}"
     return hashlib.sha256(who.encode()).hexdigest()[:32]
 
@@ -141,14 +141,14 @@ async def _by_meaning(parts: Parts, scope: Scope, signature: str, rows: int) -> 
     count, sample = await parts.ledger.read(lambda tx: tx.calibration.sample(scope, signature, _SAMPLE))
     if not sample:
         return None
-    own = await _familiarities(parts, scope, PROBES, BY_MEANING)
-    found = await parts.io.run(lambda: _null(probes, sample, own))
+    own = await _compute_familiarity(parts, scope, PROBES, BY_MEANING)
+    found = await parts.io.run(lambda: _null_from_sample(probes, sample, own))
     return Null(rows, found.middle_at(count), found.spread, found.slope, found.scatter)
 
 
-def _null(probes: Any, sample: list[bytes], own: Any) -> Null:
+def _null_from_sample(probes: Any, sample: list[bytes], own: Any) -> Null:
     memories = np.frombuffer(b"".join(sample), "<f4").reshape(len(sample), -1)
-    close, scatter = _left_one_out(_cosines(probes, memories))
+    close, scatter = _left_one_out(_compute_cosines(probes, memories))
     best = close.max(axis=1) + own
     slope = 0.0
     if len(sample) >= _LEAST_TO_TELL_SIZE:
@@ -157,8 +157,8 @@ def _null(probes: Any, sample: list[bytes], own: Any) -> Null:
     return null_of(best.tolist(), len(sample), slope=slope, scatter=scatter)
 
 
-def _cosines(probes: Any, memories: Any) -> Any:
-    return multiply(memories, probes.T).T
+def _compute_cosines(probes: Any, memories: Any) -> Any:
+    return multiply_matrices(memories, probes.T).T
 
 
 def _left_one_out(cosines: Any) -> tuple[Any, float]:
@@ -168,41 +168,41 @@ def _left_one_out(cosines: Any) -> tuple[Any, float]:
     squares = ((cosines**2).sum(axis=0) - cosines**2) / others
     scatter = float(cosines.std(axis=0).mean())
     own = np.sqrt(np.maximum(0.0, squares - means**2))
-    return (cosines - means) / _shrunk(own, scatter), scatter
+    return (cosines - means) / _shrink_deviation(own, scatter), scatter
 
 
-def _shrunk(own: Any, usual: float) -> Any:
+def _shrink_deviation(own: Any, usual: float) -> Any:
     return np.maximum(1e-6, _SHRUNK * own + (1 - _SHRUNK) * usual)
 
 
-async def closeness(parts: Parts, signature: str, null: Null, cosines: Mapping[int, float]) -> dict[int, float]:
+async def measure_closeness(parts: Parts, signature: str, null: Null, cosines: Mapping[int, float]) -> dict[int, float]:
     """How close each memory is to a question, from its cosine: in standard deviations above unrelated questions."""
     probes = await probe_vectors(parts, signature)
     vectors = dict(await parts.ledger.peek(lambda tx: tx.vectors.many(parts.tenant_id, signature, list(cosines))))
     if not vectors:
         return {}
     memories = np.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
-    unrelated = _cosines(probes, memories)
-    means, spreads = unrelated.mean(axis=0), _shrunk(unrelated.std(axis=0), null.scatter)
+    unrelated = _compute_cosines(probes, memories)
+    means, spreads = unrelated.mean(axis=0), _shrink_deviation(unrelated.std(axis=0), null.scatter)
     given = np.array([cosines[seq] for seq in vectors])
     return dict(zip(vectors, ((given - means) / spreads).tolist(), strict=True))
 
 
 async def probe_vectors(parts: Parts, signature: str) -> Any:
     """The vectors of the questions, a row each; embedded once for a store and kept in it."""
-    probes = _held(parts).probes
+    probes = _cache_for_store(parts).probes
     if signature not in probes:
         name = f"{signature}#probes"
         body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, name))
         if body is None or body.get("version") != _VERSION:
-            body = _packed(await _embedded(parts))
+            body = _pack_vectors(await _embed_probes(parts))
             with suppress(StorageError):
                 await parts.ledger.write(lambda tx: tx.calibration.put(parts.tenant_id, name, body, parts.now()))
-        probes[signature] = _unpacked(body)
+        probes[signature] = _unpack_vectors(body)
     return probes[signature]
 
 
-async def _embedded(parts: Parts) -> Any:
+async def _embed_probes(parts: Parts) -> Any:
     found = await parts.embedding.of("").many(PROBES)  # they are the same for everybody
     failed = next((one for one in found if isinstance(one, MemstoneError)), None)
     if failed is not None:
@@ -210,7 +210,7 @@ async def _embedded(parts: Parts) -> Any:
     return np.stack([np.frombuffer(one, "<f4") for one in found if isinstance(one, Vector)])
 
 
-def _packed(vectors: Any) -> dict[str, Any]:
+def _pack_vectors(vectors: Any) -> dict[str, Any]:
     """Vectors as JSON can hold them: a byte for each number, and one scale for all."""
     scale = float(np.abs(vectors).max()) or 1.0
     numbers = np.round(vectors / scale * _INT8).astype(np.int8)
@@ -218,7 +218,7 @@ def _packed(vectors: Any) -> dict[str, Any]:
     return {"version": _VERSION, "scale": scale, "count": len(vectors), "vectors": text}
 
 
-def _unpacked(body: Mapping[str, Any]) -> Any:
+def _unpack_vectors(body: Mapping[str, Any]) -> Any:
     numbers = np.frombuffer(base64.b64decode(body["vectors"]), np.int8).reshape(body["count"], -1)
     return numbers.astype(np.float32) * np.float32(body["scale"] / _INT8)
 
@@ -227,7 +227,7 @@ def _unpacked(body: Mapping[str, Any]) -> Any:
 
 
 async def _by_words(parts: Parts, scope: Scope, rows: int) -> Null | None:
-    own = await _familiarities(parts, scope, PROBES, BY_WORDS)
+    own = await _compute_familiarity(parts, scope, PROBES, BY_WORDS)
     best = []
     for probe in PROBES:
         scores = await text_closeness(parts, scope, probe, 1)
@@ -243,8 +243,8 @@ async def text_closeness(parts: Parts, scope: Scope, question: str, limit: int) 
     return {hit.seq: hit.score / unit for hit in hits}
 
 
-async def _familiarities(parts: Parts, scope: Scope, questions: tuple[str, ...], weights: Weights) -> Any:
+async def _compute_familiarity(parts: Parts, scope: Scope, questions: tuple[str, ...], weights: Weights) -> Any:
     """What the questions have by themselves. Names count only against a real question: that errs on its safe side."""
-    words = {word for question in questions for word in vocabulary(question)}
+    words = {word for question in questions for word in familiarity_words(question)}
     around = await parts.texts.around(scope, (), [*sorted(words), UNHEARD])
-    return np.array([familiarity(one, around.rarity, weights, strangers=False) for one in questions])
+    return np.array([score_familiarity(one, around.rarity, weights, strangers=False) for one in questions])

@@ -11,22 +11,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.checks.filters import Filters, current, split_scope, within
-from memstone.core.privacy.poison import preview
+from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
+from memstone.core.privacy.poison import preview_text
 from memstone.core.privacy.redact import redact_preview
 from memstone.core.showing.planner import Plan
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.engine import results
-from memstone.engine.recall.context import check as checked_context
-from memstone.engine.recall.context import made
+from memstone.engine.recall.context import prepare_block
+from memstone.engine.recall.context import validate_context as checked_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.receipts import ids_of_left_out, left_out
-from memstone.engine.recall.search import check as checked_search
 from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest, admit_filters, renamed, scope_or_everybody
+from memstone.engine.scoping import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
 from memstone.engine.search_request import SearchRequest, checked_layers, checked_limit
-from memstone.engine.storing.turns import walked
+from memstone.engine.search_request import validate_search as checked_search
+from memstone.engine.storing.turns import map_json_texts
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.instant import Instant, When, parse_when
@@ -77,24 +77,24 @@ class _Asked:
         """Rows of these statuses, expired or not; at a moment in the past, those that held then."""
         layers = Condition("layer", Op.IN, self.layers)
         extra = () if self.extra is None else (self.extra,)
-        held = _in(statuses) if self.as_of is None else _held_at(self.as_of, statuses)
-        return And((within(self.scope), layers, held, *extra, *more))
+        held = _status_condition(statuses) if self.as_of is None else _held_at(self.as_of, statuses)
+        return And((where_in_scope(self.scope), layers, held, *extra, *more))
 
 
 async def console_search(parts: Parts, request: InspectRequest) -> dict[str, Any]:
     """Memories of a scope, or of everybody: previews, and why each is there."""
     request.filters = await admit_filters(parts, request.filters)
-    asked = _check(parts, request)
+    asked = _validate_request(parts, request)
     rows: list[tuple[Found, float | None, str]] = []
     if asked.q is not None and asked.as_of is None and not asked.scope.is_open:
         rows += await _by_search(parts, asked)
     known = {found.record.id for found, _, _ in rows}
     rows += [row for row in await _by_text(parts, asked) if row[0].record.id not in known]
-    shown = [_shown(*row) for row in rows[: asked.limit]]
+    shown = [_format_row(*row) for row in rows[: asked.limit]]
     return {"results": shown, "limit": asked.limit, "more": len(rows) > asked.limit}
 
 
-def _check(parts: Parts, request: InspectRequest) -> _Asked:
+def _validate_request(parts: Parts, request: InspectRequest) -> _Asked:
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     layers = tuple(Layer) if request.layers is None else request.layers
@@ -103,7 +103,7 @@ def _check(parts: Parts, request: InspectRequest) -> _Asked:
         scope=scope_or_everybody(parts, given, inside, everybody=request.everybody, reading=True),
         layers=checked_layers(layers),
         statuses=_checked_statuses(request.statuses),
-        extra=renamed(parts, extra),
+        extra=rename_filter_users(parts, extra),
         limit=checked_limit(request.limit, MOST, "ask more narrowly, by q or filters"),
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
     )
@@ -118,13 +118,13 @@ def _checked_statuses(statuses: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(map(str, chosen))
 
 
-def _in(statuses: Sequence[str]) -> Where:
+def _status_condition(statuses: Sequence[str]) -> Where:
     """Current rows of open statuses, and ended ones of those that were deleted."""
     open_ones = [status for status in statuses if status != Status.DELETED]
     ended = Condition("status", Op.EQ, str(Status.DELETED))
     if len(open_ones) == len(statuses):
-        return current(open_ones)
-    return Or((current(open_ones), ended)) if open_ones else ended
+        return where_current(open_ones)
+    return Or((where_current(open_ones), ended)) if open_ones else ended
 
 
 def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
@@ -149,13 +149,15 @@ async def _by_search(parts: Parts, asked: _Asked) -> list[tuple[Found, float | N
     request.layers, request.scope = asked.layers, None if who.run_id else "owner"
     wanted = replace(checked_search(parts, request), where=asked.where(statuses), extra=asked.extra)
     hits = await hits_of(parts, replace(wanted, breadth="owner", filtered=asked.extra is not None))
-    return [(found, round(scored.score, 6), why(asked.q or "", (found, scored))) for found, scored in hits.found]
+    return [
+        (found, round(scored.score, 6), explain_hit(asked.q or "", (found, scored))) for found, scored in hits.found
+    ]
 
 
-def why(query: str, hit: Hit) -> str:
+def explain_hit(query: str, hit: Hit) -> str:
     """Why a search found something, in words."""
     found, scored = hit
-    said = set(terms(found.record.text))
+    said = set(document_terms(found.record.text))
     both = dict.fromkeys(word for word in _WORDS.findall(query) if said.intersection(query_terms(word)))
     values = [(told, getattr(scored.parts, name)) for name, told in _WHY]
     reasons = [f"{told} {value:.2f}" for told, value in values if value]
@@ -177,11 +179,11 @@ async def _by_text(parts: Parts, asked: _Asked) -> list[tuple[Found, float | Non
     return [(found, None, reason) for found in newest.values()]
 
 
-def _shown(found: Found, score: float | None, reason: str) -> dict[str, Any]:
-    item = walked(results.item(found), redact_preview)
+def _format_row(found: Found, score: float | None, reason: str) -> dict[str, Any]:
+    item = map_json_texts(results.format_memory(found), redact_preview)
     kept = {name: value for name, value in item.items() if name not in ("memory", "hash")}
     who = {name: getattr(found.link.scope, name) or None for name in ("user_id", "agent_id", "run_id")}
-    shown = {**kept, **who, "id": found.record.id, "preview": preview(found.record.text), "why": reason}
+    shown = {**kept, **who, "id": found.record.id, "preview": preview_text(found.record.text), "why": reason}
     return shown if score is None else {**shown, "score": score}
 
 
@@ -191,7 +193,7 @@ async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, An
     if asked.mode is GateMode.NEVER:
         asked.gate, planned = GateDecision(Route.NONE, "memory is never shown"), Plan()
     else:
-        _, planned = await made(parts, asked)
+        _, planned = await prepare_block(parts, asked)
     ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
     gate: Mapping[str, Any] = {"route": str(asked.gate.route), "reason": asked.gate.reason}
     return {

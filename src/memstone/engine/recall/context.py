@@ -13,36 +13,36 @@ from functools import partial
 from typing import Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide
+from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
 from memstone.core.gate.rules import asks_what_is_up
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
 from memstone.core.showing.fence import Fence
-from memstone.core.showing.planner import Plan, plan, profile_tokens, sizes
+from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
 from memstone.core.text.analyze import query_terms
 from memstone.engine.access.admission import not_shown
-from memstone.engine.recall.judge import LOOKED_AT, relevance
+from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.recalled import find_recalled
-from memstone.engine.recall.receipts import Account, accounted, packed
-from memstone.engine.recall.search import SearchRequest, hits_of, read_up
-from memstone.engine.recall.search import check as checked_search
-from memstone.engine.recall.surface import Material, Surfacing, day_of, material
+from memstone.engine.recall.receipts import Account, build_pack, record_account
+from memstone.engine.recall.search import hits_of, read_up
+from memstone.engine.recall.surface import Material, Surfacing, day_of, read_material
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, scope_in
-from memstone.engine.search_request import checked_breadth, scope_of_breadth
+from memstone.engine.search_request import SearchRequest, checked_breadth, scope_of_breadth
+from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
 from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import GateDecision, GateMode, Route
-from memstone.model.instant import Instant, instant, moment, parse_when
+from memstone.model.instant import Instant, datetime_from_instant, parse_when, to_instant
 from memstone.model.memory import USER, Layer
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import EVERYBODY, Scope
-from memstone.ports.io import hurried
+from memstone.ports.io import limit_model_calls
 from memstone.ports.models import Llm, Prompt
-from memstone.ports.read_cache import seen
+from memstone.ports.read_cache import call_stamps
 from memstone.trace import log_event
 
 # --- what is looked for, for a block ----------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ LAYERS: Final[dict[Route, tuple[str, ...]]] = {
 }
 
 
-async def find(parts: Parts, asked: Asked) -> None:
+async def find_hits(parts: Parts, asked: Asked) -> None:
     """Look for what the route wants."""
     layers = LAYERS[asked.gate.route]
     if not layers:
@@ -74,9 +74,9 @@ async def find(parts: Parts, asked: Asked) -> None:
     if asked.gate.route is Route.RECALL:
         await find_recalled(parts, asked, layers)
         return
-    request = _request(parts, asked, layers)
+    request = _build_search_request(parts, asked, layers)
     period = asked_period(parts, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
-    with hurried(parts.policy.retrieval.embed_seconds):
+    with limit_model_calls(parts.policy.retrieval.embed_seconds):
         if period is not None:
             await _find_in(parts, asked, request, period)
             return
@@ -85,13 +85,13 @@ async def find(parts: Parts, asked: Asked) -> None:
     asked.hits, asked.degraded = hits.found, hits.degraded
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
-        await _abstain(parts, asked, hits.words)
+        await _drop_unrelated_hits(parts, asked, hits.words)
     asked.hits = await read_up(parts, wanted, asked.hits)
 
 
-def _request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchRequest:
+def _build_search_request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchRequest:
     policy, who = parts.policy.retrieval, asked.scope
-    room, latest = sizes(asked.budget, policy), asked.gate.reason == ASKS_HOW_IT_WENT
+    room, latest = limits_for_budget(asked.budget, policy), asked.gate.reason == ASKS_HOW_IT_WENT
     most = max(2 * sum(room[layer] for layer in layers), _LITTLE if _is_judged(parts, asked) else 0)
     return SearchRequest(
         query=asked.query,
@@ -99,7 +99,7 @@ def _request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchReque
         agent_id=who.agent_id or None,
         run_id=who.run_id or None,
         limit=_LATEST if latest else min(policy.candidates, most),
-        filters=_younger(parts, asked),
+        filters=_age_filter(parts, asked),
         min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
         layers=layers,
         as_of=asked.as_of,
@@ -126,10 +126,10 @@ def _is_judged(parts: Parts, asked: Asked) -> bool:
     return bool(parts.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
 
 
-async def _abstain(parts: Parts, asked: Asked, words: Mapping[int, bytes]) -> None:
+async def _drop_unrelated_hits(parts: Parts, asked: Asked, words: Mapping[int, bytes]) -> None:
     """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
     rate = parts.policy.retrieval.false_injection
-    judged = await relevance(parts, asked.scope, asked.query, asked.hits, rate, words)
+    judged = await judge_relevance(parts, asked.scope, asked.query, asked.hits, rate, words)
     kept = {scored.seq for _, scored in judged.kept}
     reason = judged.reason if judged.nothing else "an unrelated question comes as close"
     asked.left_out = {scored.seq: reason for _, scored in asked.hits if scored.seq not in kept}
@@ -144,12 +144,12 @@ def _belongs_anyway(asked: Asked) -> bool:
     return asked.mode is not GateMode.ALWAYS and (whole or asked.route is not None)
 
 
-def _younger(parts: Parts, asked: Asked) -> Where | None:
+def _age_filter(parts: Parts, asked: Asked) -> Where | None:
     """How far back turns are looked for."""
     days = parts.policy.retrieval.transcript_days
     if asked.gate.route is not Route.TRANSCRIPT or not days:
         return None
-    return Condition("occurred_at", Op.GTE, instant(moment(asked.at) - timedelta(days=days)))
+    return Condition("occurred_at", Op.GTE, to_instant(datetime_from_instant(asked.at) - timedelta(days=days)))
 
 
 # --- the fence of a tenant --------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ async def fence_of(parts: Parts) -> Fence:
     if known is not None:
         return known
     try:
-        made, lasts = Fence(await _secret(parts)), True
+        made, lasts = Fence(await _read_secret(parts)), True
     except StorageError as error:
         made, lasts = Fence(_provisional_secret(parts.tenant_id)), not error.retryable
     if lasts:  # a store that is only busy has a secret the next time
@@ -178,7 +178,7 @@ def _provisional_secret(tenant_id: str) -> bytes:
     return hmac.new(_PROVISIONAL, tenant_id.encode(), hashlib.sha256).digest()
 
 
-async def _secret(parts: Parts) -> bytes:
+async def _read_secret(parts: Parts) -> bytes:
     fresh, now = os.urandom(_SECRET_BYTES), parts.now()
     known = await parts.ledger.peek(lambda tx: tx.vault.known_key(parts.tenant_id))
     if known is not None:  # whoever only asks waits for nobody who writes
@@ -189,24 +189,24 @@ async def _secret(parts: Parts) -> bytes:
 # --- the gate before a read -------------------------------------------------------------------------------------------
 
 
-async def gate(parts: Parts, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
+async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
     """Whether memory helps with a message and which layer; ``names`` are people and things already known.
 
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
     """
-    decision = decide(message, mode=mode, names=names)
+    decision = decide_route(message, mode=mode, names=names)
     if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
         return decision
     if parts.llm is None:
         return replace(decision, reason=f"{decision.reason}; there is no language model to ask")
     try:
-        return await _asked(parts.llm, message)
+        return await _ask_gate_model(parts.llm, message)
     except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
         return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
 
 
-async def _asked(llm: Llm, message: str) -> GateDecision:
+async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
     question = gate_question(message)
     prompt = Prompt(safe_messages(question), max_tokens=ANSWER_TOKENS, response_format="json", schema=question.schema)
     route = parse_route((await llm.generate(prompt)).text)
@@ -265,54 +265,56 @@ class Asked:
         self.ms[step], self.clock = round((now - self.clock) * 1000, 3), now
 
 
-async def context(parts: Parts, request: ContextRequest) -> ContextPack:
+async def build_context(parts: Parts, request: ContextRequest) -> ContextPack:
     """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
-    pack, account = await answered(parts, request)
-    return pack if account is None else held(account, await accounted(account))
+    pack, account = await build_context_pack(parts, request)
+    return pack if account is None else cache_block(account, await record_account(account))
 
 
-async def answered(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
+async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
     """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
-    asked = check(parts, request)
+    asked = validate_context(parts, request)
     if reason := not_shown(parts):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
     if asked.mode is GateMode.NEVER:
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, "memory is never shown")), None
     if asked.budget == 0:
         return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
-    look = partial(_looked, parts, asked)
+    look = partial(_look_up_block, parts, asked)
     key, known = await (look() if asked.mode is GateMode.LLM else parts.together(look))
     if isinstance(known, ContextPack):
         return known, None
     found, planned = known
-    pack = packed(asked, planned)
+    pack = build_pack(asked, planned)
     return pack, Account(parts, asked, pack, found, planned, key)
 
 
-def held(account: Account, told: ContextPack) -> ContextPack:
+def cache_block(account: Account, told: ContextPack) -> ContextPack:
     """A block as it is told, held for whoever asks the same again, unless something was amiss."""
     parts, asked = account.parts, account.asked
     if account.key is not None and not told.degraded:  # what is mended should show at once
-        parts.blocks.put(account.key, told, asked.now, _until(parts, asked, account.found, account.planned))
+        parts.blocks.put(account.key, told, asked.now, _block_expiry(parts, asked, account.found, account.planned))
     return told
 
 
-async def _looked(parts: Parts, asked: Asked) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, Plan]]:
+async def _look_up_block(
+    parts: Parts, asked: Asked
+) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, Plan]]:
     """What a block is held under, and the block itself or what it would be made of."""
-    key = await _key(parts, asked)
+    key = await _cache_key(parts, asked)
     held = parts.blocks.get(key, asked.now) if key is not None else None
     if held is not None:
         return key, held
     asked.lap("cache")
-    log_event("memory.retrieval.start", owner=asked.owner, strategy=_strategy(parts))
-    return key, await made(parts, asked)
+    log_event("memory.retrieval.start", owner=asked.owner, strategy=_search_strategy(parts))
+    return key, await prepare_block(parts, asked)
 
 
-async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
+async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
     """The block for a checked request, and what it was chosen from; nothing is written."""
-    asked.gate = await _gated(parts, asked)
+    asked.gate = await _decide_gate(parts, asked)
     asked.lap("gate")
-    await find(parts, asked)
+    await find_hits(parts, asked)
     asked.lap("relevance")
     known = parts.blocks.known("identity", (asked.scope, parts.bounds), asked.stamps[0]) if asked.stamps else None
     wanted = Surfacing(
@@ -334,13 +336,13 @@ async def made(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         farther=asked.farther,
         due=asks_what_is_up(asked.query),
     )
-    found = await parts.ledger.read(partial(material, wanted=wanted, cache=parts.blocks))
+    found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
     if asked.stamps and found.nobody:
         parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
     if found.due and asked.gate.route is Route.NONE:
         asked.gate = GateDecision(Route.EPISODE, "something is due")
     asked.lap("read")
-    planned = _planned(parts, asked, found, await fence_of(parts))
+    planned = _build_plan(parts, asked, found, await fence_of(parts))
     asked.lap("plan")
     return found, planned
 
@@ -352,7 +354,7 @@ def _profile_tokens(parts: Parts, asked: Asked) -> int:
     return profile_tokens(asked.budget, parts.policy.retrieval)
 
 
-def check(parts: Parts, request: ContextRequest) -> Asked:
+def validate_context(parts: Parts, request: ContextRequest) -> Asked:
     """Check a request before anything is asked."""
     policy = parts.policy.retrieval
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
@@ -361,9 +363,9 @@ def check(parts: Parts, request: ContextRequest) -> Asked:
     return Asked(
         query=checked_text(request.query, "query", parts.policy.limits.text_chars),
         scope=scope_of_breadth(own, breadth),
-        budget=_budget(policy.token_budget if request.budget is None else request.budget),
-        mode=_mode(policy.gate if request.gate is None else request.gate),
-        route=None if request.route is None else _route(request.route),
+        budget=_validate_budget(policy.token_budget if request.budget is None else request.budget),
+        mode=_validate_mode(policy.gate if request.gate is None else request.gate),
+        route=None if request.route is None else _validate_route(request.route),
         now=parts.now(),
         project=project,
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
@@ -371,32 +373,32 @@ def check(parts: Parts, request: ContextRequest) -> Asked:
     )
 
 
-def _budget(value: int) -> int:
+def _validate_budget(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         raise InvalidInput(f"budget must be a whole number of tokens from 0 to {MOST_TOKENS:,}, not {value!r}")
     return value
 
 
-def _mode(value: str) -> GateMode:
+def _validate_mode(value: str) -> GateMode:
     mode = checked_mode(value)
     return GateMode.ALWAYS if mode is GateMode.OFF else mode
 
 
-def _route(value: str) -> Route:
+def _validate_route(value: str) -> Route:
     try:
         return Route(value)
     except ValueError as error:
         raise InvalidInput(f"unknown route {value!r}", hint="one of " + ", ".join(Route)) from error
 
 
-async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
+async def _cache_key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
     """What a block depends on; None without a user, because changes are counted by user."""
     who = asked.scope
     if not who.user_id or asked.as_of is not None or parts.policy.retrieval.cache_seconds <= 0:
         return None
     question = hashlib.sha256(asked.query.encode()).digest()
     policy = (parts.policy.retrieval, parts.policy.recall, parts.policy.strategy, parts.policy.min_score, parts.zone)
-    asked.stamps = await _stamps(parts, who.tenant_id, _owners(asked))
+    asked.stamps = await _read_stamps(parts, who.tenant_id, _block_owners(asked))
     today = day_of(asked.now, parts.zone)
     return (
         who,
@@ -413,31 +415,31 @@ async def _key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
     )
 
 
-def _owners(asked: Asked) -> tuple[str, ...]:
+def _block_owners(asked: Asked) -> tuple[str, ...]:
     """Whose memories a block may show."""
     project = (asked.project.user_id,) if asked.project is not None else ()
     return (asked.scope.user_id, EVERYBODY, *project)
 
 
-async def _stamps(parts: Parts, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+async def _read_stamps(parts: Parts, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
     """The state of the store, as far as these users see it; what is looked at next goes by the same."""
     found = await parts.ledger.peek(lambda tx: tx.vectors.stamps(tenant_id, users))
-    seen().update(((tenant_id, user), stamp) for user, stamp in zip(users, found, strict=True))
+    call_stamps().update(((tenant_id, user), stamp) for user, stamp in zip(users, found, strict=True))
     return found
 
 
-async def _gated(parts: Parts, asked: Asked) -> GateDecision:
+async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
     if asked.mode is GateMode.PROFILE:
-        literal = await _literal(parts, asked)
+        literal = await _detect_literal_request(parts, asked)
         return literal or GateDecision(Route.RECALL, "the profile, and what is near to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
-    return await gate(parts, asked.query, asked.mode, names)
+    return await run_gate(parts, asked.query, asked.mode, names)
 
 
-async def _literal(parts: Parts, asked: Asked) -> GateDecision | None:
+async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
     from memstone.core.gate.rules import asks_for_words, may_ask_for_words
 
     if not may_ask_for_words(asked.query):
@@ -457,12 +459,12 @@ async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:
     return known | await parts.texts.speakers(scope)
 
 
-def _strategy(parts: Parts) -> str:
+def _search_strategy(parts: Parts) -> str:
     return parts.policy.retrieval.strategy or parts.policy.strategy
 
 
-def _planned(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
-    return plan(
+def _build_plan(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
+    return plan_block(
         found.items,
         budget=asked.budget,
         today=day_of(asked.at, parts.zone),
@@ -475,8 +477,8 @@ def _planned(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
     )
 
 
-def _until(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Instant:
+def _block_expiry(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Instant:
     """How long a block may be shown again: a few seconds, and never longer than the first thing in it lives."""
-    soon = instant(moment(asked.now) + timedelta(seconds=parts.policy.retrieval.cache_seconds))
+    soon = to_instant(datetime_from_instant(asked.now) + timedelta(seconds=parts.policy.retrieval.cache_seconds))
     ends = [found.rows[one.id].record.expires_at for one in planned.chosen if one.counts]
     return min([soon, *(end for end in (*ends, found.profile.expires_at) if end is not None)])

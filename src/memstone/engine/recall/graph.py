@@ -27,7 +27,7 @@ _TOO_OFTEN: Final = 300
 _LISTED: Final = 10_000
 
 
-async def related(parts: Parts, query: str, scope: Scope) -> list[tuple[int, float]]:
+async def search_by_entities(parts: Parts, query: str, scope: Scope) -> list[tuple[int, float]]:
     """Versions that a question points to by name, and how much that is worth, best first.
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
@@ -38,21 +38,21 @@ async def related(parts: Parts, query: str, scope: Scope) -> list[tuple[int, flo
     forms, roles = query_forms(query), query_roles(query)
     if not forms and not roles:
         return []
-    return await parts.ledger.read(lambda tx: _related(tx, scope, forms, roles))
+    return await parts.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))
 
 
-async def _related(
+async def _read_boosts(
     tx: Tx, scope: Scope, forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
 ) -> list[tuple[int, float]]:
     rows = await tx.entities.of(scope, list(dict.fromkeys([*forms, *(owner for owner, _ in roles)])))
     if not rows:
         return []
-    weights = await _weights(tx, scope.tenant_id, rows, forms, roles)
+    weights = await _weigh_entities(tx, scope.tenant_id, rows, forms, roles)
     mentioned = await tx.entities.memories_of(scope.tenant_id, list(weights), _TOO_OFTEN)
-    return boosts(weights, mentioned)
+    return compute_boosts(weights, mentioned)
 
 
-async def _weights(
+async def _weigh_entities(
     tx: Tx, tenant: str, rows: Sequence[EntityRow], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
 ) -> dict[str, float]:
     """Entities that are meant, and those next to them, each with how surely it is meant."""
@@ -67,7 +67,7 @@ async def _weights(
     return weights
 
 
-def boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> list[tuple[int, float]]:
+def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> list[tuple[int, float]]:
     """What each version gains: the rarer an entity is, the more its mention says."""
     total: dict[int, float] = {}
     for entity, weight in weights.items():
@@ -79,40 +79,40 @@ def boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]])
     return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
 
 
-async def entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+async def read_entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
     """What the memories of a scope speak of, most often mentioned first."""
     rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, limit, offset))
-    return [_entity(row) for row in rows]
+    return [_format_entity(row) for row in rows]
 
 
-async def relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
-    from memstone.core.entities.relations import edges
+    from memstone.core.entities.relations import build_edges
 
-    found = edges(row for _, row, _ in stated)
-    return [_edge(one, names) for one in found[offset : offset + limit]]
+    found = build_edges(row for _, row, _ in stated)
+    return [_format_edge(one, names) for one in found[offset : offset + limit]]
 
 
-async def listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def list_entities(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
     """What the memories of somebody speak of, as callers see it."""
     scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
-    return {"results": await entities(parts, scope, most, checked_offset(offset))}
+    return {"results": await read_entities(parts, scope, most, checked_offset(offset))}
 
 
 async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
     """How that is related, as callers see it."""
     scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
-    return {"results": await relations(parts, scope, most, checked_offset(offset))}
+    return {"results": await read_relations(parts, scope, most, checked_offset(offset))}
 
 
-def _entity(row: EntityRow) -> dict[str, Any]:
+def _format_entity(row: EntityRow) -> dict[str, Any]:
     kept = ("id", "name", "type", "description", "mentions", "updated_at")
     return {name: getattr(row, name) for name in kept}
 
 
-def _edge(edge: Edge, names: Mapping[str, EntityRow]) -> dict[str, Any]:
+def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> dict[str, Any]:
     source, target = names[edge.source], names[edge.target]
     return {
         "source": source.name,

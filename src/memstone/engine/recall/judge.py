@@ -31,25 +31,25 @@ from memstone.core.ranking.abstain import (
     RATE,
     UNHEARD,
     WORTH_SHOWING,
-    chance,
     checked_rate,
-    cues,
-    familiarity,
-    forms,
+    familiarity_words,
     is_judged,
+    memory_forms,
+    question_cues,
     rows_told,
-    vocabulary,
+    score_familiarity,
+    unrelated_share,
     word_weights,
     worth_showing,
 )
-from memstone.core.text.analyze import terms
-from memstone.engine.recall.calibrate import TEXT, closeness, null_for, text_closeness
+from memstone.core.text.analyze import document_terms
+from memstone.engine.recall.calibrate import TEXT, measure_closeness, null_for, text_closeness
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError
 from memstone.model.memory import Origin, Vector
 from memstone.model.scope import Scope
-from memstone.products import multiply
+from memstone.products import multiply_matrices
 
 # --- whether a question is about something in memory, judged by weights fitted to questions of both -------------------
 
@@ -123,22 +123,22 @@ class Weights:
 
 
 @cache
-def weights() -> Weights:
+def load_weights() -> Weights:
     """The weights that are shipped; read once."""
     body: dict[str, Any] = json.loads(files("memstone.core.ranking").joinpath("relevance.json").read_text("utf-8"))
-    return Weights(**{name: _numbers(value) for name, value in body.items()})
+    return Weights(**{name: _to_array(value) for name, value in body.items()})
 
 
-def _numbers(value: Any) -> Any:
+def _to_array(value: Any) -> Any:
     return np.array(value, np.float32) if isinstance(value, list) else value
 
 
-def values(asked: Asked, told: Sequence[Told], rows: int, by: Weights | None = None) -> Any:
+def score_memories(asked: Asked, told: Sequence[Told], rows: int, by: Weights | None = None) -> Any:
     """How much each memory belongs to the question, in a scope of so many."""
-    by = by or weights()
-    given = (table(asked, told) - by.middle) / by.spread
+    by = by or load_weights()
+    given = (build_features(asked, told) - by.middle) / by.spread
     own = float(np.frombuffer(asked.vector, "<f4") @ by.meaning) + by.size * size_of(rows) + by.bias
-    return given @ by.linear + np.maximum(multiply(given, by.inner) + by.inner_bias, 0.0) @ by.outer + own
+    return given @ by.linear + np.maximum(multiply_matrices(given, by.inner) + by.inner_bias, 0.0) @ by.outer + own
 
 
 def size_of(rows: int) -> float:
@@ -148,7 +148,7 @@ def size_of(rows: int) -> float:
 
 def to_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> int | None:
     """The place of the hit to be read next, the best first; None where the values, or what was read, are clear."""
-    by = by or weights()
+    by = by or load_weights()
     low, high = by.doubt
     if len(read) == min(READ, len(found)) or not low <= found.max() <= high:
         return None
@@ -159,7 +159,7 @@ def to_read(found: Any, read: Mapping[int, float], by: Weights | None = None) ->
 
 def with_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> Any:
     """The values of hits with what came of reading some of them."""
-    by = by or weights()
+    by = by or load_weights()
     start, slope = by.guess
     told = start + slope * found
     for place, value in read.items():
@@ -169,16 +169,16 @@ def with_read(found: Any, read: Mapping[int, float], by: Weights | None = None) 
 
 def judge_chance(value: float, levels: Any = None) -> float:
     """The share of unrelated questions that have something of at least this value."""
-    levels = weights().levels if levels is None else levels
-    odds = float(np.interp(value, levels, _odds(weights().shares)))
-    return _share(odds + _beyond(value, levels))
+    levels = load_weights().levels if levels is None else levels
+    odds = float(np.interp(value, levels, _log_odds(load_weights().shares)))
+    return _share_from_odds(odds + _extrapolate_odds(value, levels))
 
 
-def needed(rate: float, levels: Any = None) -> float:
+def value_for_rate(rate: float, levels: Any = None) -> float:
     """The value that this share of unrelated questions exceed."""
-    levels = weights().levels if levels is None else levels
+    levels = load_weights().levels if levels is None else levels
     odds = math.log(rate / (1 - rate))
-    known = _odds(weights().shares)
+    known = _log_odds(load_weights().shares)
     if odds < known[-1]:
         return float(levels[-1] + (known[-1] - odds))
     if odds > known[0]:
@@ -186,33 +186,33 @@ def needed(rate: float, levels: Any = None) -> float:
     return float(np.interp(-odds, -known, levels))
 
 
-def _odds(shares: Any) -> Any:
+def _log_odds(shares: Any) -> Any:
     return np.log(shares / (1 - shares))
 
 
-def _beyond(value: float, levels: Any) -> float:
+def _extrapolate_odds(value: float, levels: Any) -> float:
     """Outside of what was seen, a value more is taken for as much less in the logarithm of the odds."""
     return max(0.0, float(levels[0]) - value) - max(0.0, value - float(levels[-1]))
 
 
-def _share(odds: float) -> float:
+def _share_from_odds(odds: float) -> float:
     return 1 / (1 + math.exp(-odds)) if odds > -_FAR else 0.0
 
 
 # --- what the network sees --------------------------------------------------------------------------------------------
 
 
-def table(asked: Asked, told: Sequence[Told]) -> Any:
+def build_features(asked: Asked, told: Sequence[Told]) -> Any:
     """A row for each memory."""
-    put = cues(asked.text, asked.rarity)
-    have = np.array([forms(one.text) for one in told], np.float32)
+    put = question_cues(asked.text, asked.rarity)
+    have = np.array([memory_forms(one.text) for one in told], np.float32)
     fits = (np.array(put[:ASKED_FOR], np.float32)[None, :, None] * have[:, None, :]).reshape(len(told), -1)
     cosines = np.array([[one.cosine] for one in told], np.float32)
     of_question = np.repeat(np.array([put], np.float32), len(told), axis=0)
-    return np.concatenate([cosines, _wordwise(asked, told), have, fits, of_question], axis=1)
+    return np.concatenate([cosines, _build_word_features(asked, told), have, fits, of_question], axis=1)
 
 
-def _wordwise(asked: Asked, told: Sequence[Told]) -> Any:
+def _build_word_features(asked: Asked, told: Sequence[Told]) -> Any:
     """How near the words of the question come to those of each memory: on the whole, at worst, and at best."""
     best = _best_words(asked, told)
     weight = np.array(word_weights(asked.words[: best.shape[1]], asked.rarity), np.float32)
@@ -238,7 +238,7 @@ def _best_words(asked: Asked, told: Sequence[Told]) -> Any:
     question = np.frombuffer(asked.word_vectors, np.int8).reshape(-1, WIDTH).astype(np.float32) / np.float32(_ONE)
     words = np.frombuffer(b"".join(one.word_vectors for one in told), np.int8).reshape(-1, WIDTH)
     starts = np.cumsum([0, *(len(one.word_vectors) // WIDTH for one in told[:-1])])
-    return np.maximum.reduceat(multiply(words.astype(np.float32), question.T), starts, axis=0)
+    return np.maximum.reduceat(multiply_matrices(words.astype(np.float32), question.T), starts, axis=0)
 
 
 # --- what of a search's hits has to do with the question --------------------------------------------------------------
@@ -268,7 +268,7 @@ class Relevance:
         return not self.kept
 
 
-async def relevance(
+async def judge_relevance(
     parts: Parts,
     scope: Scope,
     question: str,
@@ -286,25 +286,25 @@ async def relevance(
     if not any(scored.parts.semantic is not None or scored.parts.keyword is not None for _, scored in hits):
         return Relevance(list(hits), "these were not chosen by what they say")
     try:
-        return await _judged(parts, scope, question, hits, rate, words)
+        return await _judge_hits(parts, scope, question, hits, rate, words)
     except MemstoneError as error:
         note = {"step": "relevance", **error.as_dict()}
         return Relevance(list(hits), "what unrelated questions score is not known", note=note)
 
 
-async def _judged(
+async def _judge_hits(
     parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, words: Mapping[int, bytes]
 ) -> Relevance:
     has_vectors = any(scored.parts.semantic is not None for _, scored in hits)
     signature = await parts.embedding.signature() if has_vectors else TEXT
-    if scope.user_id and signature == SIGNATURE and is_judged(question) and not _spoken(hits):
+    if scope.user_id and signature == SIGNATURE and is_judged(question) and not _has_named_speakers(hits):
         asked = await asked_of(parts, scope, question)
         told = await told_of(parts, SIGNATURE, hits[:LOOKED_AT], words)
         return await _by_weights(parts, asked, told, hits, rate)
     return await _by_comparison(parts, scope, question, hits, rate, signature)
 
 
-def _spoken(hits: Sequence[Hit]) -> bool:
+def _has_named_speakers(hits: Sequence[Hit]) -> bool:
     """Whether these are turns of people by name: the weights know what is told about one user."""
     speakers = (str(found.record.data.get("speaker", "")) for found, _ in hits[:LOOKED_AT])
     return any(speaker not in _NAMELESS for speaker in speakers)
@@ -323,29 +323,29 @@ async def _by_weights(
     values = dict(zip(told, found.tolist(), strict=True))
     odds = judge_chance(max(values.values()), levels)
     if odds >= rate:
-        return Relevance([], _why(odds, rate), odds)
-    least = min(needed(WORTH_SHOWING, levels), needed(rate, levels))
+        return Relevance([], _relevance_reason(odds, rate), odds)
+    least = min(value_for_rate(WORTH_SHOWING, levels), value_for_rate(rate, levels))
     nearest = min((told[seq].cosine for seq, value in values.items() if value >= least), default=math.inf)
-    kept = [hit for hit in hits if values.get(hit[1].seq, least if _cosine(hit) >= nearest else -math.inf) >= least]
-    return Relevance(kept, _why(odds, rate), odds)
+    kept = [hit for hit in hits if values.get(hit[1].seq, least if _hit_cosine(hit) >= nearest else -math.inf) >= least]
+    return Relevance(kept, _relevance_reason(odds, rate), odds)
 
 
 async def _with_read(parts: Parts, asked: Asked, told: Sequence[Told]) -> tuple[Any, Any]:
     """The value of each hit and the levels they belong to; the best hits are read where that can decide."""
-    found, reader = values(asked, told, rows_told(asked.rarity)), parts.reader
+    found, reader = score_memories(asked, told, rows_told(asked.rarity)), parts.reader
     if reader is None or not reader.reads(TASK):
-        return found, weights().levels
+        return found, load_weights().levels
     read: dict[int, float] = {}
     try:
         while (place := to_read(found, read)) is not None:
             rows = await reader.read([(asked.text, told[place].text)], TASK)
             read[place] = float(rows[0][0])
     except MemstoneError:
-        return found, weights().levels
-    return with_read(found, read), weights().levels_read
+        return found, load_weights().levels
+    return with_read(found, read), load_weights().levels_read
 
 
-def _cosine(hit: Hit) -> float:
+def _hit_cosine(hit: Hit) -> float:
     return hit[1].parts.semantic or 0.0
 
 
@@ -355,7 +355,7 @@ async def asked_of(parts: Parts, scope: Scope, question: str) -> Asked:
     if not isinstance(vector, Vector):
         raise vector
     words = parts.embedding.words(question)
-    wanted = {*vocabulary(question), *(term for word in words for term in terms(word)), UNHEARD}
+    wanted = {*familiarity_words(question), *(term for word in words for term in document_terms(word)), UNHEARD}
     around = await parts.texts.around(scope, (), list(wanted))
     return Asked(question, vector, words, vector.words, around.rarity)
 
@@ -367,7 +367,9 @@ async def told_of(
     words = {scored.seq: known.get(scored.seq, b"") for _, scored in hits}
     if missing := [seq for seq, given in words.items() if not given]:
         words.update(await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, missing)))
-    return {hit[1].seq: Told(hit[0].record.text, _cosine(hit), words[hit[1].seq]) for hit in hits if words[hit[1].seq]}
+    return {
+        hit[1].seq: Told(hit[0].record.text, _hit_cosine(hit), words[hit[1].seq]) for hit in hits if words[hit[1].seq]
+    }
 
 
 # --- by comparison with unrelated questions ---------------------------------------------------------------------------
@@ -377,26 +379,28 @@ async def _by_comparison(
     parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, signature: str
 ) -> Relevance:
     cosines = {scored.seq: scored.parts.semantic for _, scored in hits if scored.parts.semantic is not None}
-    rarity = (await parts.texts.around(scope, (), [*vocabulary(question), UNHEARD])).rarity
+    rarity = (await parts.texts.around(scope, (), [*familiarity_words(question), UNHEARD])).rarity
     rows = rows_told(rarity)
     null = await null_for(parts, scope, signature, rows)
     if null is None:
         return Relevance(list(hits), "there is nothing to compare with")
     # Of several users' words only the rarest are told, which is not enough to know that a name was never mentioned.
     weights, named = (BY_MEANING if cosines else BY_WORDS), bool(scope.user_id)
-    own = familiarity(question, rarity, weights, strangers=named)
+    own = score_familiarity(question, rarity, weights, strangers=named)
     if cosines:
-        close = await closeness(parts, signature, null, cosines)
+        close = await measure_closeness(parts, signature, null, cosines)
     else:
         close = await text_closeness(parts, scope, question, _DEPTH * len(hits))
     unsaid = null.middle_at(rows)  # a hit nothing is known of neither makes a question relevant nor is left out
     values = [own + close[scored.seq] if scored.seq in close else unsaid for _, scored in hits]
     shown = worth_showing(values, null, rate, rows)
-    odds = chance(max(values), null, rows)
-    return Relevance([hit for hit, is_shown in zip(hits, shown, strict=True) if is_shown], _why(odds, rate), odds)
+    odds = unrelated_share(max(values), null, rows)
+    return Relevance(
+        [hit for hit, is_shown in zip(hits, shown, strict=True) if is_shown], _relevance_reason(odds, rate), odds
+    )
 
 
-def _why(odds: float, rate: float) -> str:
+def _relevance_reason(odds: float, rate: float) -> str:
     if odds >= rate:
         return f"nothing in memory is closer to this than {1 - rate:.0%} of unrelated questions are"
     return f"closer to something in memory than {min(0.999, 1 - odds):.1%} of unrelated questions are"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from memstone.core.checks.arguments import checked_kind, checked_text
-from memstone.core.checks.filters import Filters, split_scope, visible
+from memstone.core.checks.filters import Filters, split_scope, where_visible
 from memstone.engine import results
 from memstone.engine.results import history_line
 from memstone.engine.runtime import Parts
-from memstone.engine.scoping import merged_scope, renamed
+from memstone.engine.scoping import merged_scope, rename_filter_users
 from memstone.engine.search_request import USUAL, checked_layers, checked_limit
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.store import checked_id, under_id
@@ -42,7 +42,7 @@ class ListRequest:
     counts: bool = False
 
 
-async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
+async def get_memory(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     """One live memory by its id, or None."""
     if not isinstance(memory_id, str) or not memory_id.strip():
         return None
@@ -50,14 +50,14 @@ async def get(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     if found is None or found.record.status != Status.ACTIVE:
         return None
     expires = found.record.expires_at
-    return results.item(found) if expires is None or expires > parts.now() else None
+    return results.format_memory(found) if expires is None or expires > parts.now() else None
 
 
 async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
     """What a scope sees, newest first."""
-    where = _where(parts, request)
+    where = _build_where(parts, request)
     limit = checked_limit(USUAL if request.limit is None else request.limit, parts.policy.limits.page)
-    offset = _offset(request, limit)
+    offset = _page_offset(request, limit)
 
     async def work(tx: Tx) -> tuple[list[Found], dict[str, int], dict[str, str]]:
         rows = await tx.memories.find(where, limit=limit, offset=offset)
@@ -65,17 +65,17 @@ async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
         return rows, kinds, await read_owners(tx, rows, parts.bounds)
 
     rows, kinds, owners = await parts.ledger.read(work)
-    answer: dict[str, Any] = {"results": [results.with_owner(results.item(found), owners) for found in rows]}
+    answer: dict[str, Any] = {"results": [results.with_owner(results.format_memory(found), owners) for found in rows]}
     if request.counts:
         total = sum(kinds.values())
         answer |= {"total": total, "by_kind": kinds, "limit": limit, "offset": offset, "page": offset // limit + 1}
     return answer
 
 
-def _where(parts: Parts, request: ListRequest) -> And:
+def _build_where(parts: Parts, request: ListRequest) -> And:
     inside, extra = split_scope(request.filters)
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    own = renamed(parts, extra)
+    own = rename_filter_users(parts, extra)
     more: list[Where] = [own] if own is not None else []
     if request.as_of is not None and request.status is not None:
         raise InvalidInput("as_of and status cannot be combined", hint="as_of shows what was active then")
@@ -84,18 +84,18 @@ def _where(parts: Parts, request: ListRequest) -> And:
     if request.q is not None:
         wanted = checked_text(request.q, "q", 1_000)
         more.append(Or((Condition("text", Op.ICONTAINS, wanted), Condition("key", Op.ICONTAINS, wanted))))
-    return visible(
+    return where_visible(
         merged_scope(parts, given, inside, extra, reading=True),
         parts.now(),
         layers=checked_layers(request.layers),
-        statuses=(_status(request.status),),
+        statuses=(_validate_status(request.status),),
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
         show_expired=request.show_expired,
         extra=And(tuple(more)) if more else None,
     )
 
 
-def _status(status: str | None) -> str:
+def _validate_status(status: str | None) -> str:
     """A listing may name a status that searches never show; versions that ended are reached by history and as_of."""
     if status is None:
         return Status.ACTIVE
@@ -105,7 +105,7 @@ def _status(status: str | None) -> str:
     return status
 
 
-def _offset(request: ListRequest, limit: int) -> int:
+def _page_offset(request: ListRequest, limit: int) -> int:
     """Where the page starts; ``offset`` wins over ``page``."""
     if request.offset is not None:
         return _at_least("offset", request.offset, 0)
@@ -120,14 +120,14 @@ def _at_least(name: str, value: int, least: int) -> int:
     return value
 
 
-async def history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
+async def get_history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
     """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
     events = await parts.ledger.read(lambda tx: under_id(tx.events.of, parts.tenant_id, wanted))
     return [history_line(event) for event in events]
 
 
-async def stats(parts: Parts) -> dict[str, Any]:
+async def get_stats(parts: Parts) -> dict[str, Any]:
     """Counts of live memories, events, mirrors and what waits; and the state of the vector index."""
 
     async def work(tx: Tx) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from memstone.core.temporal.dates import past_range, resolve
+from memstone.core.temporal.dates import past_range, resolve_dates
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Record
 from memstone.model.query import And, Condition, Op
 
@@ -39,25 +39,25 @@ class Period:
         """What was said in it."""
         return And(
             (
-                Condition("occurred_at", Op.GTE, instant(self.start)),
-                Condition("occurred_at", Op.LT, instant(self.end)),
+                Condition("occurred_at", Op.GTE, to_instant(self.start)),
+                Condition("occurred_at", Op.LT, to_instant(self.end)),
             )
         )
 
     def holds(self, record: Record) -> bool:
         """Tell whether a memory was said in it, or speaks of it."""
-        said_at = moment(record.occurred_at)
+        said_at = datetime_from_instant(record.occurred_at)
         if self.start <= said_at < self.end:
             return True
         first, last = (when.astimezone(self.zone).date() for when in (self.start, self.end - timedelta(seconds=1)))
-        return any(ref.first <= last and first <= ref.last for ref in resolve(record.text, said_at, self.zone))
+        return any(ref.first <= last and first <= ref.last for ref in resolve_dates(record.text, said_at, self.zone))
 
 
 def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
     """Return the time that a question looks back to; None if it names none, or nothing is asked."""
     if not _ASKS.search(query):
         return None
-    found = past_range(query, moment(at), parts.zone)
+    found = past_range(query, datetime_from_instant(at), parts.zone)
     return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone)
 
 

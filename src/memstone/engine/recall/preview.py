@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from memstone.core.showing.fence import neutralize
+from memstone.core.showing.fence import neutralize_text
 from memstone.core.showing.planner import Plan
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.access.admission import not_shown
 from memstone.engine.policy import tuned_for
-from memstone.engine.recall.context import check as check_context
-from memstone.engine.recall.context import made
+from memstone.engine.recall.context import prepare_block
+from memstone.engine.recall.context import validate_context as check_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest
-from memstone.engine.search_request import SearchRequest, check
+from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
 from memstone.model.context_gate import GateMode
 from memstone.model.query import ScoreParts
@@ -46,26 +46,26 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, A
     mine = await tuned_for(parts, request.search)
     configured = mine.policy.retrieval.token_budget
     most = min(configured, MOST_TOKENS) if given is None or not configured else given
-    wanted = check(mine, request.search)
+    wanted = validate_search(mine, request.search)
     hits = await hits_of(mine, wanted)
-    shown = [_shown(hit) for hit in hits.found if _is_alike(hit)]
-    fitting = _fitting(shown, most)
-    totals = {"found": len(shown), "shown": len(fitting), "tokens": _tokens(fitting), "max_tokens": most}
-    block = await _block(mine, request.search, most)
+    shown = [_format_hit(hit) for hit in hits.found if _is_alike(hit)]
+    fitting = _fit_items(shown, most)
+    totals = {"found": len(shown), "shown": len(fitting), "tokens": _sum_tokens(fitting), "max_tokens": most}
+    block = await _preview_block(mine, request.search, most)
     inside = {one.id for one in block.chosen}
     for item in fitting:
         item["injected"] = item["id"] in inside
-    resolution = _resolution(mine, wanted.strategy, hits)
+    resolution = _describe_resolution(mine, wanted.strategy, hits)
     return {"items": fitting, "block": block.text, "resolution": resolution, "totals": totals}
 
 
-async def _block(parts: Parts, search: SearchRequest, budget: int) -> Plan:
+async def _preview_block(parts: Parts, search: SearchRequest, budget: int) -> Plan:
     """What a chat with this message would be given, to the line; nothing is written."""
     named = {name: getattr(search, name) for name in ("user_id", "agent_id", "run_id", "scope")}
     asked = check_context(parts, ContextRequest(search.query, budget=budget, **named))
     if not budget or not_shown(parts) or asked.mode is GateMode.NEVER:
         return Plan()
-    return (await made(parts, asked))[1]
+    return (await prepare_block(parts, asked))[1]
 
 
 def _is_alike(hit: Hit) -> bool:
@@ -74,15 +74,15 @@ def _is_alike(hit: Hit) -> bool:
     return parts.is_alike or (parts.semantic is None and parts.keyword is None)
 
 
-def _shown(hit: Hit) -> dict[str, Any]:
+def _format_hit(hit: Hit) -> dict[str, Any]:
     found, scored = hit
-    item = results.hit(found, scored, explain=True)
-    item["memory"] = neutralize(item["memory"])  # as a model would read it
-    more = {"tier": _tier(scored.parts), "tokens": estimate_tokens(found.record.text)}
+    item = results.format_hit(found, scored, explain=True)
+    item["memory"] = neutralize_text(item["memory"])  # as a model would read it
+    more = {"tier": _hit_channel(scored.parts), "tokens": estimate_tokens(found.record.text)}
     return {**item, **more, "vec_score": scored.parts.semantic, "fts_score": scored.parts.keyword}
 
 
-def _tier(parts: ScoreParts) -> str:
+def _hit_channel(parts: ScoreParts) -> str:
     """Which channel a hit comes from: meaning, words, both, or neither (the newest, whatever the query)."""
     by_meaning, by_words = bool(parts.semantic), bool(parts.keyword)
     if by_meaning and by_words:
@@ -90,7 +90,7 @@ def _tier(parts: ScoreParts) -> str:
     return "vector" if by_meaning else "keyword" if by_words else "recent"
 
 
-def _fitting(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+def _fit_items(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     """Those that fit, in their order, up to the first that does not; the very first in any case."""
     chosen, left = list[dict[str, Any]](), most
     for item in items if most else ():
@@ -101,11 +101,11 @@ def _fitting(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     return chosen
 
 
-def _tokens(items: list[dict[str, Any]]) -> int:
+def _sum_tokens(items: list[dict[str, Any]]) -> int:
     return sum(item["tokens"] for item in items)
 
 
-def _resolution(parts: Parts, strategy: str, hits: Hits) -> dict[str, Any]:
+def _describe_resolution(parts: Parts, strategy: str, hits: Hits) -> dict[str, Any]:
     """How it was looked for in the end, and why not as it was asked for."""
     by_meaning = strategy in _BY_MEANING
     reasons = [str(note.get("reason") or note.get("code") or note.get("channel")) for note in hits.degraded]

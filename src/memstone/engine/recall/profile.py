@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 from typing import Any, Final
 
-from memstone.core.checks.filters import own, visible, within
+from memstone.core.checks.filters import where_in_scope, where_link_direct, where_visible
 from memstone.core.privacy.poison import own_words
-from memstone.core.ranking.importance import CLASSES, importance
+from memstone.core.ranking.importance import CLASSES, importance_rank
 from memstone.core.showing.inject import one_line
 from memstone.core.showing.profile import (
     NOTHING_ENDED,
@@ -21,22 +21,22 @@ from memstone.core.showing.profile import (
     Visibility,
     add_turns,
     build_profile,
+    has_fact_words,
     importance_of,
     room_left,
     says_more,
     says_who,
-    tells,
     visibility_of,
 )
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.block_cache import BlockCache
-from memstone.engine.layers.portrayed import Portrait, portrait
+from memstone.engine.layers.portrayed import Portrait, read_portrait
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
 from memstone.model.context_gate import GateMode
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.policy import Policy
 from memstone.model.query import And, Condition, Op, Or
@@ -89,8 +89,8 @@ class ProfileRequest:
     @property
     def today(self) -> Instant:
         """When the day of the request began."""
-        day = moment(self.as_of or self.now).astimezone(self.zone)
-        return instant(day.replace(hour=0, minute=0, second=0, microsecond=0))
+        day = datetime_from_instant(self.as_of or self.now).astimezone(self.zone)
+        return to_instant(day.replace(hour=0, minute=0, second=0, microsecond=0))
 
 
 async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
@@ -100,13 +100,13 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
         key = (wanted.owner, wanted.tokens, wanted.today, wanted.state)
         if (held := cache.profile(key, wanted.now)) is not None:
             return held
-    made = await _made(tx, cache, wanted)
+    made = await _assemble_profile(tx, cache, wanted)
     if key is not None:
         cache.keep_profile(key, made)
     return made
 
 
-async def _made(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
+async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
     room = room_left(made.facts, wanted.tokens)
     turns = await _read_turns(tx, wanted) if wanted.names_all or room > _LEAST_ROOM else []
@@ -134,7 +134,7 @@ def _with_days(made: Profile, zone: tzinfo) -> Profile:
 
 
 def _day_text(when: Instant, zone: tzinfo) -> str:
-    return moment(when).astimezone(zone).date().isoformat()
+    return datetime_from_instant(when).astimezone(zone).date().isoformat()
 
 
 async def always_shown(tx: Tx, cache: BlockCache, owner: Scope, now: Instant, policy: Policy) -> frozenset[str]:
@@ -142,13 +142,13 @@ async def always_shown(tx: Tx, cache: BlockCache, owner: Scope, now: Instant, po
     wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens)
     facts = await read_facts(tx, cache, wanted)
     in_profile = build_profile(facts, wanted.tokens).facts if policy.retrieval.gate == GateMode.PROFILE else ()
-    who = await portrait(tx, Scope(owner.tenant_id, owner.user_id), now) if owner.user_id else Portrait([], [])
+    who = await read_portrait(tx, Scope(owner.tenant_id, owner.user_id), now) if owner.user_id else Portrait([], [])
     return frozenset(
         {
             *(fact.id for fact in facts if says_who(fact)),
             *(fact.id for fact in in_profile),
             *(one.record.origin_id or "" for one in who.derived),
-            *(fact.id for fact in facts if who.narrative and tells(who.narrative, fact.text)),
+            *(fact.id for fact in facts if who.narrative and has_fact_words(who.narrative, fact.text)),
         }
     )
 
@@ -158,7 +158,7 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 
     What was read before is not read again, unless secrets in it were masked since: then its hash is another.
     """
-    where = visible(wanted.owner, wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of, extra=own())
+    where = where_visible(wanted.owner, wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of, extra=where_link_direct())
     hashes = await tx.memories.hashes(where)
     seqs = sorted(hashes)[-MOST:]
     held = cache.profile_facts(wanted.scope.tenant_id, seqs)
@@ -183,7 +183,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
         Condition(f"data.{VISIBILITY}", Op.EQ, str(Visibility.PRIVATE)),
     )
     owner = wanted.owner
-    where = And((within(owner), Condition("layer", Op.EQ, str(Layer.FACT)), Or(gone)))
+    where = And((where_in_scope(owner), Condition("layer", Op.EQ, str(Layer.FACT)), Or(gone)))
     ended = [one.record for one in await tx.memories.find(where, limit=MOST_ENDED)]
     known = await read_facts(tx, cache, wanted) if ended else []
     current = [fact.text for fact in known if fact.visibility != Visibility.PRIVATE]
@@ -204,7 +204,9 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
         Condition("occurred_at", Op.LT, wanted.today),
         Condition(f"data.{IDLE}", Op.EXISTS, value=False),
     )
-    where = And((visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), own(), *said))
+    where = And(
+        (where_visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), where_link_direct(), *said)
+    )
     seqs = sorted(await tx.memories.seqs(where))[-MOST_TURNS:]
     if not seqs:
         return []
@@ -303,7 +305,7 @@ def profile_fact(record: Record) -> ProfileFact:
         record.id,
         record.seq,
         record.text,
-        importance(str(data.get("category") or ""), record.text),
+        importance_rank(str(data.get("category") or ""), record.text),
         str(data.get("category") or ""),
         visibility_of(record.data),
         trusted=record.trust >= 1.0 and record.origin not in _NOT_THE_USERS,
@@ -317,17 +319,17 @@ def profile_fact(record: Record) -> ProfileFact:
     )
 
 
-async def profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> dict[str, Any]:
+async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> dict[str, Any]:
     """Return what a model is always shown of a person, in order, and what is left out with the reason."""
     policy = parts.policy.retrieval
-    size = _tokens(policy.profile_tokens if tokens is None else tokens)
+    size = _validate_tokens(policy.profile_tokens if tokens is None else tokens)
     scope, now = parts.scope(given), parts.now()
     if not scope.user_id:
         raise ScopeError("a profile belongs to a user", hint="give user_id")
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
         wanted = ProfileRequest(scope, now, size, zone=parts.zone, names_all=True)
-        who = await portrait(tx, Scope(scope.tenant_id, scope.user_id), now)
+        who = await read_portrait(tx, Scope(scope.tenant_id, scope.user_id), now)
         return await read_profile(tx, parts.blocks, wanted), who
 
     found, who = await parts.ledger.read(work)
@@ -347,7 +349,7 @@ async def profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> di
     }
 
 
-def _tokens(value: int) -> int:
+def _validate_tokens(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         raise InvalidInput(f"tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {value!r}")
     return value

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from memstone.core.checks.filters import current
+from memstone.core.checks.filters import where_current
 from memstone.core.showing.profile import says_more
 from memstone.engine.recall.profile import read_repeated_facts
 from memstone.engine.recall.ranking import Hit
@@ -36,19 +36,19 @@ def _is_mixed(wanted: Search) -> bool:
     return Layer.TURN in wanted.layers and len(wanted.layers) > 1
 
 
-async def traced(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
+async def trace_sources(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
     """The hits to show, each with what is to be added about where it comes from."""
     turns = [found.record.id for found, _ in hits if found.record.layer == Layer.TURN]
     if not turns:
         return [(hit, {}) for hit in hits[: wanted.limit]]
     if not _is_mixed(wanted):
-        overtaken = await _overtaken(parts, wanted, turns)
-        return [(hit, _about(hit[0].record, overtaken)) for hit in hits[: wanted.limit]]
-    facts, hidden = await parts.ledger.read(partial(_behind, parts, wanted, hits, turns))
+        overtaken = await _read_replacements(parts, wanted, turns)
+        return [(hit, _describe_replacements(hit[0].record, overtaken)) for hit in hits[: wanted.limit]]
+    facts, hidden = await parts.ledger.read(partial(_read_turn_sources, parts, wanted, hits, turns))
     return fold_sources([hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit)
 
 
-async def _behind(
+async def _read_turn_sources(
     parts: Parts, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
 ) -> tuple[list[TurnFact], set[str]]:
     """The facts that were learned from the turns, and the turns of which something was deleted, put aside or ended."""
@@ -68,7 +68,7 @@ async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
     async def work(tx: Tx) -> set[str]:
         every, now = Scope(parts.tenant_id), parts.now()
         tenant = Condition("tenant_id", Op.EQ, parts.tenant_id)
-        turns = And((tenant, Condition("id", Op.IN, tuple(turn_ids)), current()))
+        turns = And((tenant, Condition("id", Op.IN, tuple(turn_ids)), where_current()))
         rows = [one.record for one in await tx.memories.find(turns, limit=len(turn_ids))]
         facts = [*await tx.provenance.facts_of(every, turn_ids, now), *await read_repeated_facts(tx, rows, now)]
         return {fact.turn_id for fact in facts if fact.is_private}
@@ -127,7 +127,7 @@ def _turn_of(record: Record) -> str | None:
     return evidence.get("turn") if isinstance(evidence, dict) else None
 
 
-async def _overtaken(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """For each turn all that holds in the place of what it says, oldest change first and each memory once."""
     found = await parts.ledger.read(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
     changes: dict[str, dict[str, dict[str, Any]]] = {}
@@ -136,5 +136,5 @@ async def _overtaken(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict
     return {turn: list(by_id.values()) for turn, by_id in changes.items()}
 
 
-def _about(record: Record, overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _describe_replacements(record: Record, overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     return {"superseded_by": overtaken[record.id]} if record.id in overtaken else {}

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from memstone.core.ranking.fusion import Scored
-from memstone.core.ranking.importance import Strength, effective, left
-from memstone.core.ranking.mmr import mmr
+from memstone.core.ranking.importance import Strength, current_strength, remaining_share
+from memstone.core.ranking.mmr import select_by_mmr
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.runtime import Parts
 from memstone.errors import BackendError, MemstoneError
@@ -24,7 +24,7 @@ Note: TypeAlias = "dict[str, object] | None"
 """What to say in ``degraded`` about a reranker that could not serve."""
 
 
-async def reranked(
+async def rerank_candidates(
     reranker: Reranker | None, query: str, ranked: list[Scored], texts: Mapping[int, str], top: int | None = None
 ) -> tuple[list[Scored], Note]:
     """The candidates in the order of the reranker, then those it did not name, as they stood.
@@ -38,13 +38,13 @@ async def reranked(
     try:
         documents = [texts[scored.seq] for scored in sent]
         answer = await reranker.rerank(query, documents, len(sent) if top is None else top)
-        scores = _checked(answer, len(sent), reranker)
+        scores = _validate_scores(answer, len(sent), reranker)
     except Exception as error:  # noqa: BLE001 - a search that found something answers, whatever a reranker does
-        return ranked, _note(error)
-    return _reordered(ranked, {sent[place].seq: score for place, score in scores.items()}), None
+        return ranked, _failure_note(error)
+    return _apply_rerank_scores(ranked, {sent[place].seq: score for place, score in scores.items()}), None
 
 
-def _reordered(ranked: list[Scored], given: Mapping[int, float]) -> list[Scored]:
+def _apply_rerank_scores(ranked: list[Scored], given: Mapping[int, float]) -> list[Scored]:
     """Named ones by their new score; the others behind them, none with a better score than what stands before it."""
     shown = _from_0_to_1(given)
     named = sorted((scored for scored in ranked if scored.seq in given), key=lambda scored: -given[scored.seq])
@@ -57,13 +57,13 @@ def _reordered(ranked: list[Scored], given: Mapping[int, float]) -> list[Scored]
     return first + [replace(scored, score=min(scored.score, worst)) for scored in rest]
 
 
-def _checked(answer: Sequence[tuple[int, float]], count: int, reranker: Reranker) -> dict[int, float]:
+def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: Reranker) -> dict[int, float]:
     """Scores by place; an answer with a place or a score that cannot be is not trusted at all."""
     scores = {place: float(score) for place, score in answer}
     if len(scores) != len(answer) or not all(place in range(count) for place in scores):
-        raise _nonsense(reranker, "places of documents, each once")
+        raise _bad_answer_error(reranker, "places of documents, each once")
     if not all(map(math.isfinite, scores.values())):
-        raise _nonsense(reranker, "scores that are numbers")
+        raise _bad_answer_error(reranker, "scores that are numbers")
     return scores
 
 
@@ -74,16 +74,16 @@ def _from_0_to_1(given: Mapping[int, float]) -> Mapping[int, float]:
     return {seq: 0.5 + 0.5 * math.tanh(score / 2) for seq, score in given.items()}
 
 
-def _nonsense(reranker: Reranker, missing: str) -> BackendError:
+def _bad_answer_error(reranker: Reranker, missing: str) -> BackendError:
     return BackendError(f"the reranker {reranker.model} did not answer with {missing}", kind="reranker")
 
 
-def _note(error: Exception) -> dict[str, object]:
-    known = error if isinstance(error, MemstoneError) else _unforeseen(error)
+def _failure_note(error: Exception) -> dict[str, object]:
+    known = error if isinstance(error, MemstoneError) else _to_backend_error(error)
     return {"channel": "rerank", **known.as_dict()}
 
 
-def _unforeseen(error: Exception) -> BackendError:
+def _to_backend_error(error: Exception) -> BackendError:
     return BackendError(f"the reranker failed: {type(error).__name__}: {error}", kind="reranker")
 
 
@@ -93,7 +93,7 @@ def _unforeseen(error: Exception) -> BackendError:
 Hit: TypeAlias = tuple[Found, Scored]
 
 
-def faded(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
+def apply_decay(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
     """Hits with what time and weight leave of their scores; computed here, so that no pass ever rewrites a row."""
     policy = parts.policy.recall
     if policy.decay_days is None and not policy.salience:
@@ -102,9 +102,9 @@ def faded(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
         used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
         strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
         days = None if never_fades(found.record) else policy.decay_days
-        scored.parts.decay = left(strength.anchor, now, days)
+        scored.parts.decay = remaining_share(strength.anchor, now, days)
         scored.parts.salience = strength.base if policy.salience else None
-        scored.score *= effective(strength, now, days) if policy.salience else scored.parts.decay
+        scored.score *= current_strength(strength, now, days) if policy.salience else scored.parts.decay
     return sorted(hits, key=lambda hit: (-hit[1].score, -hit[0].record.seq))
 
 
@@ -123,13 +123,15 @@ def doubtful_last(hits: list[Hit]) -> list[Hit]:
 _DOUBT: Final = 0.5
 
 
-def spread(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:
+def diversify_hits(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:
     """Hits in an order in which near-identical ones do not crowd out the others."""
     weight = parts.policy.recall.mmr
     if weight is None or len(hits) < 2:  # noqa: PLR2004 - one cannot be spread
         return hits[:limit]
     by_seq = {found.record.seq: (found, scored) for found, scored in hits}
-    order = mmr([(seq, scored.score, found.record.text) for seq, (found, scored) in by_seq.items()], limit, weight)
+    order = select_by_mmr(
+        [(seq, scored.score, found.record.text) for seq, (found, scored) in by_seq.items()], limit, weight
+    )
     return [by_seq[seq] for seq in order]
 
 
@@ -139,5 +141,5 @@ async def looked_at_closely(parts: Parts, query: str, hits: list[Hit]) -> tuple[
         return hits, None
     by_seq = {found.record.seq: found for found, _ in hits}
     texts = {seq: found.record.text for seq, found in by_seq.items()}
-    order, note = await reranked(parts.reranker, query, [scored for _, scored in hits], texts)
+    order, note = await rerank_candidates(parts.reranker, query, [scored for _, scored in hits], texts)
     return [(by_seq[scored.seq], scored) for scored in order], note

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 
 from memstone.core.rules.own_prose import has_foreign_words, is_english
 from memstone.core.showing.inject import EXCERPT_CHARS
-from memstone.core.text.analyze import query_terms, terms
+from memstone.core.text.analyze import document_terms, query_terms
 from memstone.core.text.normalize import normal_text
 from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.search import Hits, SearchRequest, hits_of, read_up
-from memstone.engine.recall.search import check as check_search
+from memstone.engine.recall.search import Hits, hits_of, read_up
 from memstone.engine.recall.surface import FAR
 from memstone.engine.runtime import Parts
-from memstone.engine.search_request import Search
+from memstone.engine.search_request import Search, SearchRequest
+from memstone.engine.search_request import validate_search as check_search
 from memstone.engine.storing.holders import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN
-from memstone.ports.io import hurried
+from memstone.ports.io import limit_model_calls
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked
@@ -78,13 +78,13 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
     asked.degraded = hits.degraded
     asked.lap("search")
-    asked.hits = [hit for hit in near if not _repeats(hit, asked.query)]
+    asked.hits = [hit for hit in near if not _is_same_message(hit, asked.query)]
     kept, close = ({scored.seq for _, scored in some} for some in (asked.hits, near))
     found = (scored.seq for _, scored in hits.found)
     asked.left_out = {seq: _REPEATED if seq in close else reason for seq in found if seq not in kept}
 
 
-def _repeats(hit: Hit, query: str) -> bool:
+def _is_same_message(hit: Hit, query: str) -> bool:
     """Whether a turn is the message itself, sent earlier: that asks once more, and tells nothing."""
     record = hit[0].record
     return record.layer == Layer.TURN and normal_text(record.text) == normal_text(query)
@@ -98,24 +98,24 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
     found = [hit for hit in near if period.holds(hit[0].record)]
     if found or (person_of(asked.query) is Person.NOBODY and len(query_terms(asked.query)) > _NOTHING_ELSE):
         return found
-    then = replace(_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
-    with hurried(parts.policy.retrieval.embed_seconds):
+    then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
+    with limit_model_calls(parts.policy.retrieval.embed_seconds):
         return (await hits_of(parts, check_search(parts, then))).found
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     # Of another language the model knows no words, only more or less what a whole text is about.
-    wanted = replace(_search(parts, asked, layers, "vector"), compares_words=_is_english(asked.query))
-    with hurried(parts.policy.retrieval.embed_seconds):
+    wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=_is_english(asked.query))
+    with limit_model_calls(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
     least = least_nearness(parts, asked.query, hits.level)
     farther = max(0.0, hits.level - _USUAL)
     close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER][:_MOST]  # the rest is not even read
-    near = [hit for hit in await read_up(parts, wanted, close) if _nearness(hit, farther) >= least - _FARTHER]
+    near = [hit for hit in await read_up(parts, wanted, close) if _hit_nearness(hit, farther) >= least - _FARTHER]
     by_words = await _long_turns(parts, asked, layers)
     said = {scored.seq for _, scored in by_words}
     near = [hit for hit in near if hit[1].seq not in said]
-    asked.farther = {hit[1].seq for hit in near if _nearness(hit, farther) < least}
+    asked.farther = {hit[1].seq for hit in near if _hit_nearness(hit, farther) < least}
     return hits, [*by_words, *near]
 
 
@@ -129,7 +129,7 @@ async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list
     if not words or Layer.TURN not in layers or person_of(asked.query) is Person.NOBODY:
         return []
     # With a least score, whole words are looked for and nothing else: to look for their beginnings reads every turn.
-    by_words = replace(_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT, min_score=1.0)
+    by_words = replace(_build_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT, min_score=1.0)
     wanted = check_search(parts, by_words)
     said = [hit for hit in (await hits_of(parts, wanted)).found if _is_long(hit[0].record)]
     return [hit for hit in said if shares_words(words, hit[0].record.text)][:_LONG_TURNS]
@@ -140,16 +140,16 @@ def _is_long(record: Record) -> bool:
 
 
 async def _by_words(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
-    hits = await hits_of(parts, _search(parts, asked, layers, "text"))
+    hits = await hits_of(parts, _build_search(parts, asked, layers, "text"))
     words = frozenset(query_terms(asked.query))
     return hits, [hit for hit in hits.found if shares_words(words, hit[0].record.text)]
 
 
-def _search(parts: Parts, asked: Asked, layers: Sequence[str], strategy: str) -> Search:
-    return check_search(parts, _request(asked, layers, strategy))
+def _build_search(parts: Parts, asked: Asked, layers: Sequence[str], strategy: str) -> Search:
+    return check_search(parts, _build_request(asked, layers, strategy))
 
 
-def _request(asked: Asked, layers: Sequence[str], strategy: str) -> SearchRequest:
+def _build_request(asked: Asked, layers: Sequence[str], strategy: str) -> SearchRequest:
     who = asked.scope
     return SearchRequest(
         query=asked.query,
@@ -167,7 +167,7 @@ def _request(asked: Asked, layers: Sequence[str], strategy: str) -> SearchReques
 
 def shares_words(words: frozenset[str], text: str) -> bool:
     """Return whether a text holds at least half of what a message tells, which must be something."""
-    return bool(words) and 2 * len(words.intersection(terms(text))) >= len(words)
+    return bool(words) and 2 * len(words.intersection(document_terms(text))) >= len(words)
 
 
 def least_nearness(parts: Parts, query: str, level: float) -> float:
@@ -185,7 +185,7 @@ def least_nearness(parts: Parts, query: str, level: float) -> float:
     return least + _RAISED[person] * max(0.0, level - _USUAL)
 
 
-def _nearness(hit: Hit, farther: float) -> float:
+def _hit_nearness(hit: Hit, farther: float) -> float:
     """Return how near a hit is; of an assistant's words and of questions more is asked, most where all seems near."""
     found, near = hit[0], alike_by_words(hit)
     less = found.record.source_role == Origin.ASSISTANT or _asks_and_tells(found.record)

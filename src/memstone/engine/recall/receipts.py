@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.privacy.redact import Action, RedactPolicy, redact
+from memstone.core.privacy.redact import Action, RedactPolicy, redact_text
 from memstone.core.showing.planner import OVER_CAP, Plan
 from memstone.engine.recall.surface import Material
 from memstone.engine.runtime import Parts
@@ -18,7 +18,7 @@ from memstone.engine.storing.store import checked_id
 from memstone.errors import MemstoneError, StorageError
 from memstone.model.context import ContextPack, Dropped, Receipt
 from memstone.model.ids import new_id
-from memstone.model.instant import instant, moment
+from memstone.model.instant import datetime_from_instant, to_instant
 from memstone.model.query import Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -31,7 +31,7 @@ _QUERY_CHARS: Final = 500
 """So much of a question is kept in its receipt."""
 
 
-async def receipt(parts: Parts, receipt_id: str) -> Receipt | None:
+async def get_receipt(parts: Parts, receipt_id: str) -> Receipt | None:
     """The account of a block, or None when it is not kept (any more)."""
     if not isinstance(receipt_id, str) or not receipt_id.strip():
         return None
@@ -40,7 +40,7 @@ async def receipt(parts: Parts, receipt_id: str) -> Receipt | None:
     return Receipt.from_dict(body) if body else None
 
 
-def packed(asked: Asked, planned: Plan) -> ContextPack:
+def build_pack(asked: Asked, planned: Plan) -> ContextPack:
     """What is shown, under the number of the receipt that is still to be kept."""
     left_out = sum(one.reason == OVER_CAP for one in planned.dropped)
     return ContextPack(
@@ -74,7 +74,7 @@ class Account:
         watch, asked, chosen = self.parts.watch, self.asked, self.planned.chosen
         watch.laps("context", asked.ms)
         watch.gated(str(asked.gate.route))
-        tier = _tier(self.parts, asked)
+        tier = _search_tier(self.parts, asked)
         log_event("memory.retrieval.complete", owner=asked.owner, count=len(chosen), tier=tier)
         if log.isEnabledFor(DEBUG):
             log_event("memory.retrieval.selected", DEBUG, ids=[one.id for one in chosen])
@@ -94,7 +94,7 @@ class Account:
         return Receipt(
             id=self.pack.receipt_id,
             created_at=asked.now,
-            query=redact(asked.query, _masking(self.parts.policy.curation.redact)).text[:_QUERY_CHARS],
+            query=redact_text(asked.query, _redact_policy(self.parts.policy.curation.redact)).text[:_QUERY_CHARS],
             gate=asked.gate,
             budget=asked.budget,
             tokens=planned.tokens,
@@ -122,22 +122,22 @@ async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[Asked]) -> dic
     return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
 
 
-async def accounted(account: Account) -> ContextPack:
+async def record_account(account: Account) -> ContextPack:
     """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
     account.tell()
     try:
-        await account.parts.ledger.note(partial(recorded, accounts=[account]))
+        await account.parts.ledger.note(partial(write_receipts, accounts=[account]))
     except StorageError as error:
-        return unkept(account.pack, error)
+        return mark_receipt_missing(account.pack, error)
     return account.pack
 
 
-def unkept(pack: ContextPack, error: MemstoneError) -> ContextPack:
+def mark_receipt_missing(pack: ContextPack, error: MemstoneError) -> ContextPack:
     """A block whose account could not be kept."""
     return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
 
 
-async def recorded(tx: Tx, accounts: Sequence[Account]) -> None:
+async def write_receipts(tx: Tx, accounts: Sequence[Account]) -> None:
     """Write the receipts of one tenant and count the uses, each once, however many are counted at a time."""
     scope, policy = accounts[-1].asked.scope, accounts[-1].parts.policy.retrieval
     last = max(one.asked.now for one in accounts)
@@ -149,16 +149,16 @@ async def recorded(tx: Tx, accounts: Sequence[Account]) -> None:
     for one in accounts:
         given = one.receipt(ids)
         await tx.receipts.put(one.asked.scope, given.id, given.as_stored(), given.created_at)
-    oldest = instant(moment(last) - timedelta(days=policy.receipt_days))
+    oldest = to_instant(datetime_from_instant(last) - timedelta(days=policy.receipt_days))
     await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)
 
 
 @lru_cache(maxsize=16)
-def _masking(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
+def _redact_policy(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
     return RedactPolicy(**{kind: Action(action) for kind, action in wanted})
 
 
-def _tier(parts: Parts, asked: Asked) -> str:
+def _search_tier(parts: Parts, asked: Asked) -> str:
     """What the answer rests on: words alone, or vectors in this process or in a store outside."""
     if not parts.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.entities.find import NOBODY, Spoken, spoken
+from memstone.core.entities.find import NOBODY, Spoken, rephrase_as_speaker
 from memstone.core.ranking.fusion import (
     NO_NUMBERS,
     PEOPLE,
@@ -22,8 +22,8 @@ from memstone.core.ranking.fusion import (
     with_words,
 )
 from memstone.core.temporal.dates import asked_days
-from memstone.core.text.analyze import query_terms, terms
-from memstone.engine.recall.graph import related
+from memstone.core.text.analyze import document_terms, query_terms
+from memstone.engine.recall.graph import search_by_entities
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
@@ -31,8 +31,8 @@ from memstone.model.memory import Layer, Vector
 from memstone.model.query import VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
-from memstone.ports.io import hurried
-from memstone.products import multiply
+from memstone.ports.io import limit_model_calls
+from memstone.products import multiply_matrices
 
 # --- late interaction -------------------------------------------------------------------------------------------------
 
@@ -50,7 +50,7 @@ class Asked:
     left_out: frozenset[str] = frozenset()
 
 
-async def similarities(
+async def compute_similarities(
     parts: Parts,
     scope: Scope,
     signature: str,
@@ -65,20 +65,22 @@ async def similarities(
     Without ``neighbours`` each stands for itself.
     """
     found: dict[int, float] = {}
-    vocabulary = sorted({term for one in asked.values() for word in one.words for term in _terms(word)})
+    vocabulary = sorted({term for one in asked.values() for word in one.words for term in _word_terms(word)})
     around = await parts.texts.around(scope, list(seqs) if neighbours else (), vocabulary)
     wanted = set(seqs) | {near for beside in around.near.values() for near, _ in beside}
     rows = await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, wanted))
     for own, question in asked.items():
         mine = [seq for seq, is_own in seqs.items() if is_own == own]
         if mine and rows:
-            found |= await parts.io.run(lambda q=question, s=mine: _alike(q, s, around, rows))  # type: ignore[misc]
+            found |= await parts.io.run(lambda q=question, s=mine: _compare_words(q, s, around, rows))  # type: ignore[misc]
     return found, dict(rows)
 
 
-def _alike(asked: Asked, seqs: Sequence[int], around: Around, rows: Sequence[tuple[int, bytes]]) -> dict[int, float]:
+def _compare_words(
+    asked: Asked, seqs: Sequence[int], around: Around, rows: Sequence[tuple[int, bytes]]
+) -> dict[int, float]:
     width = len(asked.vectors) // max(1, len(asked.words))
-    weights = np.array([_weight(word, asked, around.rarity) for word in asked.words], dtype=np.float32)
+    weights = np.array([_word_weight(word, asked, around.rarity) for word in asked.words], dtype=np.float32)
     kept = weights > 0
     if not kept.any():
         return {}
@@ -90,16 +92,16 @@ def _alike(asked: Asked, seqs: Sequence[int], around: Around, rows: Sequence[tup
     return dict(zip(mine, np.clip(shares, 0.0, 1.0).tolist(), strict=True))
 
 
-def _weight(word: str, asked: Asked, rarity: Mapping[str, float]) -> float:
+def _word_weight(word: str, asked: Asked, rarity: Mapping[str, float]) -> float:
     """How much a word tells; signs tell nothing, nor do the words put in for a name."""
     if word in asked.left_out:
         return 0.0
-    return min((rarity.get(term, 0.0) for term in _terms(word)), default=0.0)
+    return min((rarity.get(term, 0.0) for term in _word_terms(word)), default=0.0)
 
 
 @lru_cache(maxsize=4096)  # the little words of a question are those of the last one
-def _terms(word: str) -> tuple[str, ...]:
-    return tuple(terms(word))
+def _word_terms(word: str) -> tuple[str, ...]:
+    return tuple(document_terms(word))
 
 
 def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) -> Any:
@@ -107,7 +109,7 @@ def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) ->
     lengths = [len(words) // width for _, words in rows]
     words = np.frombuffer(b"".join(words for _, words in rows), dtype=np.int8).reshape(-1, width)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    return np.maximum.reduceat(multiply(words.astype(np.float32), question.T), starts, axis=0)
+    return np.maximum.reduceat(multiply_matrices(words.astype(np.float32), question.T), starts, axis=0)
 
 
 def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around: Around) -> Any:
@@ -129,7 +131,7 @@ def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around
 
 
 _ROLES: Final = frozenset({"user", "assistant"})
-_ASSISTANT: Final = " ".join(terms("assistant"))
+_ASSISTANT: Final = " ".join(document_terms("assistant"))
 _PUT_IN: Final = frozenset({"i", "my"})
 
 
@@ -196,14 +198,14 @@ class Candidates:
         return {seq: seq in own for seq in seqs}
 
 
-async def understood(parts: Parts, wanted: Wanted) -> Understood:
+async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
     """Whom a query names, and its vectors where meaning is asked for.
 
     The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
     that does not answer is asked once: words answer meanwhile.
     """
-    speakers = await _speakers(parts, wanted.scope)
-    said, weights = spoken(wanted.query, speakers), _weights(parts, speakers)
+    speakers = await _read_speakers(parts, wanted.scope)
+    said, weights = rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
     if wanted.layers == (
         Layer.TURN,
     ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
@@ -211,7 +213,7 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
     if wanted.strategy == "text" or not parts.embedding.on:
         return Understood(said, weights=weights)
     try:
-        with hurried():
+        with limit_model_calls():
             found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
     except MemstoneError as error:  # the model cannot even be asked for its dimension
         return Understood(said, (), error, weights)
@@ -219,13 +221,13 @@ async def understood(parts: Parts, wanted: Wanted) -> Understood:
     return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
 
 
-def _weights(parts: Parts, speakers: frozenset[str]) -> Weights:
+def _choose_weights(parts: Parts, speakers: frozenset[str]) -> Weights:
     if len(speakers - _ROLES) > 1:
         return PEOPLE
     return PERSON if parts.embedding.tells_words else PERSON_BY_MEANING
 
 
-async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
+async def _read_speakers(parts: Parts, scope: Scope) -> frozenset[str]:
     try:
         async with parts.io.turn():
             return await parts.texts.speakers(scope)
@@ -233,14 +235,14 @@ async def _speakers(parts: Parts, scope: Scope) -> frozenset[str]:
         return frozenset()
 
 
-async def ask(parts: Parts, wanted: Wanted, known: Understood) -> Question:
+async def build_question(parts: Parts, wanted: Wanted, known: Understood) -> Question:
     """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
-    words = await _words(parts, wanted)
+    words = await _choose_words(parts, wanted)
     question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken, weights=known.weights)
     question.compares_words = bool(words) or wanted.compares_words
     if wanted.strategy != "text":
         try:
-            await _near(parts, wanted, known, question)
+            await _prepare_vectors(parts, wanted, known, question)
         except MemstoneError as error:
             question.degraded.append({"channel": "dense", **failure_of(error)})
     return question
@@ -250,7 +252,7 @@ def _asks_graph(wanted: Wanted) -> str:
     return wanted.query if wanted.strategy == "hybrid" else ""
 
 
-async def _words(parts: Parts, wanted: Wanted) -> list[str]:
+async def _choose_words(parts: Parts, wanted: Wanted) -> list[str]:
     """What the text channel is asked for; by meaning alone only where there is an embedder to ask.
 
     "Last week" means days where anything was said on them; else it is words like others, and maybe a quotation.
@@ -270,7 +272,7 @@ async def _knows_day(parts: Parts, scope: Scope, days: list[str]) -> bool:
         return False
 
 
-async def _near(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
+async def _prepare_vectors(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
     if not parts.embedding.on:
         if wanted.strategy == "vector":  # with "hybrid", doing without is what the configuration says
             raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
@@ -303,19 +305,19 @@ def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
     return {False: plain, True: own}
 
 
-async def candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
+async def find_candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
     """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
     found = await _by_channel(parts, question, depth, among)
-    found.entities = await _entities(parts, question, among)
+    found.entities = await _find_by_entities(parts, question, among)
     return found
 
 
-async def _entities(parts: Parts, question: Question, among: frozenset[int] | None) -> dict[int, float]:
+async def _find_by_entities(parts: Parts, question: Question, among: frozenset[int] | None) -> dict[int, float]:
     """What speaks of those the question names, directly or by one step; a graph that is down is left out."""
     if not question.words or not question.query:
         return {}
     try:
-        found = await related(parts, question.query, question.scope)
+        found = await search_by_entities(parts, question.query, question.scope)
     except (StorageError, BackendError) as error:
         question.degraded.append({"channel": "entity", **error.as_dict()})
         return {}
@@ -323,7 +325,7 @@ async def _entities(parts: Parts, question: Question, among: frozenset[int] | No
 
 
 async def _by_channel(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
-    hits = await _text(parts, question, depth, among)
+    hits = await _search_text(parts, question, depth, among)
     if not question.vectors:
         return _of_text(hits, depth)
     try:
@@ -336,18 +338,18 @@ async def _by_channel(parts: Parts, question: Question, depth: int, among: froze
     question.level = dense.level if len(dense.seqs) >= _FEWEST else 0.0  # a few memories have no usual nearness
     found = _of_text(hits, depth)
     found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
-    others = await _features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
-    found.told, found.own_words = _told(hits, others)
+    others = await _read_features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
+    found.told, found.own_words = _join_features(hits, others)
     found.exhausted = found.exhausted and len(found.near) < depth
     return found
 
 
 def _of_text(hits: TextHits, depth: int) -> Candidates:
-    told, own = _told(hits)
+    told, own = _join_features(hits)
     return Candidates(Numbers(hits.seqs, hits.scores), NO_NUMBERS, NO_NUMBERS.seqs, told, own, len(hits) < depth)
 
 
-def _told(*hits: TextHits) -> tuple[Telling, Any]:
+def _join_features(*hits: TextHits) -> tuple[Telling, Any]:
     """What the text channel knows of all these besides their words."""
     seqs, speaker, asking, assistant, coverage, own = (
         np.concatenate([getattr(one, name) for one in hits])
@@ -363,7 +365,7 @@ def _vector_query(question: Question, depth: int, among: frozenset[int] | None, 
     )
 
 
-async def _text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> TextHits:
+async def _search_text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> TextHits:
     if not question.words:
         return TextHits.of(())
     asked = WordsQuery(
@@ -372,7 +374,7 @@ async def _text(parts: Parts, question: Question, depth: int, among: frozenset[i
         question.scope,
         question.layers,
         among,
-        named=_named(question),
+        named=_named_terms(question),
         alone=not question.weights.neighbours,
         assistant=_ASSISTANT,
     )
@@ -384,11 +386,11 @@ async def _text(parts: Parts, question: Question, depth: int, among: frozenset[i
         return TextHits.of(())
 
 
-async def _features(parts: Parts, question: Question, seqs: Any) -> TextHits:
+async def _read_features(parts: Parts, question: Question, seqs: Any) -> TextHits:
     """What the text channel knows of what only the dense channel found."""
     if not len(seqs) or not question.words:
         return TextHits.of(())
-    also, named = tuple(seqs.tolist()), _named(question)
+    also, named = tuple(seqs.tolist()), _named_terms(question)
     return TextHits.of(
         await parts.texts.search(
             WordsQuery((), 0, question.scope, question.layers, also=also, named=named, assistant=_ASSISTANT)
@@ -396,9 +398,9 @@ async def _features(parts: Parts, question: Question, seqs: Any) -> TextHits:
     )
 
 
-def _named(question: Question) -> str:
+def _named_terms(question: Question) -> str:
     named = question.spoken.named
-    return " ".join(terms(named[0])) if len(named) == 1 else ""
+    return " ".join(document_terms(named[0])) if len(named) == 1 else ""
 
 
 async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found: Candidates) -> Ranking:
@@ -407,7 +409,7 @@ async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
     weights = question.weights
-    alike, question.words_read = await similarities(
+    alike, question.words_read = await compute_similarities(
         parts, question.scope, question.signature, question.asked, best, neighbours=weights.neighbours
     )
     return with_words(ranked, alike, weights.words)

@@ -10,15 +10,23 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from memstone.core.ranking.fusion import Ranking, Scored, by_ranks, fuse
-from memstone.core.text.analyze import query_terms, terms
-from memstone.core.text.clues import bm25, by_keywords, by_labels, by_word_starts
+from memstone.core.ranking.fusion import Ranking, Scored, by_ranks, fuse_channels
+from memstone.core.text.analyze import document_terms, query_terms
+from memstone.core.text.clues import by_keywords, by_labels, by_word_starts, score_bm25
 from memstone.engine import results as shape
-from memstone.engine.recall.provenance import traced, with_spare
-from memstone.engine.recall.ranking import Hit, doubtful_last, faded, looked_at_closely, spread
-from memstone.engine.recall.retrieve import Candidates, Question, Understood, ask, candidates, understood, word_by_word
+from memstone.engine.recall.provenance import trace_sources, with_spare
+from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
+from memstone.engine.recall.retrieve import (
+    Candidates,
+    Question,
+    Understood,
+    build_question,
+    find_candidates,
+    understand_query,
+    word_by_word,
+)
 from memstone.engine.runtime import Parts
-from memstone.engine.search_request import Search, SearchRequest, check, for_others
+from memstone.engine.search_request import Search, SearchRequest, for_others, validate_search
 from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.hide_deleted import hits_retold
 from memstone.engine.storing.holders import read_owners
@@ -37,45 +45,45 @@ NEWEST_PER_HIT, NEWEST_AT_LEAST = 50, 250
 """How many of the newest are looked through for beginnings of words: so many for each hit that is wanted."""
 
 
-async def newest(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_newest_memories(parts: Parts, wanted: Search) -> list[Hit]:
     """What there is, most recent first, whatever the question is."""
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
     return [(found, Scored(found.record.seq, 0.0, ScoreParts())) for found in rows]
 
 
-async def literal(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_literal_matches(parts: Parts, wanted: Search) -> list[Hit]:
     """The newest that hold the question's words, by how often they do; the best one scores 1."""
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
     ranked = by_keywords(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
-    return [_hit(found, points / best) for found, points in ranked]
+    return [_build_hit(found, points / best) for found, points in ranked]
 
 
-async def labelled(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_by_labels(parts: Parts, wanted: Search) -> list[Hit]:
     """Return, of the newest, what holds the question's words in its key or metadata; the best one scores a half."""
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
     ranked = by_labels(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
-    return [_hit(found, points / best / 2) for found, points in ranked]
+    return [_build_hit(found, points / best / 2) for found, points in ranked]
 
 
-async def containing(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_containing_text(parts: Parts, wanted: Search) -> list[Hit]:
     """Return what holds the question as it is written, most recent first, for a question without any word."""
     text = Condition("text", Op.ICONTAINS, wanted.query.strip())
     rows = await parts.ledger.read(lambda tx: tx.memories.find(And((wanted.where, text)), limit=wanted.limit))
-    return [_hit(found, 1.0) for found in rows]
+    return [_build_hit(found, 1.0) for found in rows]
 
 
-async def beginning(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_by_prefix(parts: Parts, wanted: Search) -> list[Hit]:
     """Return, of the newest, what has words that begin as those of the question do; the best one scores a half."""
     looked_at = max(NEWEST_PER_HIT * wanted.limit, NEWEST_AT_LEAST)
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=looked_at))
     ranked = by_word_starts(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
-    return [_hit(found, points / best / 2) for found, points in ranked]
+    return [_build_hit(found, points / best / 2) for found, points in ranked]
 
 
-def _hit(found: Found, share: float) -> Hit:
+def _build_hit(found: Found, share: float) -> Hit:
     return found, Scored(found.record.seq, share, ScoreParts(keyword=share), share)
 
 
@@ -93,12 +101,12 @@ async def past_hits(parts: Parts, wanted: Search) -> tuple[list[Hit], list[dict[
     by_seq = {found.record.seq: found for found in rows}
     text = _by_words(wanted.query, rows) if wanted.strategy not in {"vector", "semantic"} else []
     dense, degraded = await _by_meaning(parts, wanted, rows, text)
-    ranked = fuse(text, dense, near=frozenset(dense), min_score=wanted.min_score, text_counts=bool(text))
+    ranked = fuse_channels(text, dense, near=frozenset(dense), min_score=wanted.min_score, text_counts=bool(text))
     return [(by_seq[one.seq], one) for one in ranked[: wanted.limit]], degraded
 
 
 def _by_words(query: str, rows: list[Found]) -> list[tuple[int, float]]:
-    scores = bm25(query_terms(query), [terms(found.record.text) for found in rows])
+    scores = score_bm25(query_terms(query), [document_terms(found.record.text) for found in rows])
     matched = ((found.record.seq, score) for found, score in zip(rows, scores, strict=True) if score > 0)
     return sorted(matched, key=lambda pair: -pair[1])
 
@@ -121,8 +129,6 @@ async def _by_meaning(
 
 # --- ``search`` -------------------------------------------------------------------------------------------------------
 
-
-__all__ = ["Hits", "SearchRequest", "check", "hits_of", "read_up", "search"]
 
 _LAG: Final = 8
 """So many more are looked up than are wanted, in case an index lags."""
@@ -161,26 +167,26 @@ class _Glimpse(NamedTuple):
         return False
 
 
-async def search(parts: Parts, request: SearchRequest) -> dict[str, Any]:
+async def search_memories(parts: Parts, request: SearchRequest) -> dict[str, Any]:
     """The memories nearest to a query, best first."""
-    wanted = check(parts, request)
-    return await parts.together(lambda: _answered(parts, wanted))
+    wanted = validate_search(parts, request)
+    return await parts.together(lambda: _answer_search(parts, wanted))
 
 
-async def _answered(parts: Parts, wanted: Search) -> dict[str, Any]:
+async def _answer_search(parts: Parts, wanted: Search) -> dict[str, Any]:
     hits = await hits_of(parts, with_spare(wanted))
     if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
         hits.found = await parts.ledger.read(partial(hits_retold, hits=hits.found))
-    shown = await traced(parts, wanted, hits.found)
-    owners = await _owners(parts, wanted, [found for (found, _), _ in shown])
-    results = [{**shape.hit(*hit, explain=wanted.explain), **more} for hit, more in shown]
+    shown = await trace_sources(parts, wanted, hits.found)
+    owners = await _hit_owners(parts, wanted, [found for (found, _), _ in shown])
+    results = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in shown]
     answer: dict[str, Any] = {"results": [shape.with_owner(one, owners) for one in results]}
     if hits.degraded:
         answer["degraded"] = hits.degraded
     return answer
 
 
-async def _owners(parts: Parts, wanted: Search, found: Sequence[Found]) -> dict[str, str]:
+async def _hit_owners(parts: Parts, wanted: Search, found: Sequence[Found]) -> dict[str, str]:
     if all(one.link.origin == DIRECT for one in found):
         return {}
     return await parts.ledger.peek(partial(read_owners, found=found, user_id=wanted.scope.user_id, bounds=parts.bounds))
@@ -195,7 +201,7 @@ async def hits_of(parts: Parts, wanted: Search, read: int | None = None) -> Hits
     others = await for_others(parts, wanted)
     own = await _hits_of_one(parts, wanted, None if others or _is_read_again(parts) else read)
     for further in others:
-        own = _together(own, await _hits_of_one(parts, further), wanted.limit)
+        own = _merge_hits(own, await _hits_of_one(parts, further), wanted.limit)
     return own
 
 
@@ -204,7 +210,7 @@ async def read_up(parts: Parts, wanted: Search, hits: list[Hit]) -> list[Hit]:
     seqs = [found.record.seq for found, _ in hits if isinstance(found, _Glimpse)]
     if not seqs:
         return hits
-    rows = {found.record.seq: found for found in await parts.ledger.peek(_among(seqs, wanted.where))}
+    rows = {found.record.seq: found for found in await parts.ledger.peek(_build_row_query(seqs, wanted.where))}
     full = ((rows.get(scored.seq) if isinstance(found, _Glimpse) else found, scored) for found, scored in hits)
     return [(found, scored) for found, scored in full if found is not None]
 
@@ -215,7 +221,7 @@ def _is_read_again(parts: Parts) -> bool:
     return parts.reranker is not None or policy.mmr is not None or policy.decay_days is not None or policy.salience
 
 
-def _together(own: Hits, theirs: Hits, limit: int) -> Hits:
+def _merge_hits(own: Hits, theirs: Hits, limit: int) -> Hits:
     """Two answers as one; what both found is seen through one's own link."""
     known = {found.record.seq for found, _ in own.found}
     both = [*own.found, *(hit for hit in theirs.found if hit[0].record.seq not in known)]
@@ -226,25 +232,27 @@ def _together(own: Hits, theirs: Hits, limit: int) -> Hits:
 
 async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
     if wanted.strategy == "recent":
-        return Hits(await newest(parts, wanted), [])
+        return Hits(await find_newest_memories(parts, wanted), [])
     if wanted.strategy == "exact":
-        return Hits(await literal(parts, wanted), [])
+        return Hits(await find_literal_matches(parts, wanted), [])
     if wanted.as_of is not None:
         return Hits(*await past_hits(parts, wanted))
     with parts.watch.step("search.understand"):
-        known = await understood(parts, wanted)
-    retrieve = partial(_retrieved, parts, wanted, known, read)
+        known = await understand_query(parts, wanted)
+    retrieve = partial(_retrieve_hits, parts, wanted, known, read)
     question, found = await (parts.io.together(retrieve) if parts.at_hand else retrieve())
     with parts.watch.step("search.rank"):
         found, note = await looked_at_closely(parts, wanted.query, found)
-        hits = doubtful_last(spread(parts, faded(parts, found, parts.now()), wanted.limit))
+        hits = doubtful_last(diversify_hits(parts, apply_decay(parts, found, parts.now()), wanted.limit))
     return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level)
 
 
-async def _retrieved(parts: Parts, wanted: Search, known: Understood, read: int | None) -> tuple[Question, list[Hit]]:
+async def _retrieve_hits(
+    parts: Parts, wanted: Search, known: Understood, read: int | None
+) -> tuple[Question, list[Hit]]:
     async with parts.io.turn() if parts.index.in_process else nullcontext():
         with parts.watch.step("search.retrieve"):
-            question = await ask(parts, wanted, known)
+            question = await build_question(parts, wanted, known)
             return question, await _by_channels(parts, _with_spare(parts, wanted), question, read)
 
 
@@ -255,15 +263,17 @@ def _with_spare(parts: Parts, wanted: Search) -> Search:
 
 async def _by_channels(parts: Parts, wanted: Search, question: Question, read: int | None) -> list[Hit]:
     """Deepen until enough visible hits are there or the channels have nothing more."""
-    among = await _chosen(parts, wanted) if wanted.filtered else None
+    among = await _read_filtered_seqs(parts, wanted) if wanted.filtered else None
     depth, wordless = max(4 * wanted.limit, 60), not question.words
     while True:
-        found = await candidates(parts, question, depth, among)
+        found = await find_candidates(parts, question, depth, among)
         if not question.words and not question.vectors:  # nothing to ask by, or asking has just failed
-            held = await containing(parts, wanted) if wordless else []
-            return held or ([] if wanted.min_score else await newest(parts, wanted))
-        ranked = await word_by_word(parts, question, _ranked(parts, wanted, question, found), found)
-        hits = await (_checked(parts, wanted, ranked) if read is None else _glimpsed(parts, wanted, ranked, read))
+            held = await find_containing_text(parts, wanted) if wordless else []
+            return held or ([] if wanted.min_score else await find_newest_memories(parts, wanted))
+        ranked = await word_by_word(parts, question, _rank_candidates(parts, wanted, question, found), found)
+        hits = await (
+            _read_visible_hits(parts, wanted, ranked) if read is None else _read_top_hits(parts, wanted, ranked, read)
+        )
         if len(hits) >= wanted.limit or found.exhausted:
             return hits or await _by_less(parts, wanted, question)
         depth *= 4
@@ -275,18 +285,18 @@ async def _by_less(parts: Parts, wanted: Search, question: Question) -> list[Hit
     First for beginnings of words, then for what keys and metadata hold.
     """
     by_words_alone = not (question.vectors or wanted.min_score)
-    found = (await beginning(parts, wanted) or await labelled(parts, wanted)) if by_words_alone else []
-    return await newest(parts, wanted) if not found and wanted.strategy == "semantic" else found
+    found = (await find_by_prefix(parts, wanted) or await find_by_labels(parts, wanted)) if by_words_alone else []
+    return await find_newest_memories(parts, wanted) if not found and wanted.strategy == "semantic" else found
 
 
-async def _chosen(parts: Parts, wanted: Search) -> frozenset[int]:
+async def _read_filtered_seqs(parts: Parts, wanted: Search) -> frozenset[int]:
     return frozenset(await parts.ledger.read(lambda tx: tx.memories.seqs(wanted.where)))
 
 
-def _ranked(parts: Parts, wanted: Search, question: Question, found: Candidates) -> Ranking:
+def _rank_candidates(parts: Parts, wanted: Search, question: Question, found: Candidates) -> Ranking:
     policy = parts.policy.recall
     text_counts = wanted.strategy not in {"vector", "semantic"} or not len(found.cosines)
-    ranked = fuse(
+    ranked = fuse_channels(
         found.text,
         found.cosines,
         near=found.near,
@@ -300,20 +310,22 @@ def _ranked(parts: Parts, wanted: Search, question: Question, found: Candidates)
     return by_ranks(ranked, policy.rrf_k) if policy.fusion == "rrf" else ranked
 
 
-async def _checked(parts: Parts, wanted: Search, ranked: Ranking) -> list[Hit]:
+async def _read_visible_hits(parts: Parts, wanted: Search, ranked: Ranking) -> list[Hit]:
     """The best hits that may be seen."""
-    hits, _ = await _first(parts, wanted, ranked, wanted.limit, wanted.limit + _LAG)
+    hits, _ = await _read_first_hits(parts, wanted, ranked, wanted.limit, wanted.limit + _LAG)
     return hits[: wanted.limit]
 
 
-async def _glimpsed(parts: Parts, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
+async def _read_top_hits(parts: Parts, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
     """The same, but only the first of them are read."""
-    hits, end = await _first(parts, wanted, ranked, read, read)
+    hits, end = await _read_first_hits(parts, wanted, ranked, read, read)
     rest = ranked[end : end + max(0, wanted.limit - len(hits))]
     return [*hits[: wanted.limit], *((cast("Found", _Glimpse(scored.seq)), scored) for scored in rest)]
 
 
-async def _first(parts: Parts, wanted: Search, ranked: Ranking, count: int, step: int) -> tuple[list[Hit], int]:
+async def _read_first_hits(
+    parts: Parts, wanted: Search, ranked: Ranking, count: int, step: int
+) -> tuple[list[Hit], int]:
     """At least so many of the best that may be seen, and how many were looked at for it.
 
     Indexes may lag; the ledger has the last word.
@@ -321,12 +333,12 @@ async def _first(parts: Parts, wanted: Search, ranked: Ranking, count: int, step
     hits, end = list[Hit](), 0
     while len(hits) < count and end < len(ranked):
         part = ranked[end : end + step]
-        seen = await parts.ledger.peek(_among([scored.seq for scored in part], wanted.where))
+        seen = await parts.ledger.peek(_build_row_query([scored.seq for scored in part], wanted.where))
         by_seq = {found.record.seq: found for found in seen}
         hits += [(by_seq[scored.seq], scored) for scored in part if scored.seq in by_seq]
         end += len(part)
     return hits, end
 
 
-def _among(seqs: Sequence[int], where: Where) -> Work[list[Found]]:
+def _build_row_query(seqs: Sequence[int], where: Where) -> Work[list[Found]]:
     return lambda tx: tx.memories.among(seqs, where)

@@ -12,15 +12,22 @@ from datetime import date, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
 
-from memstone.core.checks.filters import current, own, unexpired, valid_at, visible, within
+from memstone.core.checks.filters import (
+    valid_at,
+    where_current,
+    where_in_scope,
+    where_link_direct,
+    where_unexpired,
+    where_visible,
+)
 from memstone.core.privacy.poison import words_to_show
-from memstone.core.showing.inject import excerpt, place_of
+from memstone.core.showing.inject import cut_excerpt, place_of
 from memstone.core.showing.planner import Item
-from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, tells, visibility_of
+from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, has_fact_words, visibility_of
 from memstone.core.temporal.due import Due, by_day, due_day, is_done, line_of_due
 from memstone.core.text.questions import only_asks
 from memstone.engine.block_cache import BlockCache
-from memstone.engine.layers.portrayed import Portrait, portrait
+from memstone.engine.layers.portrayed import Portrait, read_portrait
 from memstone.engine.recall.profile import (
     ProfileRequest,
     read_ended_facts,
@@ -29,12 +36,12 @@ from memstone.engine.recall.profile import (
     read_repeated_facts,
 )
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.storing.hide_deleted import retold
+from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.status import OPEN
 from memstone.model.access import Bounds
 from memstone.model.context import Dropped
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
@@ -52,15 +59,17 @@ _PLANS: Final = frozenset({"plan", "date", "goal", "instruction"})
 
 async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[Found, Due]]:
     """Read what is to be done these days, and is not done yet; the most urgent first, each with its memory."""
-    rows = {one.record.id: one for one in await _recent(tx, wanted, (Layer.EPISODE, Layer.FACT))}
-    told = await retold(tx, [one.record for one in rows.values() if one.record.layer == Layer.EPISODE])
+    rows = {one.record.id: one for one in await _read_recent_rows(tx, wanted, (Layer.EPISODE, Layer.FACT))}
+    told = await hide_deleted_in_episodes(
+        tx, [one.record for one in rows.values() if one.record.layer == Layer.EPISODE]
+    )
     shown = [told.get(one, row.record) for one, row in rows.items()]
     found = [due for record in shown if record is not None for due in _due_in(record, wanted)]
     if not found:
         return []
-    turns = [one.record for one in await _recent(tx, wanted, (Layer.TURN,))]
+    turns = [one.record for one in await _read_recent_rows(tx, wanted, (Layer.TURN,))]
     said = [one for one in turns if one.source_role == Origin.USER]
-    left = [due for due in found if not is_done(due.text, _after(rows[due.id].record, said))]
+    left = [due for due in found if not is_done(due.text, _list_later_texts(rows[due.id].record, said))]
     return [(rows[due.id], due) for due in by_day(left)[:_SHOWN]]
 
 
@@ -68,12 +77,15 @@ def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
     """What a memory says is due these days."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return []
-    said_at, today = moment(record.occurred_at), moment(wanted.today).astimezone(wanted.zone).date()
-    days = ((text, due_day(text, said_at, wanted.zone, today)) for text in _things(record))
+    said_at, today = (
+        datetime_from_instant(record.occurred_at),
+        datetime_from_instant(wanted.today).astimezone(wanted.zone).date(),
+    )
+    days = ((text, due_day(text, said_at, wanted.zone, today)) for text in _list_plans(record))
     return [Due(record.id, line_of_due(text), day) for text, day in days if day is not None]
 
 
-def _things(record: Record) -> list[str]:
+def _list_plans(record: Record) -> list[str]:
     """What a memory says is to be done, or takes place on a day."""
     if record.layer == Layer.EPISODE:
         items = record.data.get("action_items")
@@ -81,15 +93,15 @@ def _things(record: Record) -> list[str]:
     return [record.text] if record.data.get("category") in _PLANS else []
 
 
-def _after(record: Record, turns: list[Record]) -> list[str]:
+def _list_later_texts(record: Record, turns: list[Record]) -> list[str]:
     """What the user said after the session that a memory comes from."""
     since = max(record.occurred_at, record.updated_at)
     return [turn.text for turn in turns if turn.occurred_at > since]
 
 
-async def _recent(tx: Tx, wanted: ProfileRequest, layers: tuple[Layer, ...]) -> list[Found]:
-    since = instant(moment(wanted.as_of or wanted.now) - timedelta(days=_DAYS))
-    where = visible(wanted.owner, wanted.now, layers=layers, as_of=wanted.as_of, extra=own())
+async def _read_recent_rows(tx: Tx, wanted: ProfileRequest, layers: tuple[Layer, ...]) -> list[Found]:
+    since = to_instant(datetime_from_instant(wanted.as_of or wanted.now) - timedelta(days=_DAYS))
+    where = where_visible(wanted.owner, wanted.now, layers=layers, as_of=wanted.as_of, extra=where_link_direct())
     newer = And((where, Condition("occurred_at", Op.GTE, since)))
     return await tx.memories.find(newer, limit=_MOST)
 
@@ -177,26 +189,30 @@ class Material:
     profile: Profile = NOBODY
 
 
-async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
+async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
     """Read it, within one transaction."""
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
     facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
     changed = (
-        await (_ended(tx, wanted, facts, cache) if wanted.recall else _changed(tx, wanted, turns)) if turns else {}
+        await (_read_ended_turns(tx, wanted, facts, cache) if wanted.recall else _read_changed_turns(tx, wanted, turns))
+        if turns
+        else {}
     )
     private, learned = {fact.turn_id for fact in facts if fact.is_private}, {fact.turn_id for fact in facts}
     nothing = Portrait([], [])
-    who = nothing if wanted.nobody else await portrait(tx, _owner(wanted.scope), wanted.now, wanted.as_of)
+    who = nothing if wanted.nobody else await read_portrait(tx, _identity_owner(wanted.scope), wanted.now, wanted.as_of)
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
     stale = _of_identity(wanted) - {one.record.id for one in shown}
-    told = await retold(tx, [found.record for found, _ in wanted.hits])
+    told = await hide_deleted_in_episodes(tx, [found.record for found, _ in wanted.hits])
     owners = await read_owners(tx, [found for found, _ in wanted.hits], wanted.bounds, wanted.scope.user_id)
     made = Material(
         items=[],
-        overrides=[_item(one.record, wanted) for one in who.overrides],
-        narrative=replace(_item(who.row.record, wanted), text=who.narrative) if who.row and who.narrative else None,
+        overrides=[_build_item(one.record, wanted) for one in who.overrides],
+        narrative=replace(_build_item(who.row.record, wanted), text=who.narrative)
+        if who.row and who.narrative
+        else None,
         rows={one.record.id: one for one in (*who.overrides, *((who.row,) if who.row else ()))},
         nobody=who == nothing,
     )
@@ -219,12 +235,12 @@ async def material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
             made.dropped.append(Dropped(record.id, GONE))
             continue
         made.rows[record.id] = found
-        item = _item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
+        item = _build_item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
         made.items.append(_of_owner(item, owners.get(record.id, "")))
     for one in who.derived if wanted.identity and made.narrative is None else ():
         if one.record.id not in made.rows:
             made.rows[one.record.id] = one
-            made.items.append(_item(one.record, wanted))
+            made.items.append(_build_item(one.record, wanted))
     return made
 
 
@@ -255,7 +271,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait,
     elif wanted.identity_tokens > 0:
         made.profile = await read_identity(tx, cache, replace(asked, tokens=wanted.identity_tokens), who.derived)
         if made.narrative is not None:
-            told = [one.id for one in made.profile.facts if tells(made.narrative.text, one.text)]
+            told = [one.id for one in made.profile.facts if has_fact_words(made.narrative.text, one.text)]
             made.narrative = replace(made.narrative, holds=tuple(told))
 
 
@@ -275,11 +291,11 @@ async def _still_there(tx: Tx, wanted: Surfacing) -> set[int]:
         return set(found)
     seqs = Condition("seq", Op.IN, tuple(found))
     tenant = Condition("tenant_id", Op.EQ, wanted.scope.tenant_id)
-    held = current() if wanted.as_of is None else valid_at(wanted.as_of)
-    return set(await tx.memories.seqs(And((tenant, seqs, held, unexpired(wanted.as_of or wanted.now)))))
+    held = where_current() if wanted.as_of is None else valid_at(wanted.as_of)
+    return set(await tx.memories.seqs(And((tenant, seqs, held, where_unexpired(wanted.as_of or wanted.now)))))
 
 
-def _owner(who: Scope) -> Scope:
+def _identity_owner(who: Scope) -> Scope:
     """Whose identity is shown. It is about a person, whichever agent or conversation asks."""
     return Scope(who.tenant_id, who.user_id) if who.user_id else who
 
@@ -289,7 +305,7 @@ def _of_identity(wanted: Surfacing) -> set[str]:
     return {found.record.id for found, _ in wanted.hits if found.record.layer == Layer.IDENTITY}
 
 
-async def _few(tx: Tx, where: Where) -> list[Found]:
+async def _read_matches(tx: Tx, where: Where) -> list[Found]:
     """The few of many that match: by their numbers first, which the indexes know, so that no other row is read."""
     seqs = await tx.memories.seqs(where)
     return await tx.memories.among(seqs[:_SURFACE_MOST], where) if seqs else []
@@ -324,18 +340,18 @@ async def read_turn_facts(
     turns: dict[Scope, list[str]] = {}
     for one in found:
         if one.record.layer == Layer.TURN:
-            turns.setdefault(_holder(scope, one.link.scope), []).append(one.record.id)
+            turns.setdefault(_viewer_scope(scope, one.link.scope), []).append(one.record.id)
     facts = [fact for holder, ids in turns.items() for fact in await tx.provenance.facts_of(holder, ids, now)]
     facts += await read_repeated_facts(tx, [one.record for one in found if one.record.layer == Layer.TURN], now)
     return facts if as_of is None else [replace(fact, holds=not fact.is_private) for fact in facts]
 
 
-def _holder(asks: Scope, holds: Scope) -> Scope:
+def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
     """Through whose eyes a turn is seen: a project's or everybody's, where it is not that of whoever asks."""
     return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
 
 
-async def _ended(tx: Tx, wanted: Surfacing, facts: Sequence[TurnFact], cache: BlockCache) -> dict[str, str]:
+async def _read_ended_turns(tx: Tx, wanted: Surfacing, facts: Sequence[TurnFact], cache: BlockCache) -> dict[str, str]:
     """The turns of which something no longer holds: superseded, deleted, expired or put aside."""
     changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
     found = [found for found, _ in wanted.hits]
@@ -358,65 +374,65 @@ async def stale_turns(
     learned = {fact.turn_id for fact in facts}
     turns = [one for one in found if one.record.layer == Layer.TURN and one.record.id not in learned]
     stale = set[str]()
-    for holder in {_holder(scope, one.link.scope) for one in turns}:
+    for holder in {_viewer_scope(scope, one.link.scope) for one in turns}:
         asked = ProfileRequest(holder, now, 0, state=state if holder == scope else None)
         ended = await read_ended_facts(tx, cache, asked)
         stale |= {
             one.record.id
             for one in turns
-            if _holder(scope, one.link.scope) == holder and ended.tells(one.record.text, one.record.occurred_at)
+            if _viewer_scope(scope, one.link.scope) == holder and ended.tells(one.record.text, one.record.occurred_at)
         }
     return stale
 
 
-async def _changed(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str, str]:
+async def _read_changed_turns(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str, str]:
     """The turns that state something of which a later version says otherwise, or that was taken back, with a note."""
     scope, then = wanted.scope, wanted.as_of
     said = And(
         (
-            within(scope),
+            where_in_scope(scope),
             Condition("layer", Op.EQ, str(Layer.FACT)),
             Condition("origin_id", Op.IN, tuple(turns)),
             Condition("status", Op.EQ, str(Status.SUPERSEDED)),
         )
     )
-    found = [one.record for one in await _few(tx, said)]
+    found = [one.record for one in await _read_matches(tx, said)]
     ended = [record for record in found if then is None or (record.valid_to or then) <= then]
     if not ended:
         return {}
     # What was put aside still says what it said: nothing has changed.
-    holds = current(OPEN) if then is None else valid_at(then)
-    live = And((within(scope), holds, Condition("id", Op.IN, tuple({record.id for record in ended}))))
-    now = {one.record.id: one.record for one in await _few(tx, live)}
+    holds = where_current(OPEN) if then is None else valid_at(then)
+    live = And((where_in_scope(scope), holds, Condition("id", Op.IN, tuple({record.id for record in ended}))))
+    now = {one.record.id: one.record for one in await _read_matches(tx, live)}
     later: dict[str, dict[str, None]] = {}
     for record in ended:
         one = now.get(record.id)
         if record.origin_id and (one is None or one.hash != record.hash):
-            later.setdefault(record.origin_id, {}).update(_told(one))
-    return {turn: _note(list(told)) for turn, told in later.items()}
+            later.setdefault(record.origin_id, {}).update(_current_excerpt(one))
+    return {turn: _change_note(list(told)) for turn, told in later.items()}
 
 
-def _told(holds: Record | None) -> dict[str, None]:
+def _current_excerpt(holds: Record | None) -> dict[str, None]:
     """What holds now, where that may be shown for as long as a block is."""
     if holds is None or holds.status not in (Status.ACTIVE, Status.SUPERSEDED) or holds.expires_at is not None:
         return {}
-    return {excerpt(holds.text): None}
+    return {cut_excerpt(holds.text): None}
 
 
-def _note(told: Sequence[str]) -> str:
+def _change_note(told: Sequence[str]) -> str:
     """That something has changed, and what holds now: of all that a turn states, or the rest would seem to hold."""
     more = " \u2026" if len(told) > _CHANGES else ""
     return f"{CHANGED}: {' '.join(told[:_CHANGES])}{more}" if told else CHANGED
 
 
-def _item(record: Record, wanted: Surfacing, *, score: float | None = None, note: str = "") -> Item:
+def _build_item(record: Record, wanted: Surfacing, *, score: float | None = None, note: str = "") -> Item:
     decisions, evidence = record.data.get("decisions"), record.data.get("evidence")
     return Item(
         id=record.id,
         text=shown_text(record) if wanted.recall and record.layer == Layer.TURN else record.text,
         layer=record.layer,
         date=_day_text(record.occurred_at, wanted.zone),
-        speaker=_speaker(record),
+        speaker=_speaker_label(record),
         sources=(record.origin_id,) if record.origin_id else (),
         decision=str(decisions[0]) if isinstance(decisions, list) and decisions else "",
         note=note or (IMPORTED if record.origin == Origin.IMPORT else ""),
@@ -433,7 +449,7 @@ def _facts_of(record: Record) -> tuple[str, ...]:
     return tuple(map(str, facts)) if isinstance(facts, list) else ()
 
 
-def _speaker(record: Record) -> str:
+def _speaker_label(record: Record) -> str:
     """Who said it, where it is in somebody's words; of what the user is told to have said, "I" is the user."""
     who = str(record.data.get("speaker", record.source_role) or "")
     if record.layer == Layer.TURN:
@@ -448,4 +464,4 @@ def _day_text(when: Instant, zone: tzinfo) -> str:
 
 def day_of(when: Instant, zone: tzinfo) -> date:
     """The day of a moment, where "yesterday" is meant."""
-    return moment(when).astimezone(zone).date()
+    return datetime_from_instant(when).astimezone(zone).date()

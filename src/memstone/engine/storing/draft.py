@@ -8,13 +8,13 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.temporal.dates import date_words, resolve
+from memstone.core.temporal.dates import date_words, resolve_dates
 from memstone.core.text import analyze
 from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.errors import InvalidInput
 from memstone.model.event import Event
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant, moment
+from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import EntityFound as Named
 from memstone.model.memory import Layer, Link, Origin, Record, Status, TextDoc
 from memstone.model.message import Attachment, Message
@@ -70,10 +70,10 @@ def record_of(state: Mapping[str, Any], row: Record) -> Record:
 def links_of(state: Mapping[str, Any], tenant_id: str) -> list[Link] | None:
     """Who saw it; None when the state does not say."""
     told = state.get("links")
-    return None if told is None else [_link(one, tenant_id) for one in told]
+    return None if told is None else [_link_from_state(one, tenant_id) for one in told]
 
 
-def _link(told: Mapping[str, Any], tenant_id: str) -> Link:
+def _link_from_state(told: Mapping[str, Any], tenant_id: str) -> Link:
     return Link(
         scope=Scope(tenant_id, *(told.get(name, "") for name in ("user_id", "agent_id", "run_id"))),
         created_at=told["created_at"],
@@ -100,7 +100,7 @@ def is_live(state: Mapping[str, Any] | None) -> bool:
 _MASKED: Final = "masked"
 
 
-def accepted(policy: Policy, messages: Sequence[Message]) -> list[Message]:
+def check_attachments(policy: Policy, messages: Sequence[Message]) -> list[Message]:
     """These messages, or ``InvalidInput`` that names what is attached to one where nothing may be."""
     if policy.curation.attachments == "refuse":
         for at, message in enumerate(messages):
@@ -113,7 +113,7 @@ def accepted(policy: Policy, messages: Sequence[Message]) -> list[Message]:
     return list(messages)
 
 
-def attached(message: Message) -> dict[str, Any]:
+def attachment_data(message: Message) -> dict[str, Any]:
     """What a row notes about the attachments of a message; nothing when there are none.
 
     A name that was masked in the text is not told here either.
@@ -207,7 +207,7 @@ def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Seq
         key=details.key,
         expires_at=details.expires_at,
         metadata=dict(details.metadata),
-        data={"verbatim": True, "speaker": speaker, **attached(message)},
+        data={"verbatim": True, "speaker": speaker, **attachment_data(message)},
         item=item,
     )
 
@@ -225,24 +225,24 @@ def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str 
     ids = [getattr(scope, field) if field in fields else "" for field in _PLACE]
     if not any(ids):  # it lives in nobody's place that counts: then in its own
         ids = [scope.user_id, scope.agent_id, scope.run_id]
-    place, begins = _place(*ids)
+    place, begins = _encode_scope_ids(*ids)
     said = ("key", key) if key else ("text", speaker, normal_text(text))
-    return begins + _digest(place + _measured(said))[_ALIKE:]
+    return begins + _sha256_hex(place + _join_with_lengths(said))[_ALIKE:]
 
 
 @lru_cache(maxsize=1024)
-def _place(*ids: str) -> tuple[str, str]:
+def _encode_scope_ids(*ids: str) -> tuple[str, str]:
     """Where something lives, and how everything that lives there begins: too little to tell who it is."""
-    place = _measured(ids)
-    return place, _digest(place)[:_ALIKE]
+    place = _join_with_lengths(ids)
+    return place, _sha256_hex(place)[:_ALIKE]
 
 
-def _measured(parts: Sequence[str]) -> str:
+def _join_with_lengths(parts: Sequence[str]) -> str:
     """Each part with its length, so that no two different lists of parts give the same text."""
     return "".join([f"{len(part)}:{part}" for part in parts])
 
 
-def _digest(text: str) -> str:
+def _sha256_hex(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -307,8 +307,8 @@ def _scope_words(scopes: frozenset[Scope]) -> str:
 def _day_words(record: Record) -> str:
     """The day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
     said = analyze.day_terms(record.occurred_at)
-    times = resolve(record.text, moment(record.occurred_at))
-    return " ".join(dict.fromkeys([*said.split(), *analyze.terms(date_words(times))])) if times else said
+    times = resolve_dates(record.text, datetime_from_instant(record.occurred_at))
+    return " ".join(dict.fromkeys([*said.split(), *analyze.document_terms(date_words(times))])) if times else said
 
 
 def scope_tokens(scope: Scope) -> list[str]:
@@ -348,7 +348,7 @@ def event_of(  # noqa: PLR0913 - one for each part of an event
         old_text=before.text if before else None,
         new_text=None if ended else record.text,
         reason=reason,
-        before=_state(before, links_before) if before else None,
+        before=_state_before_change(before, links_before) if before else None,
         after=None if ended else {**shown_of(record), **told},
         actor=actor,
         job_id=job_id,
@@ -360,5 +360,5 @@ def _only_in(scope: Scope, links: Sequence[Link]) -> bool:
     return [link.scope for link in links] == [scope]
 
 
-def _state(record: Record, links: Sequence[Link] | None) -> dict[str, Any]:
+def _state_before_change(record: Record, links: Sequence[Link] | None) -> dict[str, Any]:
     return shown_of(record) if links is None else state_of(record, links)

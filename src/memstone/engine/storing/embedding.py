@@ -50,13 +50,13 @@ class Cache(Generic[Held]):
                 self._held.pop(key, None)
             return None
         self._hits += 1
-        self._used(key)
+        self._mark_used(key)
         return held[1]
 
     def set(self, key: str, value: Held, seconds: float | None = None) -> None:
         """Keep something for a while; what was not used for longest goes when there is too much."""
         self._held[key] = (self._now() + (self._seconds if seconds is None else seconds), value)
-        self._used(key)
+        self._mark_used(key)
         while len(self._held) > self._entries:
             try:
                 self._held.popitem(last=False)
@@ -76,7 +76,7 @@ class Cache(Generic[Held]):
         """How much is held, how much may be, and how often something was found or not."""
         return {"size": len(self._held), "max_size": self._entries, "hits": self._hits, "misses": self._misses}
 
-    def _used(self, key: str) -> None:
+    def _mark_used(self, key: str) -> None:
         try:
             self._held.move_to_end(key)
         except KeyError:  # somebody else has forgotten it meanwhile
@@ -185,7 +185,7 @@ class Embedding:
             return []
         pairs = [("", text) for text in texts] if before is None else list(zip(before, texts, strict=True))
         signature = await self.signature()
-        keys = [f"{self.owner}{_OF}{_key(signature, *pair)}" for pair in pairs]
+        keys = [f"{self.owner}{_OF}{_cache_key(signature, *pair)}" for pair in pairs]
         found: list[Vector | MemstoneError | None] = [self.cache.get(key) for key in keys]
         todo = [at for at, vector in enumerate(found) if vector is None]
         if todo:
@@ -197,13 +197,13 @@ class Embedding:
 
     async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | MemstoneError]:
         try:
-            return list(await self._embedded(pairs))
+            return list(await self._embed_texts(pairs))
         except MemstoneError as error:
             if len(pairs) == 1 or is_outage(error):
                 return [error] * len(pairs)
         return [(await self._fresh([pair]))[0] for pair in pairs]
 
-    async def _embedded(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
+    async def _embed_texts(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
         if self.embedder is None:
             raise EmbeddingError("no embedder is configured")
         try:
@@ -218,7 +218,7 @@ class Embedding:
             raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}", reason=reason) from error
 
 
-def _key(signature: str, before: str, text: str) -> str:
+def _cache_key(signature: str, before: str, text: str) -> str:
     said = f"{len(before)}:{before}{text}" if before else text
     return f"{signature}:{hashlib.sha256(said.encode()).hexdigest()}"
 

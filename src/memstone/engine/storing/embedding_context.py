@@ -21,10 +21,12 @@ async def said_before(parts: Parts, drafts: Sequence[Draft]) -> list[str] | None
     if not parts.embedding.tells_words:
         return None
     last: dict[tuple[Scope, str], tuple[str, Instant] | None] = {}
-    return [await _before(parts, draft, last) for draft in drafts]
+    return [await _text_before_draft(parts, draft, last) for draft in drafts]
 
 
-async def _before(parts: Parts, draft: Draft, last: dict[tuple[Scope, str], tuple[str, Instant] | None]) -> str:
+async def _text_before_draft(
+    parts: Parts, draft: Draft, last: dict[tuple[Scope, str], tuple[str, Instant] | None]
+) -> str:
     scope, own = draft.scope, draft.source == "manual"
     if conversation_of(scope.agent_id, scope.run_id, draft.layer, own_words=own) is None:
         return ""

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.ranking.importance import Strength, Use, judged, used, uses
+from memstone.core.ranking.importance import Strength, Use, apply_judgement, apply_use, measure_uses
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
-from memstone.engine.storing.holders import parted
+from memstone.engine.storing.holders import partition_links
 from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import checked_id, under_id
 from memstone.engine.storing.turns import without_injected
@@ -34,7 +34,7 @@ USEFUL: Final = "useful"
 USELESS: Final = "useless"
 
 
-async def feedback(
+async def record_feedback(
     parts: Parts,
     about: Mapping[str, str | None],
     given: Mapping[str, Any],
@@ -52,13 +52,13 @@ async def feedback(
 
     async def work(tx: Tx) -> list[str]:
         if receipt_id is not None:
-            receipt = await _receipt(parts, tx, receipt_id)
-            records, scope = await _shown(parts, tx, receipt), _scope(parts, receipt)
+            receipt = await _read_receipt(parts, tx, receipt_id)
+            records, scope = await _read_receipt_memories(parts, tx, receipt), _receipt_scope(parts, receipt)
         else:
-            records = [await _memory(parts, tx, checked_id(memory_id))]
+            records = [await _read_memory(parts, tx, checked_id(memory_id))]
             scope = await _judge_of(parts, tx, records[0], given)
         for record in records:
-            await _judge(tx, record, scope, now, useful=useful, note=said, receipt_id=receipt_id)
+            await _apply_judgement(tx, record, scope, now, useful=useful, note=said, receipt_id=receipt_id)
         await tx.metrics.count(parts.tenant_id, scope.user_id, now, {USEFUL if useful else USELESS: len(records)})
         return [record.id for record in records]
 
@@ -66,7 +66,7 @@ async def feedback(
     return {"event": str(EventType.FEEDBACK), "useful": useful, "ids": ids}
 
 
-async def _memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
+async def _read_memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
     record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
@@ -81,40 +81,42 @@ async def _judge_of(parts: Parts, tx: Tx, record: Record, given: Mapping[str, An
     return next(link.scope for link in links if parts.bounds.holds(link.scope))
 
 
-async def _receipt(parts: Parts, tx: Tx, receipt_id: str) -> Receipt:
+async def _read_receipt(parts: Parts, tx: Tx, receipt_id: str) -> Receipt:
     body = await tx.receipts.get(parts.tenant_id, checked_id(receipt_id, "receipt_id"))
     if not body:
         raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while: context.receipt_days")
     return Receipt.from_dict(body)
 
 
-def _scope(parts: Parts, receipt: Receipt) -> Scope:
+def _receipt_scope(parts: Parts, receipt: Receipt) -> Scope:
     return Scope(parts.tenant_id, receipt.user_id or "", receipt.agent_id or "", receipt.run_id or "")
 
 
-async def _shown(parts: Parts, tx: Tx, receipt: Receipt) -> list[Record]:
+async def _read_receipt_memories(parts: Parts, tx: Tx, receipt: Receipt) -> list[Record]:
     """What a receipt names, as far as it is still there."""
     found = [await tx.memories.current(parts.tenant_id, one.id) for one in receipt.chosen]
     return [record for record in found if record is not None]
 
 
-async def _judge(
+async def _apply_judgement(
     tx: Tx, record: Record, scope: Scope, now: Instant, *, useful: bool, note: str | None, receipt_id: str | None
 ) -> None:
-    strength = judged(Strength(record.salience, record.anchor_at), now, useful=useful)
-    await _strengthen(tx, record, scope, strength)
-    await _tell(tx, record, scope, now, note, {"useful": useful, "receipt_id": receipt_id})
+    strength = apply_judgement(Strength(record.salience, record.anchor_at), now, useful=useful)
+    await _set_strength(tx, record, scope, strength)
+    await _append_feedback_event(tx, record, scope, now, note, {"useful": useful, "receipt_id": receipt_id})
 
 
-async def _strengthen(tx: Tx, record: Record, scope: Scope, strength: Strength) -> None:
+async def _set_strength(tx: Tx, record: Record, scope: Scope, strength: Strength) -> None:
     """Let a memory have another strength, unless somebody else holds it, too: they have not said anything."""
     links = await tx.links.of(record.tenant_id, record.seq)
-    if not scope.is_open and parted(links, [scope])[1]:
+    if not scope.is_open and partition_links(links, [scope])[1]:
         return
     await tx.memories.strengthen(record.seq, strength.base, strength.anchor)
 
 
-async def _tell(tx: Tx, record: Record, scope: Scope, now: Instant, note: str | None, about: Mapping[str, Any]) -> None:
+async def _append_feedback_event(
+    tx: Tx, record: Record, scope: Scope, now: Instant, note: str | None, about: Mapping[str, Any]
+) -> None:
     if scope.is_open:
         scope = (await tx.links.of(record.tenant_id, record.seq))[0].scope
     event = event_of(EventType.FEEDBACK, record, scope, now, reason=note)
@@ -126,10 +128,10 @@ async def record_answer(parts: Parts, receipt_id: str, answer: str) -> dict[str,
     """Find out which of the memories a receipt names were used in an answer, and note it."""
     text = checked_text(answer, "answer", parts.policy.limits.text_chars, "limits.text_chars")
     own = without_injected(Message("assistant", text)).text
-    receipt, shown = await parts.ledger.read(partial(_told, parts=parts, receipt_id=receipt_id))
-    found = uses(receipt.query, own, [(record.id, record.text) for record in shown])
+    receipt, shown = await parts.ledger.read(partial(_read_receipt_with_memories, parts=parts, receipt_id=receipt_id))
+    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
     now = parts.now()
-    await parts.ledger.write(partial(_recorded, parts=parts, receipt_id=receipt_id, found=found, now=now))
+    await parts.ledger.write(partial(_record_uses, parts=parts, receipt_id=receipt_id, found=found, now=now))
     hit = [one.id for one in found if one.used]
     told = [{"id": one.id, "used": one.used, "share": one.told} for one in found]
     return {"receipt_id": receipt.id, "used": hit, "unused": [one.id for one in found if not one.used], "results": told}
@@ -142,23 +144,23 @@ async def note_answers(tx: Tx, answers: Sequence[tuple[Parts, str, str]]) -> Non
     """
     for parts, receipt_id, text in answers:
         try:
-            receipt, shown = await _told(tx, parts=parts, receipt_id=receipt_id)
+            receipt, shown = await _read_receipt_with_memories(tx, parts=parts, receipt_id=receipt_id)
         except NotFoundError:
             continue
         own = without_injected(Message("assistant", text)).text
-        found = uses(receipt.query, own, [(record.id, record.text) for record in shown])
-        await _recorded(tx, parts=parts, receipt_id=receipt_id, found=found, now=parts.now())
+        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+        await _record_uses(tx, parts=parts, receipt_id=receipt_id, found=found, now=parts.now())
 
 
-async def _told(tx: Tx, *, parts: Parts, receipt_id: str) -> tuple[Receipt, list[Record]]:
-    receipt = await _receipt(parts, tx, receipt_id)
-    return receipt, await _shown(parts, tx, receipt)
+async def _read_receipt_with_memories(tx: Tx, *, parts: Parts, receipt_id: str) -> tuple[Receipt, list[Record]]:
+    receipt = await _read_receipt(parts, tx, receipt_id)
+    return receipt, await _read_receipt_memories(parts, tx, receipt)
 
 
-async def _recorded(tx: Tx, *, parts: Parts, receipt_id: str, found: Sequence[Use], now: Instant) -> None:
+async def _record_uses(tx: Tx, *, parts: Parts, receipt_id: str, found: Sequence[Use], now: Instant) -> None:
     """Note what was used. An answer that is recorded again takes the place of the one before it."""
-    receipt = await _receipt(parts, tx, receipt_id)
-    scope, before = _scope(parts, receipt), set(receipt.used or ())
+    receipt = await _read_receipt(parts, tx, receipt_id)
+    scope, before = _receipt_scope(parts, receipt), set(receipt.used or ())
     hit = [one for one in found if one.used]
     more = {USED: len(hit) - len(before), JUDGED: 0 if receipt.used is not None else len(found)}
     await tx.metrics.count(parts.tenant_id, scope.user_id, now, more)
@@ -168,5 +170,5 @@ async def _recorded(tx: Tx, *, parts: Parts, receipt_id: str, found: Sequence[Us
         record = await tx.memories.current(parts.tenant_id, one.id)
         if record is None or one.id in before:
             continue
-        await _strengthen(tx, record, scope, used(Strength(record.salience, record.anchor_at), now))
-        await _tell(tx, record, scope, now, None, {"used": one.told, "receipt_id": receipt.id})
+        await _set_strength(tx, record, scope, apply_use(Strength(record.salience, record.anchor_at), now))
+        await _append_feedback_event(tx, record, scope, now, None, {"used": one.told, "receipt_id": receipt.id})

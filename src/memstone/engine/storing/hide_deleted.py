@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.checks.filters import current, within
-from memstone.engine.storing.mention import mention, note_of
+from memstone.core.checks.filters import where_current, where_in_scope
+from memstone.engine.storing.mention import note_of, write_mentions
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Where
@@ -27,36 +27,40 @@ _TURNS: Final = Condition("layer", Op.EQ, str(Layer.TURN))
 _LISTS: Final = ("topics", "entities", "decisions", "action_items")
 
 
-async def retold(tx: Tx, records: Sequence[Record]) -> dict[str, Record | None]:
+async def hide_deleted_in_episodes(tx: Tx, records: Sequence[Record]) -> dict[str, Record | None]:
     """The episodes that tell of something deleted, by id, as they may be shown; None when nothing is left of one.
 
     Made of sentences that were said, an episode loses those in question. One that a model worded tells nobody which of
     its words they are, and is not shown.
     """
     told = [record for record in records if record.layer == Layer.EPISODE]
-    turns = list(dict.fromkeys(turn for record in told for turn in _texts(record.data.get("turns"))))
+    turns = list(dict.fromkeys(turn for record in told for turn in _as_text_list(record.data.get("turns"))))
     hidden = await tx.suppressed.turns(told[0].tenant_id, turns) if turns else set[str]()
     shown: dict[str, Record | None] = {}
     for record in told:
-        own = _texts(record.data.get("turns"))
+        own = _as_text_list(record.data.get("turns"))
         if not own:
             shown |= await _of_unkept(tx, record)
         elif not hidden.isdisjoint(own):
-            shown[record.id] = None if record.model is not None else _within(record, await _left(tx, record, hidden))
+            shown[record.id] = (
+                None
+                if record.model is not None
+                else _keep_visible_lines(record, await _read_visible_turn_texts(tx, record, hidden))
+            )
     return shown
 
 
-async def _left(tx: Tx, record: Record, hidden: set[str]) -> list[str]:
+async def _read_visible_turn_texts(tx: Tx, record: Record, hidden: set[str]) -> list[str]:
     """What was said in an episode, without what is hidden of it."""
-    turns = _texts(record.data.get("turns"))
-    found = await spans(tx, record.tenant_id, turns)
-    said = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.IN, tuple(turns)), current()))
+    turns = _as_text_list(record.data.get("turns"))
+    found = await read_hidden_spans(tx, record.tenant_id, turns)
+    said = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.IN, tuple(turns)), where_current()))
     kept = [one.record for one in await tx.memories.find(said, limit=len(turns))]
     shown = [turn for turn in kept if turn.id in found or turn.id not in hidden]
-    return [" ".join(without(turn.text, found.get(turn.id, ())).split()) for turn in shown]
+    return [" ".join(blank_spans(turn.text, found.get(turn.id, ())).split()) for turn in shown]
 
 
-def _within(record: Record, said: Sequence[str]) -> Record | None:
+def _keep_visible_lines(record: Record, said: Sequence[str]) -> Record | None:
     """An episode with only those of its lines that still stand there."""
     lines = [line for line in record.text.splitlines() if _is_from(line, said)]
     if not lines:
@@ -64,25 +68,25 @@ def _within(record: Record, said: Sequence[str]) -> Record | None:
     folded = " ".join(said).casefold()
     data = dict(record.data)
     for name in ("decisions", "action_items"):
-        data[name] = [one for one in _texts(record.data.get(name)) if _is_from(one, said)]
+        data[name] = [one for one in _as_text_list(record.data.get(name)) if _is_from(one, said)]
     for name in ("topics", "entities"):
-        data[name] = [one for one in _texts(record.data.get(name)) if one.casefold() in folded]
+        data[name] = [one for one in _as_text_list(record.data.get(name)) if one.casefold() in folded]
     return replace(record, text="\n".join(lines), data=data)
 
 
 async def _of_unkept(tx: Tx, record: Record) -> dict[str, Record | None]:
     """The same for a talk of which the words were not kept: its facts have quotes."""
-    facts = [await tx.memories.last(record.tenant_id, one) for one in _texts(record.data.get("facts"))]
+    facts = [await tx.memories.last(record.tenant_id, one) for one in _as_text_list(record.data.get("facts"))]
     gone = [one for one in facts if one is not None and one.status == Status.DELETED]
     if not gone:
         return {}
     quotes = [quote for one in gone if (quote := str((one.data.get("evidence") or {}).get("quote") or ""))]
     if record.model is not None or len(quotes) < len(gone):
         return {record.id: None}
-    return {record.id: untold(record, quotes)}
+    return {record.id: remove_quoted_lines(record, quotes)}
 
 
-def untold(record: Record, quotes: Sequence[str]) -> Record | None:
+def remove_quoted_lines(record: Record, quotes: Sequence[str]) -> Record | None:
     """An episode without the lines that have one of these words in them, and without the lists; None without a line."""
     words = [" ".join(quote.split()) for quote in quotes]
     lines = [line for line in record.text.splitlines() if not any(one in line for one in words)]
@@ -92,7 +96,7 @@ def untold(record: Record, quotes: Sequence[str]) -> Record | None:
 
 async def hits_retold(tx: Tx, hits: Sequence[tuple[Found, Scored]]) -> list[tuple[Found, Scored]]:
     """What a search found, as it may be told."""
-    told = await retold(tx, [found.record for found, _ in hits])
+    told = await hide_deleted_in_episodes(tx, [found.record for found, _ in hits])
     records = ((told.get(found.record.id, found.record), found, scored) for found, scored in hits)
     return [(replace(found, record=record), scored) for record, found, scored in records if record is not None]
 
@@ -112,11 +116,11 @@ async def evidence_of(tx: Tx, record: Record) -> set[str]:
 async def as_told(tx: Tx, record: Record) -> Record | None:
     """A turn or an episode without what somebody deleted of it, anything else as it is; None when nothing is left."""
     if record.layer == Layer.EPISODE:
-        return (await retold(tx, [record])).get(record.id, record)
+        return (await hide_deleted_in_episodes(tx, [record])).get(record.id, record)
     if record.layer != Layer.TURN:
         return record
-    hidden = (await spans(tx, record.tenant_id, [record.id])).get(record.id, ())
-    return replace(record, text=without(record.text, hidden)) if hidden else record
+    hidden = (await read_hidden_spans(tx, record.tenant_id, [record.id])).get(record.id, ())
+    return replace(record, text=blank_spans(record.text, hidden)) if hidden else record
 
 
 async def name_again(tx: Tx, tenant_id: str, turn_ids: Iterable[str], now: Instant) -> None:
@@ -125,58 +129,58 @@ async def name_again(tx: Tx, tenant_id: str, turn_ids: Iterable[str], now: Insta
     if not ids:
         return
     tenant = Condition("tenant_id", Op.EQ, tenant_id)
-    turns = await tx.memories.find(And((tenant, Condition("id", Op.IN, ids), current(), _TURNS)), limit=len(ids))
-    hidden = await spans(tx, tenant_id, [turn.record.id for turn in turns])
+    turns = await tx.memories.find(And((tenant, Condition("id", Op.IN, ids), where_current(), _TURNS)), limit=len(ids))
+    hidden = await read_hidden_spans(tx, tenant_id, [turn.record.id for turn in turns])
     for turn in turns:
-        shown = replace(turn.record, text=without(turn.record.text, hidden.get(turn.record.id, ())))
-        await _name(tx, turn.record, shown, now)
+        shown = replace(turn.record, text=blank_spans(turn.record.text, hidden.get(turn.record.id, ())))
+        await _rewrite_mentions(tx, turn.record, shown, now)
     for scope in {turn.link.scope for turn in turns if turn.link.scope.run_id}:
-        talk: Where = And((within(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), current()))
+        talk: Where = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), where_current()))
         episodes = [one.record for one in await tx.memories.find(talk, limit=_MOST)]
-        for record_id, shown_episode in (await retold(tx, episodes)).items():
-            await _name(tx, next(one for one in episodes if one.id == record_id), shown_episode, now)
+        for record_id, shown_episode in (await hide_deleted_in_episodes(tx, episodes)).items():
+            await _rewrite_mentions(tx, next(one for one in episodes if one.id == record_id), shown_episode, now)
 
 
-async def _name(tx: Tx, record: Record, shown: Record | None, now: Instant) -> None:
+async def _rewrite_mentions(tx: Tx, record: Record, shown: Record | None, now: Instant) -> None:
     await tx.entities.leave(record.tenant_id, [record.seq])
     if shown is not None:
-        await mention(tx, [note_of(shown, await tx.links.of(record.tenant_id, record.seq))], now)
+        await write_mentions(tx, [note_of(shown, await tx.links.of(record.tenant_id, record.seq))], now)
 
 
 # --- the words themselves ---------------------------------------------------------------------------------------------
 
 
-async def spans(tx: Tx, tenant_id: str, turn_ids: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
+async def read_hidden_spans(tx: Tx, tenant_id: str, turn_ids: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
     """Which words of these turns are the evidence of something deleted; of one that does not say which, all are.
 
     A version that somebody wrote by hand does not say it; that which it took the place of does.
     """
     told: dict[tuple[str, str], set[tuple[int, int]]] = {}
     for turn_id, memory_id, data in await tx.suppressed.evidence(tenant_id, turn_ids) if turn_ids else ():
-        told.setdefault((turn_id, memory_id), set()).update(_span(data))
+        told.setdefault((turn_id, memory_id), set()).update(_evidence_spans(data))
     found: dict[str, list[tuple[int, int]]] = {}
     for (turn_id, _), own in told.items():
         found.setdefault(turn_id, []).extend(sorted(own) or [_ALL])
     return found
 
 
-def _span(data: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _evidence_spans(data: Mapping[str, Any]) -> list[tuple[int, int]]:
     told = data.get("evidence")
     if not isinstance(told, Mapping) or not told.get("end"):
         return []
     return [(int(told.get("start") or 0), int(told["end"]))]
 
 
-def without(text: str, hidden: Sequence[tuple[int, int]]) -> str:
+def blank_spans(text: str, hidden: Sequence[tuple[int, int]]) -> str:
     """A text with blanks in the place of these words, so that all others stand where they stood."""
     for start, end in hidden:
         begin, until = _with_its_joint(text, start, min(end, len(text)))
         if begin < until:
-            text = _blanked(text, begin, until)
+            text = _blank_range(text, begin, until)
     return text
 
 
-def _blanked(text: str, begin: int, until: int) -> str:
+def _blank_range(text: str, begin: int, until: int) -> str:
     """Blank a part, and with it the end of the sentence if nothing else is left of that."""
     stop = text[until] if until < len(text) and text[until] in ".!?" else ""
     before, until = text[:begin].rstrip(), until + len(stop)
@@ -208,5 +212,5 @@ def _is_from(line: str, said: Sequence[str]) -> bool:
     return any(words in text or line in text for text in said)
 
 
-def _texts(held: Any) -> list[str]:
+def _as_text_list(held: Any) -> list[str]:
     return [str(one) for one in held] if isinstance(held, list) else []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
-from memstone.engine.storing.store import Vectors, enter, exchange, join, part
+from memstone.engine.storing.store import Vectors, add_links, insert_version, remove_links, replace_links
 from memstone.errors import Forbidden
 from memstone.model.access import Bounds
 from memstone.model.event import EventType
@@ -40,14 +40,14 @@ def project_scope(parts: Parts, project_id: object) -> Scope | None:
     return parts.scope({"user_id": PREFIX + name}) if name else None
 
 
-async def feed(tx: Tx, records: Iterable[Record], project: Scope, now: Instant) -> None:
+async def link_to_project(tx: Tx, records: Iterable[Record], project: Scope, now: Instant) -> None:
     """Let a project see memories it does not see yet."""
     for record in {one.seq: one for one in records}.values():
         links = await tx.links.of(record.tenant_id, record.seq)
         if any(link.scope.user_id == project.user_id for link in links):
             continue
         link = Link(project, now, None, MIRROR)
-        await join(tx, record, [link], now)
+        await add_links(tx, record, [link], now)
         if record.layer != Layer.TURN:  # what was said is its own record
             told = event_of(
                 EventType.LINK, record, project, now, before=record, links=[*links, link], links_before=links
@@ -58,7 +58,7 @@ async def feed(tx: Tx, records: Iterable[Record], project: Scope, now: Instant) 
 async def feed_turns(tx: Tx, turn_ids: Iterable[str], project: Scope, now: Instant) -> None:
     """Let a project see what was said in it."""
     found = [await tx.memories.current(project.tenant_id, one) for one in turn_ids if one]
-    await feed(tx, [record for record in found if record is not None], project, now)
+    await link_to_project(tx, [record for record in found if record is not None], project, now)
 
 
 async def feed_outcomes(tx: Tx, outcomes: Iterable[Outcome], now: Instant) -> None:
@@ -66,7 +66,7 @@ async def feed_outcomes(tx: Tx, outcomes: Iterable[Outcome], now: Instant) -> No
     for outcome in outcomes:
         project, record = outcome.draft.also, outcome.record
         if project is not None and record is not None and outcome.event != EventType.DELETE:
-            await feed(tx, [record], project, now)
+            await link_to_project(tx, [record], project, now)
 
 
 # --- several may hold one memory --------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
-def parted(
+def partition_links(
     links: Iterable[Link], scopes: Sequence[Scope | Bounds], bounds: Bounds | None = None
 ) -> tuple[list[Link], list[Link]]:
     """The links of these scopes and of whoever owns them, and those of others; beyond the bounds all are others'."""
@@ -100,15 +100,15 @@ def parted(
     return mine, others
 
 
-async def claim(tx: Tx, record: Record, user_id: str, now: Instant) -> None:
+async def claim_shared_memory(tx: Tx, record: Record, user_id: str, now: Instant) -> None:
     """Make a memory that was shared with somebody their own: they said the same themselves."""
     links = await tx.links.of(record.tenant_id, record.seq)
     shared = [link for link in links if link.origin == SHARED and link.scope.user_id == user_id]
     if shared and user_id:
-        await exchange(tx, record, shared, claimed(shared), now)
+        await replace_links(tx, record, shared, as_direct_links(shared), now)
 
 
-def claimed(links: Iterable[Link]) -> list[Link]:
+def as_direct_links(links: Iterable[Link]) -> list[Link]:
     """The links of those who say a thing themselves, which somebody shared with them before."""
     return [replace(link, origin=DIRECT) if link.origin == SHARED else link for link in links]
 
@@ -137,11 +137,11 @@ def owner_named(links: Iterable[Link], user_id: str, bounds: Bounds | None) -> s
     people = [one for one in owners if one.user_id and one.user_id != EVERYBODY and not one.user_id.startswith(PREFIX)]
     if any(one.user_id == user_id for one in people) or (owners and not people):
         return ""
-    names = (_person(one.user_id) for one in people if bounds is None or is_inside(one, bounds))
+    names = (_person_name(one.user_id) for one in people if bounds is None or is_inside(one, bounds))
     return next(filter(None, names), SOMEBODY)
 
 
-def _person(user_id: str) -> str:
+def _person_name(user_id: str) -> str:
     """What a person is called who may be known by the key they came with; '' where only the key is known."""
     if not user_id.startswith(POOLS):
         return user_id
@@ -177,8 +177,8 @@ async def replace_for(tx: Tx, change: Replacement, now: Instant) -> None:
     """Put a version in the place of a memory for some of its holders: from now on it is a memory of their own."""
     old, new, links = change.old, change.new, change.moved
     before = await tx.links.of(old.tenant_id, old.seq)
-    new.id = await split(tx, old, change.mine, new.valid_from)
-    await enter(tx, new, links, change.vectors)
+    new.id = await split_memory(tx, old, change.mine, new.valid_from)
+    await insert_version(tx, new, links, change.vectors)
     told: dict[str, Any] = {"before": old, "links": links, "links_before": before, "reason": change.reason}
     event = event_of(EventType.REPLACE, new, links[0].scope, now, **told)
     event.old_id, event.new_id = old.id, new.id
@@ -188,22 +188,24 @@ async def replace_for(tx: Tx, change: Replacement, now: Instant) -> None:
 async def retract_for(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None) -> None:
     """End a memory for some of its holders: it was true until now, so a look at the past still shows it to them."""
     before = await tx.links.of(record.tenant_id, record.seq)
-    own = await split(tx, record, links, now)
-    await _tell(tx, record, before, links, now, reason, own)
+    own = await split_memory(tx, record, links, now)
+    await _append_unlink_event(tx, record, before, links, now, reason, own)
 
 
-async def unlink(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None) -> None:
+async def unlink_holders(
+    tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None
+) -> None:
     """Take a memory from some of its holders as if they had never had it."""
     before = await tx.links.of(record.tenant_id, record.seq)
     for version, theirs in await _seen_by(tx, record, links):
         if version.seq != record.seq:
             for link in theirs:
                 await tx.links.remove(version.seq, link.scope)
-    await part(tx, record, links)
-    await _tell(tx, record, before, links, now, reason)
+    await remove_links(tx, record, links)
+    await _append_unlink_event(tx, record, before, links, now, reason)
 
 
-async def _tell(
+async def _append_unlink_event(
     tx: Tx,
     record: Record,
     before: Sequence[Link],
@@ -222,7 +224,7 @@ async def _tell(
     await tx.events.append([event])
 
 
-async def split(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> str:
+async def split_memory(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> str:
     """Give some holders a memory of their own, ended at a moment; gives its id.
 
     It has every version they saw: a look at the past shows what it showed, and to delete it hides all of it.
@@ -238,7 +240,7 @@ async def split(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> s
         if version.seq != record.seq:
             for link in theirs:
                 await tx.links.remove(version.seq, link.scope)
-    await part(tx, record, links)
+    await remove_links(tx, record, links)
     return own
 
 

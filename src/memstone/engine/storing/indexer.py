@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.filters import current, within
+from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress
 from memstone.engine.storing.embedding import is_outage
@@ -28,7 +28,7 @@ from memstone.ports.tables import NUMBER, Sample, Unnamed
 _AT_ONCE: Final = 100
 
 
-async def reindex(parts: Parts, progress: Progress | None = None) -> dict[str, Any]:
+async def reindex_vectors(parts: Parts, progress: Progress | None = None) -> dict[str, Any]:
     """Give every memory a vector of the configured embedder, beside the old ones, and switch when complete.
 
     Search goes on with the old index until then. A text that cannot be embedded is counted and stays findable by its
@@ -41,17 +41,17 @@ async def reindex(parts: Parts, progress: Progress | None = None) -> dict[str, A
     done, failed = await fill_missing(parts, progress)
     if done and done == failed and not await parts.ledger.read(lambda tx: _is_active(parts, tx, space)):
         raise EmbeddingError(f"none of {done} texts could be embedded", hint="the index is as it was before")
-    dropped = await parts.ledger.write(lambda tx: _switch(parts, tx, space))
+    dropped = await parts.ledger.write(lambda tx: _activate_space(parts, tx, space))
     return {"signature": space.signature, "indexed": done - failed, "failed": failed, "dropped": dropped}
 
 
 async def fill_missing(parts: Parts, progress: Progress | None = None) -> tuple[int, int]:
     """Embed what has no vector yet; gives how many were looked at and how many failed. An outage is raised."""
     space = await current_space(parts)
-    total = await parts.ledger.write(lambda tx: _begin(parts, tx, space))
+    total = await parts.ledger.write(lambda tx: _prepare_space(parts, tx, space))
     done = failed = after = 0
     while rows := await parts.ledger.read(_missing_after(parts, space, after)):
-        stored = await _fill(parts, space, rows)
+        stored = await _embed_rows(parts, space, rows)
         done, failed, after = done + len(rows), failed + len(rows) - stored, rows[-1].seq
         await report_progress(progress, done, max(total, done))
     return done, failed
@@ -65,13 +65,15 @@ async def _is_active(parts: Parts, tx: Tx, space: Space) -> bool:
     return IndexInfo(space.signature, space.dim, "active") in await tx.indexes.all(parts.tenant_id)
 
 
-async def _begin(parts: Parts, tx: Tx, space: Space) -> int:
+async def _prepare_space(parts: Parts, tx: Tx, space: Space) -> int:
     await ensure_space(tx, parts.tenant_id, space)
     return await tx.vectors.missing_count(parts.tenant_id, space.signature)
 
 
-async def _fill(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
-    before = [await parts.ledger.read(_heard(row)) for row in rows] if parts.embedding.tells_words else None
+async def _embed_rows(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
+    before = (
+        [await parts.ledger.read(_make_context_reader(row)) for row in rows] if parts.embedding.tells_words else None
+    )
     vectors = await parts.embedding.many([row.text for row in rows], before)
     for vector in vectors:
         if isinstance(vector, MemstoneError) and is_outage(vector):
@@ -87,11 +89,11 @@ async def _fill(parts: Parts, space: Space, rows: Sequence[Record]) -> int:
     return await parts.ledger.write(work)
 
 
-def _heard(row: Record) -> Work[str]:
+def _make_context_reader(row: Record) -> Work[str]:
     return lambda tx: stored_before(tx, row)
 
 
-async def _switch(parts: Parts, tx: Tx, space: Space) -> int:
+async def _activate_space(parts: Parts, tx: Tx, space: Space) -> int:
     """Make the new space the active one and drop the vectors of all others, or keep them for a way back."""
     dropped = 0
     for info in await tx.indexes.all(parts.tenant_id):
@@ -111,21 +113,21 @@ async def _switch(parts: Parts, tx: Tx, space: Space) -> int:
 _LOOKED_AT: Final = 20
 
 
-async def introduce(parts: Parts) -> None:
+async def identify_embedder(parts: Parts) -> None:
     """Let an embedder without a name of its own see what is stored: when it is first asked, it settles its name."""
     embedder = parts.embedding.embedder
     if not isinstance(embedder, Unnamed):
         return
     begins = parts.embedding.name
-    samples = await parts.ledger.read(lambda tx: _samples(tx, parts.tenant_id, begins))
+    samples = await parts.ledger.read(lambda tx: _read_samples(tx, parts.tenant_id, begins))
     if samples:
         embedder.known_as(samples)
 
 
-async def _samples(tx: Tx, tenant_id: str, begins: str) -> list[Sample]:
+async def _read_samples(tx: Tx, tenant_id: str, begins: str) -> list[Sample]:
     known = [info for info in await tx.indexes.all(tenant_id) if _is_called(info, begins)]
     known.sort(key=lambda info: info.state != "active")
-    return [await _sample(tx, tenant_id, info) for info in known]
+    return [await _read_index_sample(tx, tenant_id, info) for info in known]
 
 
 def _is_called(info: IndexInfo, begins: str) -> bool:
@@ -133,10 +135,10 @@ def _is_called(info: IndexInfo, begins: str) -> bool:
     return name == begins or name.startswith(begins + NUMBER)
 
 
-async def _sample(tx: Tx, tenant_id: str, info: IndexInfo) -> Sample:
+async def _read_index_sample(tx: Tx, tenant_id: str, info: IndexInfo) -> Sample:
     """One of the newest or of the oldest memories: while an index is built, only some have a vector there."""
     model = info.signature.partition(":")[2].rpartition(":")[0]
-    where = And((within(Scope(tenant_id)), current()))
+    where = And((where_in_scope(Scope(tenant_id)), where_current()))
     for oldest_first in (False, True):
         for found in await tx.memories.find(where, limit=_LOOKED_AT, oldest_first=oldest_first):
             vector = await tx.vectors.get(tenant_id, found.record.seq, info.signature)
@@ -168,7 +170,7 @@ async def turn_vectors(parts: Parts, turns: Sequence[Turn]) -> TurnVectors:
         return TurnVectors()
     try:
         space = await current_space(parts)
-        rows = await parts.ledger.read(partial(_lacking, parts=parts, space=space, places=places))
+        rows = await parts.ledger.read(partial(_read_turns_without_vector, parts=parts, space=space, places=places))
         before = [said for _, said in rows] if parts.embedding.tells_words else None
         vectors = await parts.embedding.many([row.text for row, _ in rows], before)
     except MemstoneError:
@@ -177,7 +179,9 @@ async def turn_vectors(parts: Parts, turns: Sequence[Turn]) -> TurnVectors:
     return TurnVectors(space, [(seq, one) for seq, one in pairs if not isinstance(one, MemstoneError)])
 
 
-async def _lacking(tx: Tx, *, parts: Parts, space: Space, places: Sequence[int]) -> list[tuple[Record, str]]:
+async def _read_turns_without_vector(
+    tx: Tx, *, parts: Parts, space: Space, places: Sequence[int]
+) -> list[tuple[Record, str]]:
     """The turns without a vector, each with what was said right before it."""
     have = {seq for seq, _ in await tx.vectors.many(parts.tenant_id, space.signature, places)}
     rows = [await tx.memories.at(place) for place in dict.fromkeys(places) if place not in have]

@@ -61,10 +61,10 @@ def _found_in(record: Record) -> EntityFound:
 
 def speaker_of(record: Record) -> str:
     """Who "I" is in a memory's text: the user, by name where one is known; '' in what an assistant said."""
-    return _speaker(record.source_role or USER, record.data)
+    return _speaker_from_role(record.source_role or USER, record.data)
 
 
-def _speaker(role: str, data: Mapping[str, Any]) -> str:
+def _speaker_from_role(role: str, data: Mapping[str, Any]) -> str:
     if role != USER:
         return ""
     speaker = str(data.get("speaker") or USER)
@@ -77,11 +77,11 @@ async def find_names(io: Io, turns: Iterable[Turn]) -> None:
 
     for turn in turns:
         if not turn.place and turn.draft.named is None:
-            speaker = _speaker(turn.message.role, turn.draft.data or {})
+            speaker = _speaker_from_role(turn.message.role, turn.draft.data or {})
             turn.draft.named = await io.compute(partial(found_in, turn.text, speaker))
 
 
-async def mention(tx: Tx, notes: Iterable[Note | None], now: Instant) -> None:
+async def write_mentions(tx: Tx, notes: Iterable[Note | None], now: Instant) -> None:
     """Write what versions of one tenant name, for all of them together: one statement for each table.
 
     The versions are stored already. To call it again with the same notes changes nothing.

@@ -78,12 +78,12 @@ async def write_down(parts: Parts) -> None:
         of_tenant = [one for one in said if one.tenant_id == tenant]
         ledger = parts.ledger if tenant == parts.tenant_id else parts.ledger.of(tenant)
         try:
-            await ledger.write(partial(_put, said=of_tenant))
+            await ledger.write(partial(_write_counts, said=of_tenant))
         except MemstoneError:
             parts.tally.waiting.extend(of_tenant)
 
 
-async def _put(tx: Tx, *, said: Sequence[Said]) -> None:
+async def _write_counts(tx: Tx, *, said: Sequence[Said]) -> None:
     for one, count in Counter(one._replace(at=one.at[:_DAY]) for one in said).items():
         # Whoever was erased meanwhile holds nothing, and their name is not written down again.
         if any(link.scope.user_id == one.user_id for link in await tx.links.of(one.tenant_id, one.seq)):

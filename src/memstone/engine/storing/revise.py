@@ -12,23 +12,30 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_key, checked_kind, checked_metadata, checked_text
-from memstone.core.checks.filters import Filters, current, split_scope, within
+from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.batch import Batch, carried_out, request_of
 from memstone.engine.runtime import Parts
-from memstone.engine.scoping import admit_filters, merged_scope, no_scope, renamed
+from memstone.engine.scoping import admit_filters, merged_scope, no_scope, rename_filter_users
 from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
 from memstone.engine.storing.hide_deleted import evidence_of, name_again
-from memstone.engine.storing.holders import Replacement, claimed, is_inside, parted, replace_for, unlink
+from memstone.engine.storing.holders import (
+    Replacement,
+    as_direct_links,
+    is_inside,
+    partition_links,
+    replace_for,
+    unlink_holders,
+)
 from memstone.engine.storing.store import (
     Vectors,
     as_text,
     checked_id,
+    end_version,
     ensure_space,
-    leave,
-    supersede,
-    suppress,
+    supersede_version,
+    suppress_memory,
     under_id,
     vectors_of,
 )
@@ -83,32 +90,33 @@ class Revision:
     reason: str | None = None
 
 
-async def update(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
+async def update_memory(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
     """Change a memory; gives it as it is now."""
-    return await changed(parts, await parts.io.compute(partial(check_update, parts, request)))
+    return await apply_revision(parts, await parts.io.compute(partial(check_update, parts, request)))
 
 
-async def changed(parts: Parts, checked: Revision) -> dict[str, Any]:
+async def apply_revision(parts: Parts, checked: Revision) -> dict[str, Any]:
     """Embed and apply one revision; gives the memory as it is now."""
-    (revision,) = await _prepared(parts, [checked])
+    (revision,) = await _prepare_revisions(parts, [checked])
     if isinstance(revision, MemstoneError):
         raise revision  # an update is all or nothing: the caller still has the text
     now = parts.now()
-    found = await parts.ledger.write(lambda tx: revise(parts, tx, revision, now))
-    return _answer(found, revision)
+    found = await parts.ledger.write(lambda tx: revise_memory(parts, tx, revision, now))
+    return _format_revision_result(found, revision)
 
 
 async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
     """Change many memories in one transaction; each has its own result."""
     batch = Batch.of(parts, "update", items, idempotency_key)
-    revisions = await _prepared(
+    revisions = await _prepare_revisions(
         parts, [await parts.io.compute(partial(_checked_or_error, parts, one)) for one in items]
     )
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
         return [
-            _error(one) if isinstance(one, MemstoneError) else await _revised(parts, tx, one, now) for one in revisions
+            _error_result(one) if isinstance(one, MemstoneError) else await _revise_or_error(parts, tx, one, now)
+            for one in revisions
         ]
 
     return await carried_out(parts, batch, work, now)
@@ -139,19 +147,21 @@ def check_update(parts: Parts, request: UpdateRequest) -> Revision:
     return Revision(checked_id(request.memory_id), changes, warnings)
 
 
-async def _prepared(parts: Parts, checked: Sequence[Revision | MemstoneError]) -> list[Revision | MemstoneError]:
+async def _prepare_revisions(
+    parts: Parts, checked: Sequence[Revision | MemstoneError]
+) -> list[Revision | MemstoneError]:
     """Revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
     await parts.ledger.ensure_room()
     at = [place for place, one in enumerate(checked) if isinstance(one, Revision) and "text" in one.changes]
     prepared = list(checked)
     if not parts.embedding.on or not at:
         return prepared
-    for place, embedded in zip(at, await _embedded(parts, [checked[place] for place in at]), strict=True):
+    for place, embedded in zip(at, await _embed_revisions(parts, [checked[place] for place in at]), strict=True):
         prepared[place] = embedded
     return prepared
 
 
-async def _embedded(parts: Parts, revisions: Sequence[Any]) -> Sequence[Revision | MemstoneError]:
+async def _embed_revisions(parts: Parts, revisions: Sequence[Any]) -> Sequence[Revision | MemstoneError]:
     try:
         space = await current_space(parts)
         vectors = await parts.embedding.many([revision.changes["text"] for revision in revisions])
@@ -163,7 +173,7 @@ async def _embedded(parts: Parts, revisions: Sequence[Any]) -> Sequence[Revision
     ]
 
 
-async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Found:
+async def revise_memory(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Found:
     """Apply a revision to whatever version is current inside this transaction."""
     old = await under_id(tx.memories.current, parts.tenant_id, revision.memory_id)
     if old is None:
@@ -171,12 +181,12 @@ async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Foun
     revision.memory_id = old.id  # as it is spelled
     links = await tx.links.of(old.tenant_id, old.seq)
     whose = revision.scope or parts.bounds  # a key that is bound changes its own part of what several hold
-    mine, others = (links, []) if whose is None else parted(links, [whose], parts.bounds)
+    mine, others = (links, []) if whose is None else partition_links(links, [whose], parts.bounds)
     if not mine:
         raise NotFoundError(f"no memory {revision.memory_id} in this scope")
     new = next_version(old, revision.changes, now)
     said = whose is not None and "text" in revision.changes  # what they put in its place is their own
-    relinked = [replace(link, dedupe=dedupe_of(parts, link, new)) for link in (claimed(mine) if said else mine)]
+    relinked = [replace(link, dedupe=dedupe_of(parts, link, new)) for link in (as_direct_links(mine) if said else mine)]
     await refuse_twins(tx, new, relinked, old.seq)
     # The vectors of an unchanged text move along, so that changing metadata costs no embedding.
     vectors = revision.vectors if "text" in revision.changes else await vectors_of(tx, old)
@@ -185,7 +195,7 @@ async def revise(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> Foun
     if others:  # they keep what they have
         await replace_for(tx, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
         return Found(new, relinked[0])
-    await supersede(tx, old, new, relinked, vectors)
+    await supersede_version(tx, old, new, relinked, vectors)
     scope = relinked[0].scope
     told = event_of(EventType.UPDATE, new, scope, now, before=old, links=relinked, links_before=links)
     told.reason = revision.reason
@@ -233,12 +243,12 @@ async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> 
             raise Conflict(f"{other} already says this in the same scope", hint="delete one of the two")
 
 
-async def _revised(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:
+async def _revise_or_error(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:
     try:
-        answer = _answer(await revise(parts, tx, revision, now), revision)
+        answer = _format_revision_result(await revise_memory(parts, tx, revision, now), revision)
         return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
     except (NotFoundError, Conflict) as error:  # both are raised before the first write of the item
-        return _error(error)
+        return _error_result(error)
 
 
 def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | MemstoneError:
@@ -248,14 +258,14 @@ def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | Memst
         return error
 
 
-def _answer(found: Found, revision: Revision) -> dict[str, Any]:
+def _format_revision_result(found: Found, revision: Revision) -> dict[str, Any]:
     warned = {"warnings": revision.warnings} if revision.warnings else {}
     own = found.record.id != revision.memory_id  # others hold what it was: this one is the caller's from now on
     told = {"event": str(EventType.REPLACE), "old_id": revision.memory_id} if own else {}
-    return {**results.item(found), **told, **warned}
+    return {**results.format_memory(found), **told, **warned}
 
 
-def _error(error: MemstoneError) -> dict[str, Any]:
+def _error_result(error: MemstoneError) -> dict[str, Any]:
     return {"event": "ERROR", "error": error.as_dict()}
 
 
@@ -266,7 +276,7 @@ _PAGE: Final = 500
 _ENDED: Final = tuple(status for status in Status if status not in (Status.DELETED, Status.SUPERSEDED))
 
 
-async def delete(parts: Parts, memory_id: str) -> dict[str, Any]:
+async def delete_memory(parts: Parts, memory_id: str) -> dict[str, Any]:
     """Delete one memory for everybody who is linked to it, as far as the caller reaches."""
     wanted, now = checked_id(memory_id), parts.now()
     await parts.ledger.write(lambda tx: _delete_one(parts, tx, wanted, now))
@@ -279,7 +289,7 @@ async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | N
     now = parts.now()
 
     async def work(tx: Tx) -> list[dict[str, Any]]:
-        return [await _result(parts, tx, _id_in(one), now) for one in ids]
+        return [await _delete_or_error(parts, tx, _id_in(one), now) for one in ids]
 
     return await carried_out(parts, batch, work, now)
 
@@ -291,8 +301,8 @@ async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | 
     if is_open and (parts.bounds is None or parts.bounds.is_everyone):
         raise no_scope(extra)  # who may name everybody deletes nobody's by leaving a name out
     scope = merged_scope(parts, given, inside, extra, reading=True)
-    extra = renamed(parts, extra)
-    everything = [within(scope), current(_ENDED)] + ([extra] if extra is not None else [])
+    extra = rename_filter_users(parts, extra)
+    everything = [where_in_scope(scope), where_current(_ENDED)] + ([extra] if extra is not None else [])
     now = parts.now()
 
     async def work(tx: Tx) -> int:
@@ -303,7 +313,7 @@ async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | 
     return {"deleted": await parts.ledger.write(work)}
 
 
-async def reset(parts: Parts) -> None:
+async def reset_tenant(parts: Parts) -> None:
     """Remove everything of this tenant: memories, history, signals, indexes."""
     await parts.ledger.write(lambda tx: tx.admin.reset(parts.tenant_id))
     await parts.index.forget(parts.tenant_id)
@@ -338,17 +348,19 @@ async def take_from(tx: Tx, record: Record, scope: Scope | Bounds, now: Instant,
     links = await tx.links.of(record.tenant_id, record.seq)
     mine = [link for link in links if is_inside(link.scope, scope)]
     if len(mine) == len(links):
-        await end(tx, record, links, now, reason)
+        await delete_for_everybody(tx, record, links, now, reason)
         return EventType.DELETE
-    await suppress(tx, record, mine, now)
-    await unlink(tx, record, mine, now, reason)
+    await suppress_memory(tx, record, mine, now)
+    await unlink_holders(tx, record, mine, now, reason)
     return EventType.UNLINK
 
 
-async def end(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None) -> None:
+async def delete_for_everybody(
+    tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None
+) -> None:
     """Delete a memory for everybody, as a person does: nothing brings it back by itself."""
-    await suppress(tx, record, links, now)
-    await leave(tx, record, Status.DELETED, now)
+    await suppress_memory(tx, record, links, now)
+    await end_version(tx, record, Status.DELETED, now)
     await tx.memories.bury(record.tenant_id, record.id)
     told: dict[str, Any] = {"before": record, "links_before": links, "reason": reason, "ended": True}
     await tx.events.append([event_of(EventType.DELETE, record, links[0].scope, now, **told)])
@@ -361,7 +373,7 @@ def _id_in(item: object) -> object:
     return as_text(item)
 
 
-async def _result(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:
+async def _delete_or_error(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:
     try:
         await _delete_one(parts, tx, checked_id(memory_id), now)
     except (InvalidInput, NotFoundError) as error:  # both are raised before the first write of the item

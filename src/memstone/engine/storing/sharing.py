@@ -7,13 +7,13 @@ from dataclasses import replace as changed_to
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.revise import UNSET, UpdateRequest, changed, check_update, dedupe_of, take_from
-from memstone.engine.storing.store import checked_id, join, under_id
+from memstone.engine.storing.revise import UNSET, UpdateRequest, apply_revision, check_update, dedupe_of, take_from
+from memstone.engine.storing.store import add_links, checked_id, under_id
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.event import Event, EventType
@@ -27,31 +27,31 @@ _SHARED: Final = frozenset({Status.ACTIVE, Status.DISABLED})
 _REASON_CHARS: Final = 1_000
 
 
-async def share(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+async def share_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
     """Let somebody else hold a memory, too."""
     wanted, scope, now = checked_id(memory_id), parts.scope(given).required(), parts.now()
     why = checked_reason(parts, reason)
-    return await parts.ledger.write(lambda tx: _share(parts, tx, wanted, scope, now, why))
+    return await parts.ledger.write(lambda tx: _add_share_link(parts, tx, wanted, scope, now, why))
 
 
-async def _share(
+async def _add_share_link(
     parts: Parts, tx: Tx, memory_id: str, scope: Scope, now: Instant, reason: str | None
 ) -> dict[str, Any]:
-    record = await _shareable(parts, tx, memory_id)
+    record = await _read_shareable_memory(parts, tx, memory_id)
     links = await tx.links.of(record.tenant_id, record.seq)
     if any(link.scope == scope for link in links):
-        return _answer(record.id, "NONE", scope, "already shared")
+        return _format_share_result(record.id, "NONE", scope, "already shared")
     link = Link(scope, now, None, DIRECT if _is_own(links, scope) else SHARED)
     value = None if record.layer == Layer.TURN else dedupe_of(parts, link, record)
     link.dedupe = None if any(one.dedupe == value for one in links) else value  # one link holds the name for a user
-    if (twin := await _twin(tx, record, link)) is not None:
-        return _answer(twin.id, "NONE", scope, "already known")
+    if (twin := await _find_same_memory(tx, record, link)) is not None:
+        return _format_share_result(twin.id, "NONE", scope, "already known")
     if link.dedupe:
         await tx.suppressed.lift(record.tenant_id, link.dedupe)
-    await join(tx, record, [link], now)
+    await add_links(tx, record, [link], now)
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "reason": reason}
     await tx.events.append([changed_to(event_of(EventType.LINK, record, scope, now, **told), new_id=record.id)])
-    return _answer(record.id, EventType.LINK, scope, reason)
+    return _format_share_result(record.id, EventType.LINK, scope, reason)
 
 
 def _is_own(links: Sequence[Link], scope: Scope) -> bool:
@@ -59,7 +59,7 @@ def _is_own(links: Sequence[Link], scope: Scope) -> bool:
     return bool(scope.user_id) and any(one.origin == DIRECT and one.scope.user_id == scope.user_id for one in links)
 
 
-async def _shareable(parts: Parts, tx: Tx, memory_id: str) -> Record:
+async def _read_shareable_memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
     record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None or record.status not in _SHARED:
         raise NotFoundError(f"no memory {memory_id}")
@@ -68,31 +68,31 @@ async def _shareable(parts: Parts, tx: Tx, memory_id: str) -> Record:
     return record
 
 
-async def _twin(tx: Tx, record: Record, link: Link) -> Record | None:
+async def _find_same_memory(tx: Tx, record: Record, link: Link) -> Record | None:
     """Another memory that the new holder has already and that says the same."""
     holder = await tx.links.holder(record.tenant_id, link.dedupe) if link.dedupe else None
     return await tx.memories.at(holder) if holder is not None else None
 
 
-async def unshare(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+async def unshare_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
     """Take a memory from somebody; the others keep it, and with the last one it goes."""
     wanted, scope, now = checked_id(memory_id), parts.scope(given).required(), parts.now()
     why = checked_reason(parts, reason)
 
     async def work(tx: Tx) -> str:
         record = await under_id(tx.memories.current, parts.tenant_id, wanted)
-        if record is None or not await _holds(tx, record, scope):
+        if record is None or not await _has_link_in_scope(tx, record, scope):
             raise NotFoundError(f"no memory {wanted} in this scope")
         return await take_from(tx, record, scope, now, why)
 
-    return _answer(wanted, await parts.ledger.write(work), scope, why)
+    return _format_share_result(wanted, await parts.ledger.write(work), scope, why)
 
 
-async def _holds(tx: Tx, record: Record, scope: Scope) -> bool:
+async def _has_link_in_scope(tx: Tx, record: Record, scope: Scope) -> bool:
     return any(is_inside(link.scope, scope) for link in await tx.links.of(record.tenant_id, record.seq))
 
 
-async def replace(
+async def replace_memory_text(
     parts: Parts,
     memory_id: str,
     text: str,
@@ -104,11 +104,11 @@ async def replace(
     scope = parts.scope(given).required()
     revision = check_update(parts, UpdateRequest(memory_id, text, metadata, None, UNSET, UNSET))
     revision.scope, revision.reason = scope, checked_reason(parts, reason)
-    answer = await changed(parts, revision)
+    answer = await apply_revision(parts, revision)
     return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
 
 
-async def updates(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def list_replacements(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
     """What took the place of what for somebody, newest first."""
     scope = parts.scope(given).required()
     most, after = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
@@ -117,15 +117,15 @@ async def updates(parts: Parts, given: Mapping[str, Any], limit: int, offset: in
     async def work(tx: Tx) -> tuple[list[Event], dict[str, str]]:
         events = await tx.events.replaced(scope, most, after)
         ids = tuple({event.new_id for event in events if event.event == EventType.DELETE and event.new_id})
-        where = visible(scope, now, extra=Condition("id", Op.IN, ids))
+        where = where_visible(scope, now, extra=Condition("id", Op.IN, ids))
         found = await tx.memories.find(where, limit=len(ids)) if ids else []
         return events, {one.record.id: one.record.text for one in found}
 
     events, says = await parts.ledger.read(work)
-    return {"results": [_update(event, says) for event in events]}
+    return {"results": [_format_replacement(event, says) for event in events]}
 
 
-def _update(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
+def _format_replacement(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
     """One line; ``says`` is what the memories say that took the place of others, which ended."""
     revised = event.event == EventType.UPDATE
     new_id = event.new_id or (event.memory_id if revised else None)
@@ -140,15 +140,15 @@ def _update(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
         "new_memory": event.new_text or says.get(new_id) if new_id else None,
         "reason": event.reason,
         "created_at": event.created_at,
-        **_who(event.scope),
+        **_scope_ids(event.scope),
     }
 
 
-def _answer(memory_id: str, event: str, scope: Scope, reason: str | None) -> dict[str, Any]:
-    return {"id": memory_id, "event": str(event), **_who(scope), **({"reason": reason} if reason else {})}
+def _format_share_result(memory_id: str, event: str, scope: Scope, reason: str | None) -> dict[str, Any]:
+    return {"id": memory_id, "event": str(event), **_scope_ids(scope), **({"reason": reason} if reason else {})}
 
 
-def _who(scope: Scope) -> dict[str, Any]:
+def _scope_ids(scope: Scope) -> dict[str, Any]:
     return {name: getattr(scope, name) or None for name in ("user_id", "agent_id", "run_id")}
 
 

@@ -16,9 +16,9 @@ from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import refuse_shared
-from memstone.engine.storing.revise import end
+from memstone.engine.storing.revise import delete_for_everybody
 from memstone.engine.storing.sharing import checked_reason
-from memstone.engine.storing.store import checked_id, supersede, under_id, vectors_of
+from memstone.engine.storing.store import checked_id, supersede_version, under_id, vectors_of
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
@@ -47,7 +47,7 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     """
     new = next_status(record, status, now)
     kept = links if status in INDEXED else [replace(link, dedupe=None) for link in links]
-    await supersede(tx, record, new, kept, await vectors_of(tx, record))
+    await supersede_version(tx, record, new, kept, await vectors_of(tx, record))
     told: dict[str, Any] = {"reason": reason, "actor": actor, "job_id": job_id}
     await tx.events.append(
         [event_of(event, new, links[0].scope, now, before=record, links=kept, links_before=links, **told)]
@@ -62,38 +62,38 @@ def next_status(record: Record, status: str, now: Instant) -> Record:
     return replace(record, seq=0, version=version, status=str(status), valid_from=began, updated_at=now)
 
 
-async def disable(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def disable_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
     """Keep a memory and recall it no more, until it is enabled again."""
-    return await _changed(parts, memory_id, Status.DISABLED, (Status.ACTIVE,), EventType.DISABLE, reason)
+    return await _change_status(parts, memory_id, Status.DISABLED, (Status.ACTIVE,), EventType.DISABLE, reason)
 
 
-async def enable(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def enable_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
     """Recall a disabled memory again."""
-    return await _changed(parts, memory_id, Status.ACTIVE, (Status.DISABLED,), EventType.ENABLE, reason)
+    return await _change_status(parts, memory_id, Status.ACTIVE, (Status.DISABLED,), EventType.ENABLE, reason)
 
 
-async def quarantine(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def quarantine_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
     """Put a memory aside until somebody has approved it."""
     usual = (Status.ACTIVE, Status.DISABLED)
-    return await _changed(parts, memory_id, Status.QUARANTINED, usual, EventType.DISABLE, reason or "quarantined")
+    return await _change_status(parts, memory_id, Status.QUARANTINED, usual, EventType.DISABLE, reason or "quarantined")
 
 
-async def approve(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def approve_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
     """Let a memory out of quarantine."""
     waiting = (Status.QUARANTINED,)
-    return await _changed(parts, memory_id, Status.ACTIVE, waiting, EventType.ENABLE, reason or "approved")
+    return await _change_status(parts, memory_id, Status.ACTIVE, waiting, EventType.ENABLE, reason or "approved")
 
 
-async def reject(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def reject_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
     """Delete a memory that is in quarantine; it does not come back by itself."""
     wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or "rejected")
 
     async def work(tx: Tx) -> None:
-        record = await _current(parts, tx, wanted)
-        _check(record, (Status.QUARANTINED,), Status.DELETED)
+        record = await _read_current_version(parts, tx, wanted)
+        _check_transition(record, (Status.QUARANTINED,), Status.DELETED)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)
-        await end(tx, record, links, now, why)
+        await delete_for_everybody(tx, record, links, now, why)
 
     await parts.ledger.write(work)
     return {"id": wanted, "event": EventType.DELETE.value, "status": str(Status.DELETED)}
@@ -106,7 +106,7 @@ async def set_visibility(parts: Parts, memory_id: str, visibility: str) -> dict[
     wanted, now = checked_id(memory_id), parts.now()
 
     async def work(tx: Tx) -> dict[str, Any]:
-        record = await _current(parts, tx, wanted)
+        record = await _read_current_version(parts, tx, wanted)
         if visibility_of(record.data) == visibility:
             return {"id": wanted, "event": "NONE", "visibility": visibility}
         links = await tx.links.of(record.tenant_id, record.seq)
@@ -114,7 +114,7 @@ async def set_visibility(parts: Parts, memory_id: str, visibility: str) -> dict[
         kept = {name: value for name, value in record.data.items() if name != VISIBILITY}
         marked = kept if visibility == Visibility.DEFAULT else {**kept, VISIBILITY: visibility}
         new = replace(next_status(record, record.status, now), data=marked)
-        await supersede(tx, record, new, links, await vectors_of(tx, record))
+        await supersede_version(tx, record, new, links, await vectors_of(tx, record))
         reason = f"visibility: {visibility}"
         event = event_of(
             EventType.UPDATE, new, links[0].scope, now, before=record, links=links, links_before=links, reason=reason
@@ -125,16 +125,16 @@ async def set_visibility(parts: Parts, memory_id: str, visibility: str) -> dict[
     return await parts.ledger.write(work)
 
 
-async def _changed(
+async def _change_status(
     parts: Parts, memory_id: str, status: Status, among: Sequence[str], event: EventType, reason: str | None
 ) -> dict[str, Any]:
     wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or None)
 
     async def work(tx: Tx) -> dict[str, Any]:
-        record = await _current(parts, tx, wanted)
+        record = await _read_current_version(parts, tx, wanted)
         if record.status == status:
             return {"id": wanted, "event": "NONE", "status": str(status)}
-        _check(record, among, status)
+        _check_transition(record, among, status)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)  # a status is the memory's, not a holder's
         new = await set_status(tx, record, links, status, now, event=event, reason=why)
@@ -143,14 +143,14 @@ async def _changed(
     return await parts.ledger.write(work)
 
 
-async def _current(parts: Parts, tx: Tx, memory_id: str) -> Record:
+async def _read_current_version(parts: Parts, tx: Tx, memory_id: str) -> Record:
     record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
     return record
 
 
-def _check(record: Record, among: Sequence[str], wanted: str) -> None:
+def _check_transition(record: Record, among: Sequence[str], wanted: str) -> None:
     if record.status not in among:
         hint = _WAYS_OUT[Status(record.status)]
         raise Conflict(f"{record.id} is {record.status} and cannot become {wanted} this way", hint=hint)

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from memstone.core.checks.arguments import IDS
 from memstone.engine.storing.draft import links_of, text_doc
 from memstone.engine.storing.hide_deleted import as_told
-from memstone.engine.storing.mention import mention, note_of
+from memstone.engine.storing.mention import note_of, write_mentions
 from memstone.errors import Conflict, InvalidInput
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Layer, Link, Record, Status, owner_of
@@ -48,7 +48,9 @@ class Entry:
     """Whom and what it speaks of, where that was found out before; else it is looked for."""
 
 
-async def enter(tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None) -> None:
+async def insert_version(
+    tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None
+) -> None:
     """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
     await enter_all(tx, [Entry(record, links, vectors, named)])
 
@@ -62,7 +64,9 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
     else:
         await tx.memories.insert_all([entry.record for entry in entries])
     tenant = entries[0].record.tenant_id
-    await tx.links.add_many(tenant, ((entry.record.seq, link) for entry in entries for link in _once(entry.links)))
+    await tx.links.add_many(
+        tenant, ((entry.record.seq, link) for entry in entries for link in _clear_repeated_dedupes(entry.links))
+    )
     indexed = [entry for entry in entries if entry.record.status in INDEXED]
     await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links)) for entry in indexed)
     by_space: dict[str, list[tuple[int, bytes]]] = {}
@@ -79,7 +83,7 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
         for entry in indexed
         if is_learned(entry.record) and entry.record.status != waits
     )
-    await mention(tx, learned, entries[0].record.updated_at)
+    await write_mentions(tx, learned, entries[0].record.updated_at)
 
 
 def is_learned(record: Record) -> bool:
@@ -87,7 +91,7 @@ def is_learned(record: Record) -> bool:
     return record.layer == Layer.TURN or record.source != "manual"
 
 
-async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
+async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
     """End a version and take it out of every index; its row and links stay for the history."""
     if not await tx.memories.close(record.seq, status, at):
         raise Conflict(f"{record.id} was changed by somebody else", hint="read it again and retry")
@@ -98,21 +102,21 @@ async def leave(tx: Tx, record: Record, status: str, at: Instant) -> None:
     await tx.vectors.touch(record.tenant_id, [record.seq])
 
 
-async def supersede(tx: Tx, old: Record, new: Record, links: Sequence[Link], vectors: Vectors) -> None:
+async def supersede_version(tx: Tx, old: Record, new: Record, links: Sequence[Link], vectors: Vectors) -> None:
     """Put the next version of a memory in the place of the current one, under the same id.
 
     A version that was not active keeps its status: a look at the past never shows what nobody saw then.
     """
-    await leave(tx, old, Status.SUPERSEDED if old.status == Status.ACTIVE else old.status, new.valid_from)
-    await enter(tx, new, links, vectors)
+    await end_version(tx, old, Status.SUPERSEDED if old.status == Status.ACTIVE else old.status, new.valid_from)
+    await insert_version(tx, new, links, vectors)
 
 
-async def join(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> None:
+async def add_links(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> None:
     """Let further links see a version, in the ledger and in every mirror."""
-    await exchange(tx, record, (), links, at)
+    await replace_links(tx, record, (), links, at)
 
 
-def _once(links: Sequence[Link]) -> list[Link]:
+def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
     """The links, each name held by the first of them: what a user says in several conversations is one memory."""
     seen: set[str] = set()
     kept: list[Link] = []
@@ -127,7 +131,7 @@ async def link_to(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
     links = await tx.links.of(record.tenant_id, record.seq)
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
     if record.valid_to is None and owned and not any(_is_seen(one, scope) for one in owned):
-        await join(tx, record, [Link(scope, now)], now)
+        await add_links(tx, record, [Link(scope, now)], now)
 
 
 def _is_seen(link: Scope, scope: Scope) -> bool:
@@ -136,31 +140,31 @@ def _is_seen(link: Scope, scope: Scope) -> bool:
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
-async def part(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+async def remove_links(tx: Tx, record: Record, links: Sequence[Link]) -> None:
     """Take links from a version that others still see: it leaves the mirrors for those alone."""
-    await exchange(tx, record, links, (), record.updated_at)
+    await replace_links(tx, record, links, (), record.updated_at)
 
 
-async def exchange(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant) -> None:
+async def replace_links(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant) -> None:
     """Let new links see a version in the place of others, in the ledger and in every mirror."""
     tenant = record.tenant_id
     if gone:
         await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
     for link in gone:
         await tx.links.remove(record.seq, link.scope)
-    await tx.links.add(tenant, record.seq, _once(new))
+    await tx.links.add(tenant, record.seq, _clear_repeated_dedupes(new))
     held = await tx.links.of(tenant, record.seq)
     if new:
         await tx.vectors.touch(tenant, [record.seq])
-    await _reword(tx, record, held)
+    await _update_text_index(tx, record, held)
     if new and record.valid_to is None and is_learned(record):
         told = await as_told(tx, record)
-        await mention(tx, [note_of(told, new)] if told is not None else [], at)
+        await write_mentions(tx, [note_of(told, new)] if told is not None else [], at)
     for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in held}:
         await tx.entities.leave(tenant, [record.seq], owner)
 
 
-async def _reword(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+async def _update_text_index(tx: Tx, record: Record, links: Sequence[Link]) -> None:
     """Let the full text know who sees a version now."""
     if record.valid_to is None and record.status in INDEXED:
         await tx.text.drop([record.seq])
@@ -195,13 +199,15 @@ async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:
 # --- what a person deleted must not come back by itself, under no name by which it was known --------------------------
 
 
-async def suppress(tx: Tx, record: Record, links: Sequence[Link], now: Instant, turn_id: str | None = None) -> None:
+async def suppress_memory(
+    tx: Tx, record: Record, links: Sequence[Link], now: Instant, turn_id: str | None = None
+) -> None:
     """Remember that a person deleted this, for the holders of these links, and in which turn they asked for it."""
     for name in await names_of(tx, record, links):
         await tx.suppressed.put(record.tenant_id, name, record.id, now, turn_id)
 
 
-async def lift(tx: Tx, record: Record, links: Sequence[Link]) -> bool:
+async def lift_suppression(tx: Tx, record: Record, links: Sequence[Link]) -> bool:
     """Let it come back; gives whether a person had deleted it."""
     names = await names_of(tx, record, links)
     held = [name for name in names if await tx.suppressed.has(record.tenant_id, name)]
@@ -215,15 +221,15 @@ async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
     scopes = {link.scope for link in links}
     names = [link.dedupe for link in links if link.dedupe]
     if record.version > 1:
-        names += await _earlier(tx, record.tenant_id, record.id, scopes)
+        names += await _read_earlier_dedupes(tx, record.tenant_id, record.id, scopes)
     for twin in record.data.get("merged") or ():
         last = await tx.memories.last(record.tenant_id, str(twin))
         if last is not None and last.valid_to is not None:  # else it was parted again, and is there
-            names += await _earlier(tx, record.tenant_id, last.id, scopes)
+            names += await _read_earlier_dedupes(tx, record.tenant_id, last.id, scopes)
     return list(dict.fromkeys(names))
 
 
-async def _earlier(tx: Tx, tenant_id: str, memory_id: str, scopes: Iterable[Scope]) -> list[str]:
+async def _read_earlier_dedupes(tx: Tx, tenant_id: str, memory_id: str, scopes: Iterable[Scope]) -> list[str]:
     """The names of a memory that its history tells, also under the id it had before it was split."""
     names: list[str] = []
     left, seen = [memory_id], set[str]()

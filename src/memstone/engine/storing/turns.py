@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact
+from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact_text
 from memstone.core.showing.fence import Fence
-from memstone.engine.storing.draft import TRUST, Draft, attached, dedupe_value
+from memstone.engine.storing.draft import TRUST, Draft, attachment_data, dedupe_value
 from memstone.errors import InvalidInput
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Origin
@@ -26,11 +26,11 @@ from memstone.model.scope import Scope
 
 def redaction_of(policy: Policy) -> RedactPolicy:
     """What a memory does about each kind of secret."""
-    return _policy(policy.curation.redact)
+    return _build_redact_policy(policy.curation.redact)
 
 
 @lru_cache(maxsize=64)
-def _policy(actions: tuple[tuple[str, str], ...]) -> RedactPolicy:
+def _build_redact_policy(actions: tuple[tuple[str, str], ...]) -> RedactPolicy:
     return RedactPolicy(**{kind: Action(action) for kind, action in actions})
 
 
@@ -41,20 +41,20 @@ def only_masking(policy: RedactPolicy) -> RedactPolicy:
     return replace(policy, **drops) if drops else policy
 
 
-def masked(messages: Sequence[Message], policy: RedactPolicy) -> tuple[list[Message], list[str]]:
+def mask_messages(messages: Sequence[Message], policy: RedactPolicy) -> tuple[list[Message], list[str]]:
     """Messages without secrets, and warnings about those that held some; one that is refused is left out."""
     kept: list[Message] = []
     warnings: list[str] = []
     for at, message in enumerate(messages):
-        found = redact(message.text, policy)
+        found = redact_text(message.text, policy)
         if found.found:
-            warnings.append(warning(f"messages[{at}]", found))
+            warnings.append(format_redaction_warning(f"messages[{at}]", found))
         if found.text.strip():
             kept.append(replace(message, text=found.text) if found.found else message)
     return kept, warnings
 
 
-def warning(name: str, found: Redacted) -> str:
+def format_redaction_warning(name: str, found: Redacted) -> str:
     """What is said about a text that held a secret; never the secret."""
     what = "was not stored" if found.dropped else "was masked before it was stored"
     return f"{name} {what}: {', '.join(found.found)}"
@@ -62,10 +62,12 @@ def warning(name: str, found: Redacted) -> str:
 
 def masked_text(text: str, name: str, policy: RedactPolicy) -> tuple[str, list[str]]:
     """A text without secrets; ``InvalidInput`` when it must not be stored at all."""
-    found = redact(text, policy)
+    found = redact_text(text, policy)
     if found.dropped:
-        raise InvalidInput(warning(name, found), hint="extract.redact drops such texts; mask keeps the rest of them")
-    return found.text, [warning(name, found)] if found.found else []
+        raise InvalidInput(
+            format_redaction_warning(name, found), hint="extract.redact drops such texts; mask keeps the rest of them"
+        )
+    return found.text, [format_redaction_warning(name, found)] if found.found else []
 
 
 def masked_metadata(metadata: dict[str, Any], policy: RedactPolicy) -> tuple[dict[str, Any], list[str]]:
@@ -74,21 +76,21 @@ def masked_metadata(metadata: dict[str, Any], policy: RedactPolicy) -> tuple[dic
     mask = only_masking(policy)
 
     def without(text: str) -> str:
-        found = redact(text, mask)
+        found = redact_text(text, mask)
         kinds.update(dict.fromkeys(found.found))
         return found.text
 
-    clean = walked(metadata, without)
+    clean = map_json_texts(metadata, without)
     return clean, [f"metadata was masked before it was stored: {', '.join(kinds)}"] if kinds else []
 
 
-def walked(value: Any, change: Callable[[str], str]) -> Any:
+def map_json_texts(value: Any, change: Callable[[str], str]) -> Any:
     """JSON with every text in it changed; names of fields stay."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {name: walked(one, change) for name, one in value.items()}
-    return [walked(one, change) for one in value] if isinstance(value, list) else value
+        return {name: map_json_texts(one, change) for name, one in value.items()}
+    return [map_json_texts(one, change) for one in value] if isinstance(value, list) else value
 
 
 # --- what was said, turn by turn --------------------------------------------------------------------------------------
@@ -143,9 +145,9 @@ class Heard:
     warnings: list[str]
 
 
-def heard(messages: Sequence[Message], redaction: RedactPolicy) -> Heard:
+def clean_messages(messages: Sequence[Message], redaction: RedactPolicy) -> Heard:
     """Messages without what Memstone itself injected and without secrets; one that is nothing but that is left out."""
-    return Heard(*masked([without_injected(message) for message in messages], redaction))
+    return Heard(*mask_messages([without_injected(message) for message in messages], redaction))
 
 
 def without_injected(message: Message) -> Message:
@@ -192,7 +194,7 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
         role=message.role,
         dated=dated,
         speaker=message.speaker,
-        data={"role": message.role, "speaker": message.speaker, "index": at, **attached(message)},
+        data={"role": message.role, "speaker": message.speaker, "index": at, **attachment_data(message)},
         item=at,
         layer=Layer.TURN,
     )
@@ -201,9 +203,9 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
 
 def as_heard(turn: Turn) -> Message:
     """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
-    from memstone.core.privacy.poison import disarmed  # its patterns are only needed by those who learn
+    from memstone.core.privacy.poison import blank_suspect_text  # its patterns are only needed by those who learn
 
-    return disarmed(turn.message, own=turn.draft.origin == Origin.USER)
+    return blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
 
 
 def taken_from(turn: Turn, origin: str) -> Turn:

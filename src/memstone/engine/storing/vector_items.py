@@ -52,7 +52,7 @@ def checked_items(parts: Parts, vectors: object) -> tuple[list[Brought], Space, 
     if len(vectors) > MOST:
         raise InvalidInput(f"{len(vectors):,} vectors are more than {MOST:,}", hint="send them in parts")
     warnings: list[str] = []
-    items = [_item(parts, one, f"vectors[{at}]", warnings) for at, one in enumerate(vectors)]
+    items = [_validate_item(parts, one, f"vectors[{at}]", warnings) for at, one in enumerate(vectors)]
     sizes = {len(one.vector) for one in items}
     if len(sizes) > 1:
         raise InvalidInput("vectors of one call have one dimension", hint="send those of each dimension by themselves")
@@ -61,14 +61,14 @@ def checked_items(parts: Parts, vectors: object) -> tuple[list[Brought], Space, 
     return items, space_of(sizes.pop() // 4), warnings
 
 
-def _item(parts: Parts, given: object, name: str, warnings: list[str]) -> Brought:
+def _validate_item(parts: Parts, given: object, name: str, warnings: list[str]) -> Brought:
     if not isinstance(given, Mapping) or set(given) - {"id", "values", "metadata"}:
         raise InvalidInput(f"{name} must be {{id, values, metadata}}")
     own = checked_vector_id(given.get("id"), f"{name}.id")
-    vector, length = unit(given.get("values"), f"{name}.values")
+    vector, length = normalize_vector(given.get("values"), f"{name}.values")
     redaction = redaction_of(parts.policy)
     metadata, ignored = checked_metadata(given.get("metadata"), parts.policy.limits)
-    said = _said(metadata)
+    said = _text_from_metadata(metadata)
     text = checked_text(said or own, "the text of a vector", parts.policy.limits.text_chars, "limits.text_chars")
     text, masked = masked_text(text, name, redaction)
     clean, found = masked_metadata(metadata, redaction)
@@ -76,7 +76,7 @@ def _item(parts: Parts, given: object, name: str, warnings: list[str]) -> Brough
     return Brought(own, vector.tobytes(), length, text, clean, silent=not said)
 
 
-def _said(metadata: Mapping[str, Any]) -> str:
+def _text_from_metadata(metadata: Mapping[str, Any]) -> str:
     """What a vector stands for in words, where its metadata say so."""
     said = (metadata.get(name) for name in _TEXTS)
     return next((one for one in said if isinstance(one, str) and one.strip()), "")
@@ -90,7 +90,7 @@ def checked_vector_id(value: object, name: str = "id") -> str:
     return text
 
 
-def unit(values: object, name: str) -> tuple[Any, float]:
+def normalize_vector(values: object, name: str) -> tuple[Any, float]:
     """A vector of length 1, and how long it was."""
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or not 1 <= len(values) <= _DIMENSIONS:
         raise InvalidInput(f"{name} must be a list of 1 to {_DIMENSIONS:,} numbers")

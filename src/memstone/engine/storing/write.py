@@ -13,9 +13,15 @@ from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
 from memstone.engine.storing.embedding_context import said_before
-from memstone.engine.storing.holders import Replacement, claim, feed_outcomes, parted, replace_for
+from memstone.engine.storing.holders import (
+    Replacement,
+    claim_shared_memory,
+    feed_outcomes,
+    partition_links,
+    replace_for,
+)
 from memstone.engine.storing.repeat_counter import REDUNDANT, is_idle
-from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede
+from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede_version
 from memstone.errors import MemstoneError
 from memstone.model.access import Bounds
 from memstone.model.event import Event, EventType, Signal
@@ -71,7 +77,7 @@ class Prepared:
     space: Space | None = None
 
 
-async def prepare(parts: Parts, drafts: Sequence[Draft]) -> Prepared:
+async def embed_drafts(parts: Parts, drafts: Sequence[Draft]) -> Prepared:
     """Embed all drafts; one that fails is set aside and costs the others nothing."""
     if not parts.embedding.on:
         return Prepared(list(drafts))
@@ -120,7 +126,7 @@ class _Commit:
         await self.tx.events.append(event for _, event in new)
 
 
-async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy: bool = False) -> list[Outcome]:
+async def commit_drafts(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy: bool = False) -> list[Outcome]:
     """Store drafts in an open transaction; what is already known is reported, not stored again.
 
     With ``lazy`` the caller counts what is known when there is nothing else: see ``repeat_counter``.
@@ -135,11 +141,11 @@ async def commit(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, *, lazy
     await feed_outcomes(tx, outcomes, now)
     fades = parts.policy.recall.visible_days is not None
     if not lazy or fades or prepared.failed or not is_idle(outcomes):
-        await counted(tx, outcomes, now, fades=fades)
+        await count_known_outcomes(tx, outcomes, now, fades=fades)
     else:
-        await _claim(tx, outcomes, now)
+        await _claim_shared_memories(tx, outcomes, now)
     if prepared.failed:
-        await tx.signals.put(_signal(outcome, now) for outcome in prepared.failed)
+        await tx.signals.put(_build_retry_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
 
 
@@ -152,33 +158,33 @@ async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
     holder = await tx.links.holder(tenant, draft.dedupe) if draft.dedupe in commit.known else None
     known = await tx.memories.at(holder) if holder is not None else None
     if known is None:
-        return _add(commit, draft)
+        return _add_draft(commit, draft)
     expired = known.expires_at is not None and known.expires_at <= now
     if not expired and draft.key and draft.dated and draft.occurred_at < known.valid_from:
         return Outcome("NONE", known, draft, known.text, "something said later is stored under this key")
-    if expired or (draft.key and _differs(known, draft)):
+    if expired or (draft.key and _has_new_content(known, draft)):
         reason = "it had expired" if expired else "same key, new content"
-        return await _upsert(commit, known, draft, reason)
+        return await _update_known_memory(commit, known, draft, reason)
     return Outcome("NONE", known, draft, known.text, "already known")
 
 
-def _add(commit: _Commit, draft: Draft) -> Outcome:
+def _add_draft(commit: _Commit, draft: Draft) -> Outcome:
     record = new_record(draft, commit.tenant_id, commit.now)
-    entry = Entry(record, [Link(draft.scope, commit.now, draft.dedupe)], _vectors(draft, commit.space))
+    entry = Entry(record, [Link(draft.scope, commit.now, draft.dedupe)], _draft_vectors(draft, commit.space))
     commit.new[draft.dedupe] = entry, event_of(EventType.ADD, record, draft.scope, commit.now)
     return Outcome(EventType.ADD, record, draft)
 
 
-def _vectors(draft: Draft, space: Space | None) -> Vectors:
+def _draft_vectors(draft: Draft, space: Space | None) -> Vectors:
     return [] if draft.vector is None or space is None else [(space, draft.vector)]
 
 
-def _differs(known: Record, draft: Draft) -> bool:
+def _has_new_content(known: Record, draft: Draft) -> bool:
     same_text = known.text == draft.text and known.kind == draft.kind and known.expires_at == draft.expires_at
     return not same_text or {**known.metadata, **(draft.metadata or {})} != known.metadata
 
 
-async def _upsert(commit: _Commit, known: Record, draft: Draft, reason: str) -> Outcome:
+async def _update_known_memory(commit: _Commit, known: Record, draft: Draft, reason: str) -> Outcome:
     """Same owner and key: the memory keeps its id and birth, gets the new content, and merges the metadata."""
     tx, space, now = commit.tx, commit.space, commit.now
     new = replace(
@@ -199,22 +205,22 @@ async def _upsert(commit: _Commit, known: Record, draft: Draft, reason: str) -> 
         expires_at=draft.expires_at,
         updated_at=now,
     )
-    mine, others = parted(await tx.links.of(known.tenant_id, known.seq), draft.scopes, commit.bounds)
+    mine, others = partition_links(await tx.links.of(known.tenant_id, known.seq), draft.scopes, commit.bounds)
     moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in mine]
     if others:  # they keep what they have
-        await replace_for(tx, Replacement(known, new, mine, moved, _vectors(draft, space), reason), now)
+        await replace_for(tx, Replacement(known, new, mine, moved, _draft_vectors(draft, space), reason), now)
         return Outcome(EventType.REPLACE, new, draft, known.text, reason, old_id=known.id)
-    await supersede(tx, known, new, moved, _vectors(draft, space))
+    await supersede_version(tx, known, new, moved, _draft_vectors(draft, space))
     await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
     return Outcome(EventType.UPDATE, new, draft, known.text, reason)
 
 
-async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: bool) -> None:
+async def count_known_outcomes(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: bool) -> None:
     """Count what was known already: nothing else tells of it later. What was shared is the own of whoever says it.
 
     Where memories are visible for a while only, saying one again makes it visible again.
     """
-    await _claim(tx, outcomes, now)
+    await _claim_shared_memories(tx, outcomes, now)
     known = [outcome for outcome in outcomes if outcome.event == "NONE"]
     if fades:
         again = {(one.record.seq, one.draft.scope) for one in known if one.record is not None}
@@ -225,11 +231,11 @@ async def counted(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: b
         await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})
 
 
-async def _claim(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
+async def _claim_shared_memories(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
     """Let those own what was shared with them who say it themselves, or something else in its place."""
     for one in outcomes:
         if one.record is not None and one.record.valid_to is None and one.event in _CLAIMED:
-            await claim(tx, one.record, one.draft.scope.user_id, now)
+            await claim_shared_memory(tx, one.record, one.draft.scope.user_id, now)
 
 
 async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:
@@ -246,7 +252,7 @@ async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:
             await tx.upkeep.restate(replace(row, data={**row.data, REPEATS: {**repeated, **noted}}))
 
 
-def _signal(outcome: Outcome, now: Instant) -> Signal:
+def _build_retry_signal(outcome: Outcome, now: Instant) -> Signal:
     """What could not be embedded is kept, with all it takes to try again."""
     draft = outcome.draft
     again = {

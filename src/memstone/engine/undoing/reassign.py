@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.filters import within
+from memstone.core.checks.filters import where_in_scope
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress
 from memstone.engine.storing.draft import dedupe_value, event_of
 from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.repeat_counter import write_down
 from memstone.engine.storing.revise import dedupe_of
-from memstone.engine.storing.store import exchange, leave, part
+from memstone.engine.storing.store import end_version, remove_links, replace_links
 from memstone.engine.storing.turns import turn_dedupe
 from memstone.errors import InvalidInput
 from memstone.model.event import Event, EventType, Job
@@ -48,14 +48,14 @@ def claim_in(parts: Parts, record: Record, known: Link | None, link: Link) -> st
     """
     if known is not None and known.dedupe is None:
         return None
-    was = () if known is None else _ways(parts, record, known)
-    for before, now in zip(was, _ways(parts, record, link), strict=False):
+    was = () if known is None else _possible_dedupes(parts, record, known)
+    for before, now in zip(was, _possible_dedupes(parts, record, link), strict=False):
         if known is not None and before == known.dedupe:
             return now
     return None if record.layer == Layer.TURN else dedupe_of(parts, link, record)
 
 
-def _ways(parts: Parts, record: Record, link: Link) -> Iterator[str | None]:
+def _possible_dedupes(parts: Parts, record: Record, link: Link) -> Iterator[str | None]:
     """All the values a memory may have got, always in the same order."""
     who, fields = link.scope, parts.policy.dedupe_scope
     if record.layer == Layer.TURN:
@@ -126,25 +126,27 @@ async def leave_to_users(parts: Parts, agent_id: str, choose: Callable[[Tx, Scop
     async def work(tx: Tx) -> int:
         owners = await tx.upkeep.owners(old, str(Layer.FACT))
         ids = [await choose(tx, Scope(parts.tenant_id, user, agent_id)) for user, _ in owners if user]
-        mine = And((within(old), Condition("id", Op.IN, tuple({one for some in ids for one in some}))))
+        mine = And((where_in_scope(old), Condition("id", Op.IN, tuple({one for some in ids for one in some}))))
         found = await tx.memories.find(mine, limit=_VERSIONS, oldest_first=True) if any(ids) else []
         return (await _move_all(tx, move=move, page=found, now=now))[0]
 
     return await parts.ledger.write(work)
 
 
-async def reassign(
+async def reassign_scope(
     parts: Parts, from_scope: Mapping[str, Any], to_scope: Mapping[str, Any], progress: Progress | None
 ) -> dict[str, Any]:
     """Hand everything that one scope holds over to another."""
-    move = Move(parts, _named(parts, from_scope, "from_scope"), _named(parts, to_scope, "to_scope"), new_id())
+    move = Move(
+        parts, _parse_scope(parts, from_scope, "from_scope"), _parse_scope(parts, to_scope, "to_scope"), new_id()
+    )
     if is_inside(move.old, move.new):
         raise InvalidInput("this would move everything to where it is", hint="name another user, agent or run")
     await write_down(parts)  # what was only counted so far goes along too
     owned = await parts.ledger.write(partial(_hand_over, move=move, now=parts.now()))
-    total = len(await parts.ledger.read(lambda tx: tx.memories.seqs(within(move.old))))
+    total = len(await parts.ledger.read(lambda tx: tx.memories.seqs(where_in_scope(move.old))))
     after = done = 0
-    while page := await parts.ledger.read(partial(_page, move=move, after=after)):
+    while page := await parts.ledger.read(partial(_read_page, move=move, after=after)):
         moved, merged = await parts.ledger.write(partial(_move_all, move=move, page=page, now=parts.now()))
         move.moved, move.merged = move.moved + moved, move.merged + merged
         after, done = page[-1].record.seq, done + len(page)
@@ -152,14 +154,14 @@ async def reassign(
     return {"job_id": move.job_id, "moved": move.moved, "merged": move.merged, **{n: len(i) for n, i in owned.items()}}
 
 
-def _named(parts: Parts, given: Mapping[str, Any], name: str) -> Scope:
+def _parse_scope(parts: Parts, given: Mapping[str, Any], name: str) -> Scope:
     if not isinstance(given, Mapping) or set(given) - set(_FIELDS):
         raise InvalidInput(f"{name} must name user_id, agent_id or run_id", hint='such as {"user_id": "alice"}')
     return parts.scope(given).required()
 
 
-async def _page(tx: Tx, *, move: Move, after: int) -> list[Found]:
-    where: Where = And((within(move.old), Condition("seq", Op.GT, after)))
+async def _read_page(tx: Tx, *, move: Move, after: int) -> list[Found]:
+    where: Where = And((where_in_scope(move.old), Condition("seq", Op.GT, after)))
     return await tx.memories.find(where, limit=_PAGE, oldest_first=True)
 
 
@@ -171,7 +173,7 @@ async def _hand_over(tx: Tx, *, move: Move, now: Instant) -> dict[str, list[str]
         await tx.metrics.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
         await tx.continuations.hand_over(move.old.tenant_id, move.old.user_id, move.new.user_id)
     await _keep_deleted(tx, move, now)
-    scopes = {"from": _shown(move.old), "to": _shown(move.new)}
+    scopes = {"from": _scope_as_dict(move.old), "to": _scope_as_dict(move.new)}
     await tx.jobs.put(Job(move.job_id, TASK, move.new, "success", now, details={**scopes, **owned}))
     return owned
 
@@ -198,7 +200,7 @@ async def _move_all(tx: Tx, *, move: Move, page: Sequence[Found], now: Instant) 
     for memory_id in dict.fromkeys(found.record.id for found in page):
         same = And((Condition("tenant_id", Op.EQ, move.old.tenant_id), Condition("id", Op.EQ, memory_id)))
         versions = [one.record for one in await tx.memories.find(same, limit=_VERSIONS, oldest_first=True)]
-        fresh = [(one, await _mine(tx, move, one)) for one in versions]
+        fresh = [(one, await _read_moving_links(tx, move, one)) for one in versions]
         if not any(links for _, links in fresh):
             continue  # an earlier page had it
         live = versions[-1] if versions[-1].valid_to is None else None
@@ -212,7 +214,7 @@ async def _move_all(tx: Tx, *, move: Move, page: Sequence[Found], now: Instant) 
     return moved, merged
 
 
-async def _mine(tx: Tx, move: Move, version: Record) -> list[Link]:
+async def _read_moving_links(tx: Tx, move: Move, version: Record) -> list[Link]:
     """The links of a version that move."""
     links = await tx.links.of(version.tenant_id, version.seq)
     return [link for link in links if is_inside(link.scope, move.old) and move.of(link.scope) != link.scope]
@@ -248,9 +250,9 @@ async def _move_live(tx: Tx, move: Move, live: Record, links: Sequence[Link], no
     merged = 0
     for link in links:
         new = move.link(link, live)
-        twin = await _twin(tx, live, new)
+        twin = await _find_same_memory(tx, live, new)
         merged += twin is not None
-        if twin is not None and _stays(twin, live):
+        if twin is not None and _is_preferred_to(twin, live):
             into = twin
             added += [] if kept else [replace(new, dedupe=None)]
             continue
@@ -258,9 +260,9 @@ async def _move_live(tx: Tx, move: Move, live: Record, links: Sequence[Link], no
             await _give_up(tx, move, twin, new.scope, live, now)
         added.append(new)
     added = _those_not_in(kept, added)
-    await _relink(tx, move, live, _Change(held, links, kept, added), now)
+    await _apply_link_change(tx, move, live, _Change(held, links, kept, added), now)
     if into is not None and not kept and not any(link.dedupe for link in added):
-        await _merge(tx, move, live, added, into, now)
+        await _merge_memory(tx, move, live, added, into, now)
     return merged
 
 
@@ -274,8 +276,8 @@ class _Change:
     added: Sequence[Link]
 
 
-async def _relink(tx: Tx, move: Move, live: Record, change: _Change, now: Instant) -> None:
-    await exchange(tx, live, change.gone, change.added, now)
+async def _apply_link_change(tx: Tx, move: Move, live: Record, change: _Change, now: Instant) -> None:
+    await replace_links(tx, live, change.gone, change.added, now)
     who = change.added[0].scope if change.added else move.of(change.gone[0].scope)
     told = {"links": [*change.kept, *change.added], "links_before": change.held}
     await tx.events.append([move.event(EventType.LINK, live, who, now, **told)])
@@ -287,13 +289,13 @@ def _those_not_in(kept: Sequence[Link], added: Sequence[Link]) -> list[Link]:
     return list({link.scope: link for link in added if link.scope not in there}.values())
 
 
-async def _twin(tx: Tx, live: Record, link: Link) -> Record | None:
+async def _find_same_memory(tx: Tx, live: Record, link: Link) -> Record | None:
     """Another memory that says the same where this one goes."""
     holder = await tx.links.holder(live.tenant_id, link.dedupe) if link.dedupe else None
     return await tx.memories.at(holder) if holder is not None and holder != live.seq else None
 
 
-def _stays(one: Record, other: Record) -> bool:
+def _is_preferred_to(one: Record, other: Record) -> bool:
     """Which of two memories stays: of the same words the older, of two texts under one key what was said later."""
     if one.hash != other.hash:
         return (one.occurred_at, one.seq) > (other.occurred_at, other.seq)
@@ -305,16 +307,16 @@ async def _give_up(tx: Tx, move: Move, twin: Record, scope: Scope, into: Record,
     held = await tx.links.of(twin.tenant_id, twin.seq)
     kept = [link for link in held if link.scope != scope]
     if not kept:
-        await _merge(tx, move, twin, held, into, now)
+        await _merge_memory(tx, move, twin, held, into, now)
         return
-    await part(tx, twin, [link for link in held if link.scope == scope])
+    await remove_links(tx, twin, [link for link in held if link.scope == scope])
     event = move.event(EventType.UNLINK, twin, scope, now, links=kept, links_before=held)
     await tx.events.append([replace(event, old_id=twin.id)])
 
 
-async def _merge(tx: Tx, move: Move, loser: Record, held: Sequence[Link], into: Record, now: Instant) -> None:
+async def _merge_memory(tx: Tx, move: Move, loser: Record, held: Sequence[Link], into: Record, now: Instant) -> None:
     """End a memory that another one says the same as; a look at the past still shows it."""
-    await leave(tx, loser, Status.SUPERSEDED if loser.status == Status.ACTIVE else loser.status, now)
+    await end_version(tx, loser, Status.SUPERSEDED if loser.status == Status.ACTIVE else loser.status, now)
     event = move.event(EventType.MERGE, loser, held[0].scope, now, links_before=held, ended=True)
     await tx.events.append([replace(event, old_id=loser.id, new_id=into.id)])
 
@@ -329,5 +331,5 @@ async def taken_back(tx: Tx, parts: Parts, job_id: str) -> None:
         await tx.owned.hand_back(table, job.details.get(table, []), old)
 
 
-def _shown(scope: Scope) -> dict[str, str]:
+def _scope_as_dict(scope: Scope) -> dict[str, str]:
     return {name: getattr(scope, name) for name in _FIELDS if getattr(scope, name)}

@@ -16,14 +16,14 @@ from memstone.engine.storing.revise import dedupe_of, refuse_twins
 from memstone.engine.storing.store import (
     Space,
     Vectors,
+    add_links,
+    end_version,
     ensure_space,
-    enter,
-    join,
-    leave,
-    lift,
-    part,
-    supersede,
-    suppress,
+    insert_version,
+    lift_suppression,
+    remove_links,
+    supersede_version,
+    suppress_memory,
     vectors_of,
 )
 from memstone.engine.storing.write import current_space
@@ -60,25 +60,27 @@ async def fresh_vectors(parts: Parts, rows: Sequence[Record]) -> Fresh:
     once = list({row.text: row for row in rows}.values())
     if not parts.embedding.on or not once:
         return Fresh()
-    heard = [await parts.ledger.read(_heard(row)) for row in once] if parts.embedding.tells_words else None
+    heard = (
+        [await parts.ledger.read(_make_context_reader(row)) for row in once] if parts.embedding.tells_words else None
+    )
     try:
         fresh = Fresh(await current_space(parts))
         found = await parts.embedding.many([row.text for row in once], heard)
     except MemstoneError as error:  # the model cannot even be asked
-        return Fresh(degraded=[_note(error)])
+        return Fresh(degraded=[_embedding_failure(error)])
     for row, vector in zip(once, found, strict=True):
         if isinstance(vector, MemstoneError):
-            fresh.degraded = [_note(vector)]
+            fresh.degraded = [_embedding_failure(vector)]
         else:
             fresh.vectors[row.text] = vector
     return fresh
 
 
-def _heard(row: Record) -> Work[str]:
+def _make_context_reader(row: Record) -> Work[str]:
     return lambda tx: stored_before(tx, row)
 
 
-def _note(error: MemstoneError) -> dict[str, object]:
+def _embedding_failure(error: MemstoneError) -> dict[str, object]:
     return {"step": "embedding", **failure_of(error)}
 
 
@@ -114,7 +116,7 @@ async def put_back(act: Act, memory_id: str, state: Mapping[str, Any] | None) ->
     if live is None and state is not None and not is_live(state) and "links" in state:
         event = await _relink_ended(act, memory_id, state)
     elif state is None or not is_live(state):
-        event = await _end(act, live, memory_id, state or {})
+        event = await _end_memory(act, live, memory_id, state or {})
     else:
         row = await act.tx.memories.version(tenant, memory_id, int(state["version"]))
         if row is None or not row.text:
@@ -125,7 +127,11 @@ async def put_back(act: Act, memory_id: str, state: Mapping[str, Any] | None) ->
         wanted = record_of(state, row)
         links = links_of(state, tenant) or await links_again(act, row)
         lost = bool(state.get("suppressed"))
-        event = await _begin(act, wanted, links) if live is None else await _change(act, live, wanted, links, lost=lost)
+        event = (
+            await _reopen_memory(act, wanted, links)
+            if live is None
+            else await _change_live_memory(act, live, wanted, links, lost=lost)
+        )
     await act.tx.events.append([event])
     return event
 
@@ -142,11 +148,11 @@ async def links_again(act: Act, row: Record, last: Record | None = None) -> list
     links = await act.tx.links.of(then.tenant_id, then.seq)
     if not links:
         raise Conflict(f"nobody may see {row.id} any more", hint="it was erased or unshared")
-    claims = await _claims(act.tx, row)
-    return [replace(link, dedupe=claims.get(link.scope) or _claim(act, link, row)) for link in links]
+    claims = await _read_past_dedupes(act.tx, row)
+    return [replace(link, dedupe=claims.get(link.scope) or _compute_dedupe(act, link, row)) for link in links]
 
 
-async def _claims(tx: Tx, row: Record) -> dict[Scope, str | None]:
+async def _read_past_dedupes(tx: Tx, row: Record) -> dict[Scope, str | None]:
     """What the history tells of the claims of a version; after a rewriting they are of other words."""
     claims: dict[Scope, str | None] = {}
     for event in await tx.events.of(row.tenant_id, row.id):
@@ -157,36 +163,36 @@ async def _claims(tx: Tx, row: Record) -> dict[Scope, str | None]:
     return claims
 
 
-def _claim(act: Act, link: Link, row: Record) -> str | None:
+def _compute_dedupe(act: Act, link: Link, row: Record) -> str | None:
     """The claim of a version by its words; what was said may be said again, so a turn has none."""
     return None if row.layer == Layer.TURN else dedupe_of(act.parts, link, row)
 
 
-async def _end(act: Act, live: Record | None, memory_id: str, state: Mapping[str, Any]) -> Event:
+async def _end_memory(act: Act, live: Record | None, memory_id: str, state: Mapping[str, Any]) -> Event:
     if live is None:
         raise Conflict(f"{memory_id} is not there any more")
     links = await act.tx.links.of(live.tenant_id, live.seq)
     status = str(state.get("status", Status.DELETED))
     if state.get("suppressed"):
-        await suppress(act.tx, live, links, act.now)
+        await suppress_memory(act.tx, live, links, act.now)
     hidden = status == Status.DELETED
-    await leave(act.tx, live, status if hidden or live.status == Status.ACTIVE else live.status, act.now)
+    await end_version(act.tx, live, status if hidden or live.status == Status.ACTIVE else live.status, act.now)
     if hidden:
         await act.tx.memories.bury(live.tenant_id, live.id)
     return act.event(EventType.DELETE, live, links[0].scope, before=live, links_before=links, ended=True)
 
 
-async def _begin(act: Act, wanted: Record, links: Sequence[Link]) -> Event:
+async def _reopen_memory(act: Act, wanted: Record, links: Sequence[Link]) -> Event:
     """The next version of a memory that had ended."""
     tx, tenant = act.tx, wanted.tenant_id
     last = await tx.memories.last(tenant, wanted.id)
     assert last is not None, "one of its versions is wanted"  # noqa: S101 - tells the type checker
-    new = _next(wanted, last.version, max(last.valid_to or "", act.now), act.now)
+    new = _next_version(wanted, last.version, max(last.valid_to or "", act.now), act.now)
     await refuse_twins(tx, new, links, 0)
-    lifted = await lift(tx, last, links)
+    lifted = await lift_suppression(tx, last, links)
     was = await status_at_the_end(tx, last)
     await tx.memories.unbury(tenant, wanted.id, last.version, Status.SUPERSEDED if was == Status.ACTIVE else was)
-    await enter(tx, new, links, await act.fresh.of(tx, new))
+    await insert_version(tx, new, links, await act.fresh.of(tx, new))
     await name_again(tx, tenant, await evidence_of(tx, new), act.now)
     event = act.event(EventType.ADD, new, links[0].scope, links=links)
     event.before = ended_state(last.version, last.status, suppressed=lifted)
@@ -200,16 +206,16 @@ async def status_at_the_end(tx: Tx, last: Record) -> str:
     return next((str(one["status"]) for one in told if one.get("version") == last.version), str(Status.ACTIVE))
 
 
-async def _change(act: Act, live: Record, wanted: Record, links: Sequence[Link], *, lost: bool) -> Event:
+async def _change_live_memory(act: Act, live: Record, wanted: Record, links: Sequence[Link], *, lost: bool) -> Event:
     """The next version of a memory that is there; or, where only its holders changed, the same with those it had."""
     tx, have = act.tx, await act.tx.links.of(live.tenant_id, live.seq)
     if _says_the_same(wanted, live) and {link.scope for link in have} != {link.scope for link in links}:
-        return await relink(act, live, have, links, lost=lost)
-    new = _next(wanted, live.version, max(live.valid_from, act.now), act.now)
+        return await restore_links(act, live, have, links, lost=lost)
+    new = _next_version(wanted, live.version, max(live.valid_from, act.now), act.now)
     await refuse_twins(tx, new, links, live.seq)
     moved = await vectors_of(tx, live) if live.text == new.text else ()
-    await supersede(tx, live, new, links, moved or await act.fresh.of(tx, new))
-    return act.event(_verb(live, new), new, links[0].scope, before=live, links=links, links_before=have)
+    await supersede_version(tx, live, new, links, moved or await act.fresh.of(tx, new))
+    return act.event(_change_event_type(live, new), new, links[0].scope, before=live, links=links, links_before=have)
 
 
 def _says_the_same(one: Record, live: Record) -> bool:
@@ -218,7 +224,9 @@ def _says_the_same(one: Record, live: Record) -> bool:
     return replace(one, seq=live.seq, version=live.version, **times) == live
 
 
-async def relink(act: Act, live: Record, have: Sequence[Link], links: Sequence[Link], *, lost: bool = False) -> Event:
+async def restore_links(
+    act: Act, live: Record, have: Sequence[Link], links: Sequence[Link], *, lost: bool = False
+) -> Event:
     """Let exactly these see a version; who comes back sees what they saw before, who goes sees nothing of it.
 
     ``lost``: those who go lose it as a person deletes something.
@@ -226,18 +234,18 @@ async def relink(act: Act, live: Record, have: Sequence[Link], links: Sequence[L
     tx = act.tx
     back, gone = those_not_in(have, links), those_not_in(links, have)
     await refuse_twins(tx, live, back, live.seq)
-    lifted = await lift(tx, live, back)
+    lifted = await lift_suppression(tx, live, back)
     if lost:
-        await suppress(tx, live, gone, act.now)
+        await suppress_memory(tx, live, gone, act.now)
     for then in await _ended_versions(tx, live):
         for link in gone:
             await tx.links.remove(then.seq, link.scope)
         saw = await tx.links.of(then.tenant_id, then.seq)
         await tx.links.add(then.tenant_id, then.seq, _who_saw(then, back, saw))
     if back:
-        await join(tx, live, back, act.now)
+        await add_links(tx, live, back, act.now)
     if gone:
-        await part(tx, live, gone)
+        await remove_links(tx, live, gone)
     who = (back or gone or have)[0].scope
     event = act.event(EventType.LINK if back else EventType.UNLINK, live, who, before=live)
     event.before = {**state_of(live, have), **({"suppressed": True} if lifted else {})}
@@ -283,11 +291,11 @@ def _who_saw(then: Record, back: Sequence[Link], have: Sequence[Link]) -> list[L
     return [replace(link, dedupe=None) for link in back if link.scope not in there and link.created_at < ended]
 
 
-def _next(wanted: Record, version: int, began: Instant, now: Instant) -> Record:
+def _next_version(wanted: Record, version: int, began: Instant, now: Instant) -> Record:
     return replace(wanted, seq=0, version=version + 1, valid_from=began, valid_to=None, updated_at=now)
 
 
-def _verb(live: Record, new: Record) -> EventType:
+def _change_event_type(live: Record, new: Record) -> EventType:
     """What a change is called that puts one version in the place of another."""
     if live.text != new.text or live.status == new.status:
         return EventType.UPDATE

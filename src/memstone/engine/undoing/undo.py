@@ -25,7 +25,7 @@ from memstone.engine.undoing.restore_state import (
     fresh_vectors,
     links_again,
     put_back,
-    relink,
+    restore_links,
     status_at_the_end,
     those_not_in,
 )
@@ -47,7 +47,7 @@ _TOGETHER: Final = frozenset({EventType.MERGE, EventType.SUMMARIZE, EventType.RE
 """Changes of several memories that make sense only together."""
 
 
-async def undo(parts: Parts, event_id: str | None, job_id: str | None) -> dict[str, Any]:
+async def undo_changes(parts: Parts, event_id: str | None, job_id: str | None) -> dict[str, Any]:
     """Take back one event, or everything a job did; all of it or nothing."""
     if (event_id is None) == (job_id is None):
         raise InvalidInput("undo takes the id of an event or a job_id, one of the two")
@@ -57,7 +57,7 @@ async def undo(parts: Parts, event_id: str | None, job_id: str | None) -> dict[s
     now = parts.now()
     work = partial(_undo_all, parts=parts, events=events, fresh=fresh, group=group, job_id=job_id, now=now)
     done = await parts.ledger.write(work)
-    answer: dict[str, Any] = {"undone": len(events), "results": [told(event) for event in done]}
+    answer: dict[str, Any] = {"undone": len(events), "results": [describe_event(event) for event in done]}
     if group:
         answer["job_id"] = group
     return {**answer, **({"degraded": fresh.degraded} if fresh.degraded else {})}
@@ -71,22 +71,22 @@ async def _of_event(parts: Parts, event_id: str) -> list[Event]:
     if event.job_id is None or (event.undoes is None and event.event not in _TOGETHER):
         return [event]
     same = await _of_job(parts, event.job_id)
-    return _belonging(event, same)
+    return _select_joint_events(event, same)
 
 
-def _belonging(event: Event, same: Sequence[Event]) -> list[Event]:
+def _select_joint_events(event: Event, same: Sequence[Event]) -> list[Event]:
     """Those events of a job that are one change with this one: they undid the same, or are about the same memories."""
     if event.undoes is not None:
         return [one for one in same if one.undoes == event.undoes]
-    alike, ids, grown = [one for one in same if one.event == event.event], _ids(event), True
+    alike, ids, grown = [one for one in same if one.event == event.event], _event_memory_ids(event), True
     while grown:
         before = len(ids)
-        ids |= {name for one in alike if ids & _ids(one) for name in _ids(one)}
+        ids |= {name for one in alike if ids & _event_memory_ids(one) for name in _event_memory_ids(one)}
         grown = len(ids) > before
-    return [one for one in alike if ids & _ids(one)]
+    return [one for one in alike if ids & _event_memory_ids(one)]
 
 
-def _ids(event: Event) -> set[str]:
+def _event_memory_ids(event: Event) -> set[str]:
     return {name for name in (event.memory_id, event.old_id, event.new_id) if name}
 
 
@@ -132,10 +132,10 @@ async def undo_one(act: Act, event: Event) -> list[Event]:
     """Take back one event in an open transaction; gives the events that do. ``Conflict`` is raised before any write."""
     if event.event in LASTING:
         raise InvalidInput(f"{event.event} cannot be taken back", hint="what was masked is gone for good")
-    await _untouched(act, event, event.memory_id)
+    await _refuse_later_changes(act, event, event.memory_id)
     act = replace(act, undoes=event.id, reason=act.reason or f"undo of {event.event}")
     if event.event == EventType.REPLACE and event.old_id:
-        await _untouched(act, event, event.old_id)
+        await _refuse_later_changes(act, event, event.old_id)
         return await _undo_replace(act, event, event.old_id)
     done = await put_back(act, event.memory_id, event.before)
     split = str((event.after or {}).get("split", ""))
@@ -144,11 +144,11 @@ async def undo_one(act: Act, event: Event) -> list[Event]:
     return [done]
 
 
-async def _untouched(act: Act, event: Event, memory_id: str) -> None:
+async def _refuse_later_changes(act: Act, event: Event, memory_id: str) -> None:
     """Raise ``Conflict`` when something that still counts was done to a memory after an event."""
     history = await act.tx.events.touching(act.parts.tenant_id, memory_id)
     later = [one for one in history if one.seq > event.seq and one.event != EventType.FEEDBACK]
-    for one in _standing(later):
+    for one in _drop_undone_events(later):
         if one.undoes == event.id:
             raise Conflict(f"{event.id} is undone already", hint=f"to have the change again, undo {one.id}")
         raise Conflict(
@@ -156,7 +156,7 @@ async def _untouched(act: Act, event: Event, memory_id: str) -> None:
         )
 
 
-def _standing(later: Sequence[Event]) -> list[Event]:
+def _drop_undone_events(later: Sequence[Event]) -> list[Event]:
     """The events that were not undone, newest first; one that only undid another of them does not count either."""
     ids = {one.id for one in later}
     gone: set[str] = set()
@@ -177,7 +177,7 @@ async def _undo_replace(act: Act, event: Event, old_id: str) -> list[Event]:
     await refuse_twins(tx, old, back, own.seq if own else 0)  # before anything is written
     await _give_back(act, event.memory_id, old)
     ended = await put_back(act, event.memory_id, None)
-    joined = await relink(act, old, have, [*have, *back])
+    joined = await restore_links(act, old, have, [*have, *back])
     await tx.events.append([joined])
     return [ended, joined]
 
@@ -201,7 +201,7 @@ async def _give_back(act: Act, split_id: str, old: Record) -> None:
             await tx.links.add(tenant, then.seq, those_not_in(seen, await tx.links.of(tenant, copy.seq)))
 
 
-def told(event: Event) -> dict[str, Any]:
+def describe_event(event: Event) -> dict[str, Any]:
     """What became of one memory."""
     status = (event.after or {}).get("status", str(Status.DELETED))
     shown = {"id": event.memory_id, "event": str(event.event), "memory": event.new_text, "status": str(status)}
@@ -255,25 +255,25 @@ class _Aborted(Exception):
     """Ends the transaction of a dry run, so that nothing of it stays."""
 
 
-async def rollback(parts: Parts, request: RollbackRequest) -> dict[str, Any]:
+async def rollback_changes(parts: Parts, request: RollbackRequest) -> dict[str, Any]:
     """Take back what is meant, as far as nobody has changed it since; gives counts and conflicts."""
-    scope, done = _check(parts, request)
+    scope, done = _validate_request(parts, request)
     report = _Report(request.dry_run, new_id())
-    meant = await _meant(parts, scope, done)
+    meant = await _read_events_to_undo(parts, scope, done)
     if request.dry_run:
-        await _tried(parts, meant, report)
+        await _simulate_rollback(parts, meant, report)
         return report.as_dict()
     for start in range(0, len(meant), _AT_ONCE):
         page = meant[start : start + _AT_ONCE]
         fresh = await fresh_for(parts, page)
-        work = partial(_page, parts=parts, events=page, fresh=fresh, job_id=report.job_id, now=parts.now())
-        _count(report, page, await parts.ledger.write(work))
+        work = partial(_undo_page, parts=parts, events=page, fresh=fresh, job_id=report.job_id, now=parts.now())
+        _count_outcomes(report, page, await parts.ledger.write(work))
         report.degraded += fresh.degraded
         await report_progress(request.progress, start + len(page), len(meant))
     return report.as_dict()
 
 
-def _check(parts: Parts, request: RollbackRequest) -> tuple[Scope, Done]:
+def _validate_request(parts: Parts, request: RollbackRequest) -> tuple[Scope, Done]:
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     if request.source is None and request.since is None:
         raise InvalidInput("rollback needs a source or a time", hint="delete_all empties a scope")
@@ -284,11 +284,11 @@ def _check(parts: Parts, request: RollbackRequest) -> tuple[Scope, Done]:
     return scope_or_everybody(parts, given, everybody=request.everybody), Done(source, since)
 
 
-async def _meant(parts: Parts, scope: Scope, done: Done) -> list[Event]:
+async def _read_events_to_undo(parts: Parts, scope: Scope, done: Done) -> list[Event]:
     """All that is to be taken back, newest first; what was undone in the same span is left out with its undoing."""
     found: list[Event] = []
     below: int | None = None
-    while page := await parts.ledger.read(partial(_found, scope=scope, done=done, below=below)):
+    while page := await parts.ledger.read(partial(_read_event_page, scope=scope, done=done, below=below)):
         below = page[0][0]
         found += [event for _, event in page if event is not None]
     ids = {event.id for event in found}
@@ -299,7 +299,7 @@ async def _meant(parts: Parts, scope: Scope, done: Done) -> list[Event]:
     return [event for event in found if event.id not in gone]
 
 
-async def _found(tx: Tx, *, scope: Scope, done: Done, below: int | None) -> list[tuple[int, Event | None]]:
+async def _read_event_page(tx: Tx, *, scope: Scope, done: Done, below: int | None) -> list[tuple[int, Event | None]]:
     """A page of events, each under the number to go on from; None in the place of one that is not meant."""
     page = await tx.events.newest(scope, done, below, _AT_ONCE)
     lowest = page[-1].seq if page else 0
@@ -321,36 +321,38 @@ async def _learned_by(tx: Tx, event: Event, source: str) -> bool:
     if row is None or row.source != source:
         return False
     old = await tx.memories.version(tenant, event.old_id or event.memory_id, int(before.get("version", 0)))
-    return old is None or old.origin_id != row.origin_id or _evidence(row) not in (None, _evidence(old))
+    return old is None or old.origin_id != row.origin_id or _record_evidence(row) not in (None, _record_evidence(old))
 
 
-def _evidence(record: Record) -> Any:
+def _record_evidence(record: Record) -> Any:
     return record.data.get("evidence")
 
 
-async def _tried(parts: Parts, meant: Sequence[Event], report: _Report) -> None:
+async def _simulate_rollback(parts: Parts, meant: Sequence[Event], report: _Report) -> None:
     """Do it all in one transaction, and leave nothing of it behind."""
     outcomes: list[Kept | None] = []
 
     async def work(tx: Tx) -> None:
-        outcomes[:] = await _page(tx, parts=parts, events=meant, fresh=Fresh(), job_id=report.job_id, now=parts.now())
+        outcomes[:] = await _undo_page(
+            tx, parts=parts, events=meant, fresh=Fresh(), job_id=report.job_id, now=parts.now()
+        )
         raise _Aborted
 
     try:
         await parts.ledger.write(work)
     except _Aborted:
-        _count(report, meant, outcomes)
+        _count_outcomes(report, meant, outcomes)
 
 
-async def _page(
+async def _undo_page(
     tx: Tx, *, parts: Parts, events: Sequence[Event], fresh: Fresh, job_id: str, now: Instant
 ) -> list[Kept | None]:
     """Take events back, one after the other; for each None, or why it could not be."""
     act = Act(parts, tx, now, fresh, job_id=job_id)
-    return [await _one(act, event) for event in events]
+    return [await _undo_or_reason(act, event) for event in events]
 
 
-async def _one(act: Act, event: Event) -> Kept | None:
+async def _undo_or_reason(act: Act, event: Event) -> Kept | None:
     try:
         await undo_one(act, event)
     except (Conflict, Forbidden) as reason:  # raised before the first write of an event
@@ -358,7 +360,7 @@ async def _one(act: Act, event: Event) -> Kept | None:
     return None
 
 
-def _count(report: _Report, events: Sequence[Event], outcomes: Sequence[Kept | None]) -> None:
+def _count_outcomes(report: _Report, events: Sequence[Event], outcomes: Sequence[Kept | None]) -> None:
     for event, conflict in zip(events, outcomes, strict=True):
         if conflict is None:
             report.undone += 1
@@ -372,20 +374,20 @@ def _count(report: _Report, events: Sequence[Event], outcomes: Sequence[Kept | N
 # --- ``restore`` ------------------------------------------------------------------------------------------------------
 
 
-async def restore(parts: Parts, memory_id: str, version: int | None) -> dict[str, Any]:
+async def restore_version(parts: Parts, memory_id: str, version: int | None) -> dict[str, Any]:
     """Let a version of a memory hold again, for those who see the memory now, or saw it last."""
     wanted = checked_id(memory_id)
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 1):
         raise InvalidInput(f"version must be a whole number from 1, not {version!r}")
-    row, _ = await parts.ledger.read(lambda tx: _chosen(parts, tx, wanted, version))
+    row, _ = await parts.ledger.read(lambda tx: _read_wanted_version(parts, tx, wanted, version))
     fresh = await fresh_vectors(parts, [row])
     now = parts.now()
-    work = partial(_restored, parts=parts, memory_id=wanted, version=version, fresh=fresh, now=now)
+    work = partial(_apply_restore, parts=parts, memory_id=wanted, version=version, fresh=fresh, now=now)
     event = await parts.ledger.write(work)
-    return {**told(event), **({"degraded": fresh.degraded} if fresh.degraded else {})}
+    return {**describe_event(event), **({"degraded": fresh.degraded} if fresh.degraded else {})}
 
 
-async def _chosen(parts: Parts, tx: Tx, memory_id: str, version: int | None) -> tuple[Record, Record]:
+async def _read_wanted_version(parts: Parts, tx: Tx, memory_id: str, version: int | None) -> tuple[Record, Record]:
     """The version that is wanted, and the last one there is."""
     tenant = parts.tenant_id
     last = await under_id(tx.memories.last, tenant, memory_id)
@@ -401,8 +403,10 @@ async def _chosen(parts: Parts, tx: Tx, memory_id: str, version: int | None) -> 
     return row, last
 
 
-async def _restored(tx: Tx, *, parts: Parts, memory_id: str, version: int | None, fresh: Fresh, now: Instant) -> Event:
-    row, last = await _chosen(parts, tx, memory_id, version)
+async def _apply_restore(
+    tx: Tx, *, parts: Parts, memory_id: str, version: int | None, fresh: Fresh, now: Instant
+) -> Event:
+    row, last = await _read_wanted_version(parts, tx, memory_id, version)
     act = Act(parts, tx, now, fresh, reason=f"version {row.version} restored")
     links = await links_again(act, row, last)
     was = last.status if last.valid_to is None else await status_at_the_end(tx, last)

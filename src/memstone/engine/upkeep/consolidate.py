@@ -18,20 +18,20 @@ from memstone.core.upkeep.consolidation import (
     LASTING,
     Merge,
     Promotion,
-    absorbed,
     days_before,
-    joined,
-    merges,
+    find_merges,
+    find_promotions,
+    merge_links,
+    merge_records,
     owners_of,
-    promotions,
 )
 from memstone.engine.layers.narrative import regenerate_narrative
-from memstone.engine.policy import tuned
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
-from memstone.engine.storing.store import join, leave
+from memstone.engine.storing.store import add_links, end_version
 from memstone.engine.upkeep import sweep
-from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, parts_to_tidy, policies
+from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, parts_to_tidy, read_policies
 from memstone.engine.upkeep.summarize import summarize_pass
 from memstone.errors import MemstoneError
 from memstone.model.event import EventType, Job
@@ -52,72 +52,72 @@ _SPOKEN_OF: Final = 500
 _COUNTED: Final = ("merged", "promoted", "evicted", "expired", "pruned", "summarized", "narratives")
 
 
-async def consolidate(
+async def consolidate_scope(
     parts: Parts, given: Mapping[str, Any], *, everybody: bool, dry_run: bool = False
 ) -> dict[str, Any]:
     """One pass over a scope, or over everything there is; gives what was done."""
     scope = scope_or_everybody(parts, given, everybody=everybody)
     parts = parts_to_tidy(parts, scope)
-    parts = await tuned(parts, scope)
+    parts = await apply_scope_policy(parts, scope)
     if not parts.policy.enabled:
         return {"status": "disabled"}
     run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
     if dry_run:
-        await _steps(run)
-        return _answer(run)
+        await _run_steps(run)
+        return _build_answer(run)
     if not await run.claim():
         return {"status": "already_running"}
     try:
-        await _logged(run)
+        await _run_and_log(run)
     finally:
         await run.release()
-    return _answer(run)
+    return _build_answer(run)
 
 
-async def _logged(run: Pass) -> None:
+async def _run_and_log(run: Pass) -> None:
     """Carry out a pass and log it, whatever becomes of it."""
     began = perf_counter()
     newest = await run.parts.ledger.peek(lambda tx: tx.upkeep.newest_change(run.parts.tenant_id))
     job = Job(id=run.job_id, task=TASK, scope=run.scope, status="error", created_at=run.now)
     try:
-        await _steps(run)
+        await _run_steps(run)
         job.status = "success"
     except MemstoneError as error:
         job.details = {"error": error.as_dict()}
         raise
     finally:
-        job.details = {**job.details, **_counted(run), "changes": newest}
+        job.details = {**job.details, **_pass_counts(run), "changes": newest}
         job.duration_ms = 1_000 * (perf_counter() - began)
         await run.parts.ledger.write(lambda tx: tx.jobs.put(job))
-        log_event("memory.consolidated", counts=_counted(run))
+        log_event("memory.consolidated", counts=_pass_counts(run))
 
 
-async def _steps(run: Pass) -> None:
-    run.policies = await policies(run.parts)
-    await merge(run, Layer.EPISODE)
-    await merge(run, Layer.FACT)
-    await promote(run)
-    await sweep.evict(run)
-    await sweep.expire(run)
-    await sweep.prune(run)
+async def _run_steps(run: Pass) -> None:
+    run.policies = await read_policies(run.parts)
+    await merge_duplicates(run, Layer.EPISODE)
+    await merge_duplicates(run, Layer.FACT)
+    await promote_facts(run)
+    await sweep.evict_faded_facts(run)
+    await sweep.expire_memories(run)
+    await sweep.prune_old_memories(run)
     await summarize_pass(run)
-    earlier = await _earlier(run)
+    earlier = await _read_earlier_passes(run)
     if not run.dry_run:
-        await _narratives(run, earlier[0][1] if earlier else 0)
+        await _refresh_narratives(run, earlier[0][1] if earlier else 0)
     if run.scope.is_open:  # logs and receipts belong to the whole tenant
         # At least half an interval ago, so that a second pass right after this one finds nothing more to forget.
         latest = days_before(run.now, run.parts.policy.upkeep.interval_hours / 48)
-        await sweep.purge(run, next((changes for at, changes in earlier if at <= latest), 0))
+        await sweep.purge_old_rows(run, next((changes for at, changes in earlier if at <= latest), 0))
 
 
-async def _earlier(run: Pass) -> list[tuple[Instant, int]]:
+async def _read_earlier_passes(run: Pass) -> list[tuple[Instant, int]]:
     """When the whole passes before this one ran, newest first, and how far the log of changes had come then."""
     tenant = Scope(run.parts.tenant_id)
     jobs = await run.parts.ledger.read(lambda tx: tx.jobs.find(tenant, task=TASK, status="success", limit=PAGE))
     return [(job.created_at, int(job.details.get("changes", 0))) for job in jobs if job.scope.is_open]
 
 
-async def _narratives(run: Pass, since: int) -> None:
+async def _refresh_narratives(run: Pass, since: int) -> None:
     """Let the texts about users follow what has changed since the pass before this one, and by it."""
     tenant, only = run.parts.tenant_id, run.scope.user_id
     changed = await run.parts.ledger.read(lambda tx: tx.upkeep.changed_users(tenant, since))
@@ -125,65 +125,65 @@ async def _narratives(run: Pass, since: int) -> None:
         if not user or user == EVERYBODY or (only and user != only):
             continue
         await run.go_on()
-        theirs = await tuned(run.parts, Scope(tenant, user))
+        theirs = await apply_scope_policy(run.parts, Scope(tenant, user))
         made = await regenerate_narrative(theirs, Scope(tenant, user), job_id=run.job_id)
         run.counts["narratives"] += made["status"] in ("regenerated", "removed")
 
 
-def _counted(run: Pass) -> dict[str, Any]:
+def _pass_counts(run: Pass) -> dict[str, Any]:
     purged = {name.removeprefix("purged."): n for name, n in run.counts.items() if name.startswith("purged.")}
     return {**{name: run.counts[name] for name in _COUNTED}, "purged": purged}
 
 
-def _answer(run: Pass) -> dict[str, Any]:
+def _build_answer(run: Pass) -> dict[str, Any]:
     told = {"dry_run": True} if run.dry_run else {"job_id": run.job_id}
-    return {"status": "completed", **told, **_counted(run)}
+    return {"status": "completed", **told, **_pass_counts(run)}
 
 
 # --- what is alike ----------------------------------------------------------------------------------------------------
 
 
-async def _owners(run: Pass, layer: Layer) -> list[Scope]:
+async def _list_owners(run: Pass, layer: Layer) -> list[Scope]:
     """Users and agents of a pass; each is looked at by itself, so that nothing of two is ever mixed."""
     found = await run.parts.ledger.read(lambda tx: tx.upkeep.owners(run.scope, str(layer)))
     return [Scope(run.parts.tenant_id, user, agent, run.scope.run_id) for user, agent in found]
 
 
-async def _newest(run: Pass, owner: Scope, layer: Layer, most: int) -> list[Record]:
+async def _read_newest(run: Pass, owner: Scope, layer: Layer, most: int) -> list[Record]:
     where = of_owner(owner, run.now, str(layer))
     found = await run.parts.ledger.read(lambda tx: tx.memories.find(where, limit=most))
     return [one.record for one in found if one.record.kind not in LASTING and one.record.seq not in run.settled]
 
 
-def _threshold(policy: Policy, layer: Layer) -> float:
+def _merge_threshold(policy: Policy, layer: Layer) -> float:
     """How alike two must be to become one; 0 is never."""
     return policy.upkeep.merge_episodes if layer == Layer.EPISODE else policy.upkeep.merge_facts
 
 
-async def merge(run: Pass, layer: Layer) -> None:
+async def merge_duplicates(run: Pass, layer: Layer) -> None:
     """Let nearly identical memories of an owner become one: the older is kept, and the newer is part of it."""
-    wanted = any(_threshold(policy, layer) > 0 for _, policy in run.policies.groups(run.scope))
-    for owner in await _owners(run, layer) if wanted else ():
-        threshold = _threshold(run.policies.of(owner), layer)
+    wanted = any(_merge_threshold(policy, layer) > 0 for _, policy in run.policies.groups(run.scope))
+    for owner in await _list_owners(run, layer) if wanted else ():
+        threshold = _merge_threshold(run.policies.of(owner), layer)
         if threshold <= 0:
             continue
         await run.go_on()
-        records = await _newest(run, owner, layer, _COMPARED[layer])
-        planned = await run.parts.io.run(partial(merges, records, threshold)) if len(records) > 1 else []
-        for page in _pages(planned):
+        records = await _read_newest(run, owner, layer, _COMPARED[layer])
+        planned = await run.parts.io.run(partial(find_merges, records, threshold)) if len(records) > 1 else []
+        for page in _split_pages(planned):
             if run.dry_run:
-                for one in await run.parts.ledger.read(partial(_allowed, run=run, page=page)):
+                for one in await run.parts.ledger.read(partial(_filter_mergeable, run=run, page=page)):
                     run.would("merged", one.dropped)
                 continue
-            for links in await run.write(partial(_merged, run=run, page=page)):
+            for links in await run.write(partial(_merge_page, run=run, page=page)):
                 run.did("merged", links)
 
 
-def _pages(planned: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def _split_pages(planned: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (planned[start : start + PAGE] for start in range(0, len(planned), PAGE))
 
 
-async def _allowed(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[Merge]:
+async def _filter_mergeable(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[Merge]:
     """Those that both still hold, are seen by the same owners, who all merge, and were not parted by somebody."""
     found = []
     for one in page:
@@ -199,7 +199,7 @@ async def _allowed(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[Merge]:
 
 def _all_merge(run: Pass, links: Sequence[Link], kept: Record) -> bool:
     """Whether everybody who holds a memory lets those that are alike become one."""
-    return run.policies.agree(links, lambda policy: _threshold(policy, Layer(kept.layer)) > 0, run.parts.policy)
+    return run.policies.agree(links, lambda policy: _merge_threshold(policy, Layer(kept.layer)) > 0, run.parts.policy)
 
 
 async def _was_undone(tx: Tx, kept: Record, dropped: Record) -> bool:
@@ -208,22 +208,25 @@ async def _was_undone(tx: Tx, kept: Record, dropped: Record) -> bool:
     return any(event.event == EventType.MERGE and event.new_id == kept.id for event in history)
 
 
-async def _merged(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[list[Link]]:
+async def _merge_page(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[list[Link]]:
     done = []
     for planned in page:  # one by one: what is kept may have grown by the one before
-        done += [await _merge(tx, run, one.kept, one.dropped) for one in await _allowed(tx, run=run, page=[planned])]
+        done += [
+            await _merge_pair(tx, run, one.kept, one.dropped)
+            for one in await _filter_mergeable(tx, run=run, page=[planned])
+        ]
     return done
 
 
-async def _merge(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[Link]:
+async def _merge_pair(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[Link]:
     mine, theirs = [await tx.links.of(record.tenant_id, record.seq) for record in (kept, dropped)]
-    grown, links = absorbed(kept, dropped), joined(mine, theirs)
+    grown, links = merge_records(kept, dropped), merge_links(mine, theirs)
     known = {link.scope for link in mine}
     await tx.upkeep.restate(replace(dropped, data={**dropped.data, "into": kept.id}))
-    await leave(tx, dropped, Status.SUPERSEDED, run.now)
+    await end_version(tx, dropped, Status.SUPERSEDED, run.now)
     await tx.upkeep.restate(grown)
     await tx.upkeep.recount(grown, [link for link in links if link.scope in known])
-    await join(tx, grown, [link for link in links if link.scope not in known], run.now)
+    await add_links(tx, grown, [link for link in links if link.scope not in known], run.now)
     told = {"before": dropped, "links_before": theirs, "ended": True}
     ended = run.event(EventType.MERGE, dropped, theirs, f"says the same as {kept.id}", **told)
     ended.new_id = kept.id
@@ -235,51 +238,53 @@ async def _merge(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[Link]
 # --- what keeps being spoken of ---------------------------------------------------------------------------------------
 
 
-async def promote(run: Pass) -> None:
+async def promote_facts(run: Pass) -> None:
     """Give weight to facts that several recent episodes of the same owner speak of."""
     wanted = any(policy.upkeep.promote_boost > 0 for _, policy in run.policies.groups(run.scope))
-    for owner in await _owners(run, Layer.EPISODE) if wanted else ():
+    for owner in await _list_owners(run, Layer.EPISODE) if wanted else ():
         policy = run.policies.of(owner).upkeep
         if policy.promote_boost <= 0:
             continue
         since = days_before(run.now, policy.promote_days)
         await run.go_on()
-        episodes = await _newest(run, owner, Layer.EPISODE, _SPEAKING)
-        facts = await _newest(run, owner, Layer.FACT, _SPOKEN_OF)
-        work = partial(promotions, facts, episodes, policy, since)
-        for page in _pages(await run.parts.io.run(work) if facts else []):
+        episodes = await _read_newest(run, owner, Layer.EPISODE, _SPEAKING)
+        facts = await _read_newest(run, owner, Layer.FACT, _SPOKEN_OF)
+        work = partial(find_promotions, facts, episodes, policy, since)
+        for page in _split_pages(await run.parts.io.run(work) if facts else []):
             do = run.parts.ledger.read if run.dry_run else run.write
-            for record, links in await do(partial(_promoted, run=run, page=page, policy=policy)):
+            for record, links in await do(partial(_promote_page, run=run, page=page, policy=policy)):
                 if run.dry_run:
                     run.would("promoted", record)
                 else:
                     run.did("promoted", links)
 
 
-async def _promoted(tx: Tx, *, run: Pass, page: Sequence[Promotion], policy: Upkeep) -> list[tuple[Record, list[Link]]]:
+async def _promote_page(
+    tx: Tx, *, run: Pass, page: Sequence[Promotion], policy: Upkeep
+) -> list[tuple[Record, list[Link]]]:
     done = []
     for found in page:
         record = await tx.memories.at(found.fact.seq)
         if record is None or not is_current(record):
             continue
-        one, given = replace(found, fact=record), await _given(tx, record)
+        one, given = replace(found, fact=record), await _count_boosts(tx, record)
         if one.steps(policy) <= given:
             continue
         links = await tx.links.of(record.tenant_id, record.seq)
         if not run.dry_run:
-            await _promote(tx, run, one.strengthened(given, policy), record, links, one.steps(policy))
+            await _store_promotion(tx, run, one.strengthened(given, policy), record, links, one.steps(policy))
         done.append((record, links))
     return done
 
 
-async def _given(tx: Tx, record: Record) -> int:
+async def _count_boosts(tx: Tx, record: Record) -> int:
     """How many boosts a fact was given, also such as were taken back."""
     history = await tx.events.of(record.tenant_id, record.id)
     told = (event.after or {} for event in history if event.event == EventType.PROMOTE)
     return max((int(after.get("promoted", 0)) for after in told), default=0)
 
 
-async def _promote(tx: Tx, run: Pass, new: Record, old: Record, links: list[Link], steps: int) -> None:
+async def _store_promotion(tx: Tx, run: Pass, new: Record, old: Record, links: list[Link], steps: int) -> None:
     await tx.upkeep.restate(new)
     await tx.vectors.touch(new.tenant_id, [new.seq])  # so that no block that was made before is shown again
     told = {"before": old, "links_before": links, "links": links}

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.core.settings.lenient import TENANT, scope_key
 from memstone.core.settings.names import SETTINGS
-from memstone.engine.access.bounds import unbound
+from memstone.engine.access.bounds import remove_bounds
 from memstone.engine.erasing.erase_rows import compact_if_owed
-from memstone.engine.policy import resolved, tuned
+from memstone.engine.policy import apply_scope_policy, resolve_policy
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
-from memstone.engine.storing.store import leave
+from memstone.engine.storing.store import end_version
 from memstone.errors import Conflict, Forbidden
 from memstone.model.event import Event, EventType
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.policy import Policy
 from memstone.model.query import Condition, Op, Where
@@ -65,13 +65,13 @@ class Policies:
         named = (scope_key(kind, getattr(scope, f"{kind}_id")) for kind in _KINDS)
         keys = tuple(key for key in (TENANT, *named) if key in self.stored)
         if keys not in self.known:
-            self.known[keys] = resolved(self.base, {key: self.stored[key] for key in keys})
+            self.known[keys] = resolve_policy(self.base, {key: self.stored[key] for key in keys})
         return self.known[keys]
 
     def groups(self, scope: Scope) -> Iterator[tuple[Scope, Policy]]:
         """A scope with its policy, and then those within it who have another one."""
         yield scope, self.of(scope)
-        own = [replace(scope, **names) for names in self._own() if _agrees(scope, names)]
+        own = [replace(scope, **names) for names in self._own() if _is_within_scope(scope, names)]
         for one in dict.fromkeys(own):
             if one != scope and self.of(one) != self.of(scope):
                 yield one, self.of(one)
@@ -91,11 +91,11 @@ class Policies:
         return all(wants(self.of(link.scope)) for link in links)
 
 
-def _agrees(scope: Scope, names: dict[str, str]) -> bool:
+def _is_within_scope(scope: Scope, names: dict[str, str]) -> bool:
     return all(getattr(scope, field) in ("", name) for field, name in names.items())
 
 
-async def policies(parts: Parts) -> Policies:
+async def read_policies(parts: Parts) -> Policies:
     """The policies that are set in a tenant."""
     base = parts.policy if parts.untuned is None else parts.untuned
     found = Policies(base)
@@ -108,13 +108,13 @@ async def policies(parts: Parts) -> Policies:
                     if key == TENANT or key.startswith(tuple(f"{kind}:" for kind in _KINDS)):
                         found.stored.setdefault(key, {})[name] = value
         if all(any(key.startswith(f"{kind}:") for key in found.stored) for kind in _KINDS):
-            found.pairs = await _pairs(tx, Scope(parts.tenant_id), found.stored)
+            found.pairs = await _find_owner_pairs(tx, Scope(parts.tenant_id), found.stored)
 
     await parts.ledger.read(work)
     return found
 
 
-async def _pairs(tx: Tx, tenant: Scope, stored: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+async def _find_owner_pairs(tx: Tx, tenant: Scope, stored: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
     pairs = {pair for layer in Layer for pair in await tx.upkeep.owners(tenant, str(layer))}
     return sorted(
         (user, agent)
@@ -170,7 +170,7 @@ class Pass:
 
     async def claim(self) -> bool:
         """Make sure that this is the only pass over this tenant, in any process; false when there is another."""
-        until, tenant = instant(moment(self.now) + _HELD), self.parts.tenant_id
+        until, tenant = to_instant(datetime_from_instant(self.now) + _HELD), self.parts.tenant_id
         taken = await self.parts.ledger.write(lambda tx: tx.leases.claim(tenant, LEASE, self.job_id, self.now, until))
         self.held_since = self.now if taken else ""
         return taken
@@ -178,9 +178,9 @@ class Pass:
     async def go_on(self) -> None:
         """Hold the lease a while longer; ``Conflict`` when this took so long that another pass has begun."""
         now = self.parts.now()
-        if not self.held_since or moment(now) - moment(self.held_since) < _RENEWED:
+        if not self.held_since or datetime_from_instant(now) - datetime_from_instant(self.held_since) < _RENEWED:
             return
-        until, tenant = instant(moment(now) + _HELD), self.parts.tenant_id
+        until, tenant = to_instant(datetime_from_instant(now) + _HELD), self.parts.tenant_id
         if not await self.parts.ledger.write(lambda tx: tx.leases.renew(tenant, LEASE, self.job_id, until)):
             raise Conflict("another pass has taken over", hint="it goes on where this one stopped")
         self.held_since = now
@@ -223,14 +223,14 @@ def parts_to_tidy(parts: Parts, scope: Scope) -> Parts:
     """
     if parts.bounds is not None and not (parts.bounds.is_everyone and scope.user_id):
         raise Forbidden("this key may not tidy up", hint="use one that reaches the whole tenant")
-    return unbound(parts)
+    return remove_bounds(parts)
 
 
 def of_owner(scope: Scope, now: Instant, layer: str) -> Where:
     """What a user and an agent see, and nobody else through the same words: a field that is not set must be empty."""
     empty = (name for name in ("user_id", "agent_id") if not getattr(scope, name))
     extra = [Condition(name, Op.EXISTS, value=False) for name in empty]
-    where = visible(scope, now, layers=(layer,))
+    where = where_visible(scope, now, layers=(layer,))
     return type(where)((*where.parts, *extra))
 
 
@@ -239,9 +239,9 @@ def is_current(record: Record | None) -> bool:
     return record is not None and record.valid_to is None and record.status == Status.ACTIVE
 
 
-async def end(tx: Tx, run: Pass, record: Record, links: Sequence[Link], reason: str) -> None:
+async def delete_without_suppressing(tx: Tx, run: Pass, record: Record, links: Sequence[Link], reason: str) -> None:
     """Delete a memory as one that nobody asked to be forgotten: if it is said again, it is learned again."""
-    await leave(tx, record, Status.DELETED, run.now)
+    await end_version(tx, record, Status.DELETED, run.now)
     await tx.memories.bury(record.tenant_id, record.id)
     event = run.event(EventType.DELETE, record, links, reason, before=record, links_before=links, ended=True)
     await tx.events.append([event])
@@ -289,7 +289,7 @@ class Timetable:
             self.check_at = now + timedelta(hours=CHECK_HOURS)
             await check_store(parts)
         await compact_if_owed(parts)
-        return await tick(parts)
+        return await consolidate_if_due(parts)
 
 
 async def check_store(parts: Parts) -> list[str]:
@@ -304,13 +304,13 @@ async def check_store(parts: Parts) -> list[str]:
     return damage
 
 
-async def due(parts: Parts) -> bool:
+async def is_pass_due(parts: Parts) -> bool:
     """Whether the last whole pass is an interval ago; one that failed is tried again at the next look."""
-    parts = await tuned(parts, Scope(parts.tenant_id))
+    parts = await apply_scope_policy(parts, Scope(parts.tenant_id))
     if not parts.policy.enabled:
         return False
     last = await last_run(parts)
-    return last is None or last <= instant(parts.clock.now() - timedelta(hours=parts.policy.upkeep.interval_hours))
+    return last is None or last <= to_instant(parts.clock.now() - timedelta(hours=parts.policy.upkeep.interval_hours))
 
 
 async def last_run(parts: Parts) -> Instant | None:
@@ -320,12 +320,12 @@ async def last_run(parts: Parts) -> Instant | None:
     return next((job.created_at for job in jobs if job.scope.is_open), None)
 
 
-async def tick(parts: Parts) -> dict[str, Any] | None:
+async def consolidate_if_due(parts: Parts) -> dict[str, Any] | None:
     """Consolidate everything if it is due; gives what was done, None when nothing was."""
-    if not await due(parts):
+    if not await is_pass_due(parts):
         return None
-    from memstone.engine.upkeep.consolidate import consolidate
+    from memstone.engine.upkeep.consolidate import consolidate_scope
 
-    answer = await consolidate(parts, {}, everybody=True)
+    answer = await consolidate_scope(parts, {}, everybody=True)
     log_event("memory.scheduled", status=answer["status"])
     return answer

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.filters import visible
+from memstone.core.checks.filters import where_visible
 from memstone.core.text.normalize import estimate_tokens
-from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shortened
+from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shorten_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.store import enter, leave
+from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
 from memstone.model.event import EventType, Job
@@ -55,16 +55,16 @@ class Wanted:
     older_than_days: float | None = None
 
 
-async def summarize(
+async def summarize_scope(
     parts: Parts, given: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
 ) -> dict[str, Any]:
     """Shorten what a scope has beyond a budget; gives how many there were, how many were shortened, what it saved."""
     scope = parts.scope(given)
     parts = parts_to_tidy(parts, scope)
     scope.required()
-    wanted = _checked(max_tokens, older_than_days)
+    wanted = _validate_limits(max_tokens, older_than_days)
     run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
-    answer = await _shorten(run, scope, wanted, again=True)
+    answer = await _shorten_scope(run, scope, wanted, again=True)
     if answer["summarizedCount"] and not dry_run:
         job = Job(id=run.job_id, task=TASK, scope=scope, status="success", details=answer, created_at=run.now)
         await parts.ledger.write(lambda tx: tx.jobs.put(job))
@@ -72,7 +72,7 @@ async def summarize(
     return answer
 
 
-def _checked(max_tokens: object, older_than_days: object) -> Wanted:
+def _validate_limits(max_tokens: object, older_than_days: object) -> Wanted:
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
         raise InvalidInput(f"max_tokens must be a whole number from 0, not {max_tokens!r}")
     if older_than_days is None:
@@ -86,51 +86,55 @@ async def summarize_pass(run: Pass) -> None:
     """Shorten what everybody within a pass has beyond the budget of their policy; what was brought back stays."""
     if not any(policy.upkeep.auto_summarize for _, policy in run.policies.groups(run.scope)):
         return
-    found = await run.parts.ledger.read(partial(_owners, scope=run.scope))
+    found = await run.parts.ledger.read(partial(_list_owners, scope=run.scope))
     for owner in found:
         policy = run.policies.of(owner).upkeep
         if policy.auto_summarize:
             await run.go_on()
-            await _shorten(run, owner, Wanted(policy.summarize_tokens), again=False)
+            await _shorten_scope(run, owner, Wanted(policy.summarize_tokens), again=False)
 
 
-async def _owners(tx: Tx, *, scope: Scope) -> list[Scope]:
+async def _list_owners(tx: Tx, *, scope: Scope) -> list[Scope]:
     pairs = [pair for layer in _LAYERS for pair in await tx.upkeep.owners(scope, layer)]
     named = (Scope(scope.tenant_id, user, agent, scope.run_id) for user, agent in dict.fromkeys(pairs))
     return list(dict.fromkeys(replace(owner_of(one), run_id=scope.run_id) for one in named if not one.is_open))
 
 
-async def _shorten(run: Pass, scope: Scope, wanted: Wanted, *, again: bool) -> dict[str, Any]:
+async def _shorten_scope(run: Pass, scope: Scope, wanted: Wanted, *, again: bool) -> dict[str, Any]:
     """``again``: also what was shortened before and brought back by somebody."""
-    count, chosen = await run.parts.ledger.read(partial(_chosen, run=run, scope=scope, wanted=wanted, again=again))
+    count, chosen = await run.parts.ledger.read(
+        partial(_choose_memories, run=run, scope=scope, wanted=wanted, again=again)
+    )
     done = chosen if run.dry_run else []
     for start in range(0, 0 if run.dry_run else len(chosen), PAGE):
-        done += await _replaced(run, chosen[start : start + PAGE])
+        done += await _replace_page(run, chosen[start : start + PAGE])
     if run.dry_run:
         for one in chosen:
             run.would("summarized", one.record)
     return {"originalCount": count, "summarizedCount": len(done), "tokensSaved": sum(one.saved for one in done)}
 
 
-async def _chosen(tx: Tx, *, run: Pass, scope: Scope, wanted: Wanted, again: bool) -> tuple[int, list[Shortened]]:
+async def _choose_memories(
+    tx: Tx, *, run: Pass, scope: Scope, wanted: Wanted, again: bool
+) -> tuple[int, list[Shortened]]:
     """How many memories a scope has, and those that are shortened: each owner has the budget for itself."""
-    found = await tx.memories.find(visible(scope, run.now, layers=_LAYERS), limit=ALL)
+    found = await tx.memories.find(where_visible(scope, run.now, layers=_LAYERS), limit=ALL)
     by_owner: dict[Scope, list[Record]] = {}
     for one in found:
         if one.record.kind not in LASTING and one.record.seq not in run.settled:
             by_owner.setdefault(owner_of(one.link.scope), []).append(one.record)
-    chosen = [one for records in by_owner.values() for one in _over(records, run, wanted)]
+    chosen = [one for records in by_owner.values() for one in _select_over_budget(records, run, wanted)]
     allowed = [one for one in chosen if await _is_theirs(tx, one.record, scope, again=again)]
     return sum(map(len, by_owner.values())), allowed
 
 
-def _over(records: Sequence[Record], run: Pass, wanted: Wanted) -> list[Shortened]:
+def _select_over_budget(records: Sequence[Record], run: Pass, wanted: Wanted) -> list[Shortened]:
     """Those of one owner, newest first, that do not fit, are old enough and can be said in fewer words."""
     records = sorted(records, key=lambda record: (record.created_at, record.seq), reverse=True)
     places = over_budget((estimate_tokens(record.text) for record in records), wanted.max_tokens)
     days = wanted.older_than_days
     old = [records[at] for at in places if days is None or records[at].created_at < days_before(run.now, days)]
-    return [Shortened(record, short) for record in old if (short := shortened(record.text)) is not None]
+    return [Shortened(record, short) for record in old if (short := shorten_text(record.text)) is not None]
 
 
 async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bool:
@@ -142,7 +146,7 @@ async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bo
     return not any(event.event == EventType.SUMMARIZE and event.is_deleted for event in history)
 
 
-async def _replaced(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
+async def _replace_page(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
     from memstone.engine.undoing.restore_state import Fresh, fresh_vectors
 
     fresh: Fresh = await fresh_vectors(run.parts, [replace(one.record, text=one.text) for one in page])
@@ -152,7 +156,7 @@ async def _replaced(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
         for one in page:
             record = await tx.memories.at(one.record.seq)
             if record is not None and is_current(record):
-                done.append((one, await _replace(tx, run, record, one.text, fresh)))
+                done.append((one, await _replace_with_summary(tx, run, record, one.text, fresh)))
         return done
 
     found = await run.write(work)
@@ -161,13 +165,13 @@ async def _replaced(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
     return [one for one, _ in found]
 
 
-async def _replace(tx: Tx, run: Pass, old: Record, text: str, fresh: Any) -> list[Link]:
+async def _replace_with_summary(tx: Tx, run: Pass, old: Record, text: str, fresh: Any) -> list[Link]:
     links = await tx.links.of(old.tenant_id, old.seq)
-    new = _summary(old, text, run)
+    new = _build_summary(old, text, run)
     await tx.upkeep.restate(replace(old, data={**old.data, "into": new.id}))
-    await leave(tx, old, Status.SUPERSEDED, run.now)
+    await end_version(tx, old, Status.SUPERSEDED, run.now)
     # It holds the claim of the original: the same words once more are known, if only in short.
-    await enter(tx, new, links, await fresh.of(tx, new))
+    await insert_version(tx, new, links, await fresh.of(tx, new))
     told = {"before": old, "links_before": links, "ended": True}
     ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **told)
     ended.new_id = new.id
@@ -177,7 +181,7 @@ async def _replace(tx: Tx, run: Pass, old: Record, text: str, fresh: Any) -> lis
     return links
 
 
-def _summary(old: Record, text: str, run: Pass) -> Record:
+def _build_summary(old: Record, text: str, run: Pass) -> Record:
     """The memory that is left: of the same kind and age, no more trusted than the original."""
     data = {name: value for name, value in old.data.items() if name not in ("verbatim", "evidence", "into")}
     return replace(
@@ -209,7 +213,7 @@ async def summarize_old(
     total: dict[str, Any] = {"originalCount": 0, "summarizedCount": 0, "tokensSaved": 0}
     jobs: list[str] = []
     for owner in owners:
-        one = await summarize(parts if given else whole, owner, 0, older_than_days, dry_run=dry_run)
+        one = await summarize_scope(parts if given else whole, owner, 0, older_than_days, dry_run=dry_run)
         total = {name: count + one[name] for name, count in total.items()}
         jobs += [one["job_id"]] if "job_id" in one else []
     return {**total, "job_ids": jobs, "dry_run": dry_run}

@@ -13,7 +13,7 @@ from memstone.engine.layers.derived import never_fades
 from memstone.engine.recall.profile import always_shown, owner_of
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.status import OPEN, set_status
-from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, end
+from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, delete_without_suppressing
 from memstone.model.ageing import Aged, Older
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
@@ -32,7 +32,7 @@ _REPLIES: Final = 1.0
 """The answer to a batch is kept for so many days."""
 
 
-async def evict(run: Pass) -> None:
+async def evict_faded_facts(run: Pass) -> None:
     """Put aside facts that have faded and that nobody used for long; they can be brought back."""
     now = run.now
 
@@ -44,16 +44,18 @@ async def evict(run: Pass) -> None:
         if policy.upkeep.evict:
             idle = days_before(now, policy.upkeep.idle_days)
             # What was touched in that very moment has been idle for exactly as long: the look goes on to the next one.
-            wanted = Older(scope, "updated_at", _next(idle), (str(Layer.FACT),), _ACTIVE, idle=True)
-            await _each(run, "evicted", Sweep(wanted, policy, partial(_faint, now=now), put_aside, spares=True))
+            wanted = Older(scope, "updated_at", _instant_after(idle), (str(Layer.FACT),), _ACTIVE, idle=True)
+            await _sweep_pages(
+                run, "evicted", Sweep(wanted, policy, partial(_is_evictable, now=now), put_aside, spares=True)
+            )
 
 
-def _faint(one: Aged, policy: Policy, *, now: Instant) -> bool:
+def _is_evictable(one: Aged, policy: Policy, *, now: Instant) -> bool:
     days = time_constant(policy.recall.decay_days)
     return policy.upkeep.evict and is_faint(one, now, policy.upkeep, days)
 
 
-async def expire(run: Pass) -> None:
+async def expire_memories(run: Pass) -> None:
     """Delete kinds that are kept only while they are used, and what its own expiry hid long enough ago."""
     tenant, now = run.parts.policy, run.now
     left = tenant.upkeep.ttl_scan
@@ -62,30 +64,34 @@ async def expire(run: Pass) -> None:
             wanted = Older(
                 scope,
                 "updated_at",
-                _next(days_before(now, days)),
+                _instant_after(days_before(now, days)),
                 (str(Layer.FACT), str(Layer.EPISODE)),
                 _ACTIVE,
                 kinds=(kind,),
                 idle=True,
                 uses_below=policy.upkeep.immune_uses,
             )
-            ended = _ending(run, f"{kind} and not used for {days} days")
-            left -= await _each(run, "expired", Sweep(wanted, policy, partial(_overdue, now=now), ended), most=left)
+            ended = _build_deletion(run, f"{kind} and not used for {days} days")
+            left -= await _sweep_pages(
+                run, "expired", Sweep(wanted, policy, partial(_is_past_ttl, now=now), ended), most=left
+            )
     over = Older(run.scope, "expires_at", days_before(now, tenant.upkeep.deleted_keep_days), _ALL, _OPEN)
-    await _each(run, "expired", Sweep(over, tenant, lambda _one, _policy: True, _ending(run, "it had expired")))
+    await _sweep_pages(
+        run, "expired", Sweep(over, tenant, lambda _one, _policy: True, _build_deletion(run, "it had expired"))
+    )
 
 
-def _overdue(one: Aged, policy: Policy, *, now: Instant) -> bool:
+def _is_past_ttl(one: Aged, policy: Policy, *, now: Instant) -> bool:
     return is_overdue(one, now, policy.upkeep)
 
 
-async def prune(run: Pass) -> None:
+async def prune_old_memories(run: Pass) -> None:
     """Delete what is older than its layer is kept, whatever its use."""
     for scope, policy in run.policies.groups(run.scope):
         for layer, days in policy.upkeep.retain_days:
             wanted = Older(scope, "created_at", days_before(run.now, days), (layer,), _OPEN)
-            ended = _ending(run, f"kept for {days} days")
-            await _each(run, "pruned", Sweep(wanted, policy, partial(_kept_enough, now=run.now), ended))
+            ended = _build_deletion(run, f"kept for {days} days")
+            await _sweep_pages(run, "pruned", Sweep(wanted, policy, partial(_kept_enough, now=run.now), ended))
 
 
 def _kept_enough(one: Aged, policy: Policy, *, now: Instant) -> bool:
@@ -93,11 +99,11 @@ def _kept_enough(one: Aged, policy: Policy, *, now: Instant) -> bool:
     return bool(days) and one.record.created_at < days_before(now, days or 0)
 
 
-def _ending(run: Pass, reason: str) -> Change:
-    return lambda tx, record, links: end(tx, run, record, links, reason)
+def _build_deletion(run: Pass, reason: str) -> Change:
+    return lambda tx, record, links: delete_without_suppressing(tx, run, record, links, reason)
 
 
-def _next(at: Instant) -> Instant:
+def _instant_after(at: Instant) -> Instant:
     """A text that no moment lies between it and ``at``: being before it is being no later than ``at``."""
     return f"{at}0"
 
@@ -127,7 +133,7 @@ class Sweep:
         return [(one, await tx.links.of(one.record.tenant_id, one.record.seq)) for one in found]
 
 
-async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
+async def _sweep_pages(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
     """Change those that are wanted and meant, a page at a time; gives how many were looked at."""
     after = seen = 0
     while seen < most:
@@ -142,7 +148,7 @@ async def _each(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
             for record in chosen:
                 run.would(name, record)
         elif chosen:
-            await _changed(run, name, swept, chosen)
+            await _apply_changes(run, name, swept, chosen)
         seen += len(page)
         if len(page) < size:
             break
@@ -170,7 +176,7 @@ async def _always_shown(tx: Tx, run: Pass, scope: Scope) -> frozenset[str]:
     return run.always_shown[owner]
 
 
-async def _changed(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> None:
+async def _apply_changes(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> None:
     """Look again inside the transaction: somebody may have used or changed one since."""
 
     async def work(tx: Tx) -> list[list[Link]]:
@@ -180,7 +186,7 @@ async def _changed(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> 
             if record is None or record.valid_to is not None or record.status not in swept.wanted.statuses:
                 continue
             links = await tx.links.of(record.tenant_id, record.seq)
-            if swept.is_due(run, _aged(record, links), links):
+            if swept.is_due(run, _build_aged(record, links), links):
                 await swept.change(tx, record, links)
                 done.append(links)
         return done
@@ -189,23 +195,23 @@ async def _changed(run: Pass, name: str, swept: Sweep, chosen: list[Record]) -> 
         run.did(name, links)
 
 
-def _aged(record: Record, links: list[Link]) -> Aged:
+def _build_aged(record: Record, links: list[Link]) -> Aged:
     used = max((link.last_used_at or "" for link in links), default="")
     return Aged(record, used or None, sum(link.use_count for link in links))
 
 
-async def purge(run: Pass, settled_changes: int) -> None:
+async def purge_old_rows(run: Pass, settled_changes: int) -> None:
     """Forget logs, answers and receipts that are old, the words of what was deleted, and stale entries of changes."""
     policy, retrieval = run.parts.policy.upkeep, run.parts.policy.retrieval
     days: dict[str, float] = dict.fromkeys(LOGS, float(policy.log_days))
     days |= {"receipts": float(retrieval.receipt_days), "idempotency": _REPLIES}
     for log in LOGS:
-        run.counts[f"purged.{log}"] = await _purged(run, log, days_before(run.now, days[log]))
+        run.counts[f"purged.{log}"] = await _purge_log(run, log, days_before(run.now, days[log]))
     run.counts["purged.deleted"] = await forget_deleted(run.parts, run.now, dry_run=run.dry_run)
     run.counts["purged.changes"] = await _forget_changes(run, settled_changes)
 
 
-async def _purged(run: Pass, log: str, before: Instant) -> int:
+async def _purge_log(run: Pass, log: str, before: Instant) -> int:
     ledger, tenant = run.parts.ledger, run.parts.tenant_id
     if run.dry_run:
         return await ledger.read(lambda tx: tx.upkeep.purge(tenant, log, before, dry_run=True))
@@ -218,7 +224,7 @@ async def forget_deleted(parts: Parts, now: Instant, *, dry_run: bool = False) -
     That there was something, and what happened to it when, stays; what it said is gone from every version and from the
     history, and can no longer be brought back.
     """
-    before = _next(days_before(now, parts.policy.upkeep.deleted_keep_days))
+    before = _instant_after(days_before(now, parts.policy.upkeep.deleted_keep_days))
     tenant, forgotten = parts.tenant_id, 0
 
     async def work(tx: Tx) -> int:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, Final, TypeAlias
 
-from memstone.core.checks.filters import current, within
+from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import report_progress
-from memstone.engine.work.sessions import SessionRequest, ingest_session, spoken
+from memstone.engine.work.sessions import SessionRequest, filter_spoken_turns, ingest_session
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op
@@ -26,7 +26,7 @@ _WHO: Final = ("user_id", "agent_id")
 _FIELDS: Final = frozenset({*_RUN, *_TURNS, *_TIME, *_WHO, "title"})
 
 
-async def backfill(
+async def backfill_conversations(
     parts: Parts, conversations: Iterable[Mapping[str, Any]], given: Mapping[str, Any], progress: MayStop | None
 ) -> dict[str, Any]:
     """Ingest one conversation after the other, each in a transaction of its own; what is known is left alone."""
@@ -36,7 +36,7 @@ async def backfill(
     total = len(conversations) if isinstance(conversations, Sized) else 0
     counts, results, stopped = Counter[str](), list[dict[str, Any]](), False
     for done, item in enumerate(conversations, 1):
-        result = await _one(parts, item, given, done - 1)
+        result = await _ingest_conversation(parts, item, given, done - 1)
         counts[result["status"]] += 1
         results.append(result)
         if await report_progress(progress, done, total) is False:
@@ -46,11 +46,13 @@ async def backfill(
     return {"ingested": counts.total(), "known": known, "failed": failed, "cancelled": stopped, "results": results}
 
 
-async def _one(parts: Parts, item: Mapping[str, Any], given: Mapping[str, Any], at: int) -> dict[str, Any]:
+async def _ingest_conversation(
+    parts: Parts, item: Mapping[str, Any], given: Mapping[str, Any], at: int
+) -> dict[str, Any]:
     """A conversation that is wrong has its own error and does not hold the others up."""
-    run = _first(item, _RUN) if isinstance(item, Mapping) else None
+    run = _first_value(item, _RUN) if isinstance(item, Mapping) else None
     try:
-        request = _request(item, given, at)
+        request = _build_request(item, given, at)
         scope = parts.scope({name: getattr(request, name) for name in (*_WHO, "run_id")})
         if await parts.ledger.read(lambda tx: _is_known(tx, scope)):
             return {"run_id": scope.run_id, "status": "known"}
@@ -58,28 +60,30 @@ async def _one(parts: Parts, item: Mapping[str, Any], given: Mapping[str, Any], 
     except StorageError:  # it is not about this one
         raise
     except MemstoneError as error:
-        return {"run_id": _printable(run), "status": "error", "error": error.as_dict()}
+        return {"run_id": _replace_surrogates(run), "status": "error", "error": error.as_dict()}
 
 
-def _printable(run: Any) -> Any:
+def _replace_surrogates(run: Any) -> Any:
     """An id as it was given, with a mark in the place of half characters, which no answer can carry."""
     return run.encode("utf-8", "replace").decode() if isinstance(run, str) else run
 
 
-def _request(item: object, given: Mapping[str, Any], at: int) -> SessionRequest:
+def _build_request(item: object, given: Mapping[str, Any], at: int) -> SessionRequest:
     if not isinstance(item, Mapping):
         raise InvalidInput(f"conversations[{at}] must be a mapping, not {type(item).__name__}")
     unknown = set(item) - _FIELDS
     if unknown:
         raise InvalidInput(f"conversations[{at}] has an unknown field: {', '.join(sorted(map(str, unknown)))}")
-    turns = _first(item, _TURNS)
+    turns = _first_value(item, _TURNS)
     if not isinstance(turns, Iterable) or isinstance(turns, (str, bytes, Mapping)):
         raise InvalidInput(f"conversations[{at}] has no turns", hint="a list of messages, or of pairs")
     user_id, agent_id = (given.get(name) if item.get(name) is None else item[name] for name in _WHO)
-    return SessionRequest(spoken(list(turns)), user_id, agent_id, _first(item, _RUN), _first(item, _TIME))
+    return SessionRequest(
+        filter_spoken_turns(list(turns)), user_id, agent_id, _first_value(item, _RUN), _first_value(item, _TIME)
+    )
 
 
-def _first(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def _first_value(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((item[name] for name in names if item.get(name) is not None), None)
 
 
@@ -87,5 +91,5 @@ async def _is_known(tx: Tx, scope: Scope) -> bool:
     """Whether a conversation was distilled, or waits for it."""
     if await tx.signals.is_known(scope) or await tx.jobs.find(scope, limit=1):
         return True
-    episodes = And((within(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), current()))
+    episodes = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), where_current()))
     return bool(await tx.memories.find(episodes, limit=1))

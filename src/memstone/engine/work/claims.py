@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from memstone.engine.runtime import Parts
 from memstone.model.event import Signal
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant, instant, moment
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.scope import Scope
 from memstone.ports.io import Bell
 from memstone.ports.ledger import Tx
@@ -49,18 +49,18 @@ def lease_name(scope: Scope) -> str:
     return "session:" + json.dumps([scope.user_id, scope.agent_id, scope.run_id], ensure_ascii=False)
 
 
-def _until(parts: Parts, now: Instant) -> Instant:
-    return instant(moment(now) + timedelta(seconds=parts.policy.formation.lease_seconds))
+def _lease_end(parts: Parts, now: Instant) -> Instant:
+    return to_instant(datetime_from_instant(now) + timedelta(seconds=parts.policy.formation.lease_seconds))
 
 
-async def take(tx: Tx, parts: Parts, scope: Scope, signals: list[Signal]) -> Claim:
+async def take_over_session(tx: Tx, parts: Parts, scope: Scope, signals: list[Signal]) -> Claim:
     """Claim a session whoever works on it: what they work on is gone, and what they make of it will not be stored."""
     taken = Claim(scope, new_id(), signals)
-    await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, _NEVER, _until(parts, parts.now()))
+    await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, _NEVER, _lease_end(parts, parts.now()))
     return taken
 
 
-async def claim(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None = None) -> Claim | None:
+async def claim_session(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None = None) -> Claim | None:
     """The first of these sessions that nobody works on and in which something waits, of what is wanted."""
 
     async def work(tx: Tx) -> Claim | None:
@@ -69,7 +69,7 @@ async def claim(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None =
             scope, _ = left[place]
             taken = Claim(scope, new_id(), [])
             left = left[place + 1 :]
-            if not await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, now, _until(parts, now)):
+            if not await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, now, _lease_end(parts, now)):
                 continue
             waiting = await tx.signals.session(scope, _MOST)
             taken.signals = [one for one in waiting if wanted is None or wanted(one)]
@@ -81,7 +81,7 @@ async def claim(parts: Parts, sessions: Sequence[Scope], wanted: Wanted | None =
     return await parts.ledger.aside(work) if sessions else None
 
 
-async def hold(tx: Tx, claimed: Claim, until: Instant | None) -> None:
+async def confirm_lease(tx: Tx, claimed: Claim, until: Instant | None) -> None:
     """Make sure, inside the transaction that stores what became of it, that a session is ours; None gives it back."""
     lease = (claimed.scope.tenant_id, claimed.name, claimed.owner)
     held = await (tx.leases.release(*lease) if until is None else tx.leases.renew(*lease, until))
@@ -91,7 +91,7 @@ async def hold(tx: Tx, claimed: Claim, until: Instant | None) -> None:
 
 async def hold_on(tx: Tx, parts: Parts, claimed: Claim, *, last: bool) -> None:
     """``hold``, for the next piece of work on the session or, after the ``last`` one, not any longer."""
-    await hold(tx, claimed, None if last else _until(parts, parts.now()))
+    await confirm_lease(tx, claimed, None if last else _lease_end(parts, parts.now()))
 
 
 async def give_back(parts: Parts, claimed: Claim) -> None:
@@ -103,22 +103,22 @@ async def give_back(parts: Parts, claimed: Claim) -> None:
 
 
 @asynccontextmanager
-async def holding(parts: Parts, claimed: Claim) -> AsyncIterator[None]:
+async def keep_lease_alive(parts: Parts, claimed: Claim) -> AsyncIterator[None]:
     """Say again and again that we work on it, as long as a model may take."""
     if parts.llm is None:  # rules are done long before a lease is over
         yield
         return
     done = parts.io.bell()
-    parts.io.spawn(_renewing(parts, claimed, done), name="memstone-lease")
+    parts.io.spawn(_renew_repeatedly(parts, claimed, done), name="memstone-lease")
     try:
         yield
     finally:
         done.ring()
 
 
-async def _renewing(parts: Parts, claimed: Claim, done: Bell) -> None:
+async def _renew_repeatedly(parts: Parts, claimed: Claim, done: Bell) -> None:
     lease = (claimed.scope.tenant_id, claimed.name, claimed.owner)
     while not await done.wait(parts.policy.formation.lease_seconds / 3):
-        until = _until(parts, parts.now())
+        until = _lease_end(parts, parts.now())
         if not await parts.ledger.aside(lambda tx, until=until: tx.leases.renew(*lease, until)):  # type: ignore[misc]
             return

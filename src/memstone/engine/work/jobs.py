@@ -69,7 +69,7 @@ def is_low(outcome: str) -> bool:
     return outcome.startswith(_LOW)
 
 
-def ends(outcome: str) -> bool:
+def is_finished(outcome: str) -> bool:
     """Whether nothing is left to do: it was distilled, or there is nothing in it."""
     return outcome in (DISTILLED, NO_SIGNALS) or outcome.startswith(("empty:", _LOW))
 
@@ -163,7 +163,7 @@ def status_of(outcome: str) -> str:
     return word if word in STATUSES else "success"
 
 
-async def jobs(
+async def list_jobs(
     parts: Parts, given: Mapping[str, Any], task: str | None, status: str | None, limit: int, *, everybody: bool
 ) -> dict[str, Any]:
     """What was done in the background, newest first."""
@@ -172,10 +172,10 @@ async def jobs(
     scope = scope_or_everybody(parts, given, everybody=everybody)
     most = checked_limit(limit, parts.policy.limits.page, LARGEST)
     found = await parts.ledger.peek(lambda tx: tx.jobs.find(scope, task=task, status=status, limit=most))
-    return {"results": [_shown(job) for job in found]}
+    return {"results": [_format_job(job) for job in found]}
 
 
-def _shown(job: Job) -> dict[str, Any]:
+def _format_job(job: Job) -> dict[str, Any]:
     shown = asdict(job)
     scope = shown.pop("scope")
     del scope["tenant_id"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.work.jobs import Patience
-from memstone.engine.work.sessions import form
+from memstone.engine.work.sessions import form_session
 from memstone.model.event import Signal
 from memstone.model.scope import Scope
 
@@ -16,21 +16,21 @@ _AT_ONCE: Final = 500
 _BEFORE_MORE: Final = 20
 
 
-async def flush(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
+async def flush_sessions(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
     """Work off what waits in a scope (or everywhere), session by session; what fails again keeps waiting."""
     scope, patience = scope_or_everybody(parts, given, everybody=everybody), Patience()
     stored, tried = 0, set[Scope]()
-    while not patience.over and (fresh := await _untried(parts, scope, tried)):
+    while not patience.over and (fresh := await _untried_sessions(parts, scope, tried)):
         for session in fresh:
             tried.add(session)
-            formed = await form(parts, [session], patience)
+            formed = await form_session(parts, [session], patience)
             stored += formed.ended if formed is not None else 0
             if patience.over:
                 break
     return {"stored": stored, "waiting": await parts.ledger.peek(lambda tx: tx.signals.waiting(scope))}
 
 
-async def _untried(parts: Parts, scope: Scope, tried: set[Scope]) -> list[Scope]:
+async def _untried_sessions(parts: Parts, scope: Scope, tried: set[Scope]) -> list[Scope]:
     """The sessions that wait longest and have not been tried by this call."""
     found = await parts.ledger.peek(lambda tx: tx.signals.sessions(scope, _AT_ONCE + len(tried)))
     return [session for session in found if session not in tried]
@@ -51,7 +51,7 @@ async def learn_waiting(parts: Parts, scope: Scope, *, verbatim: bool = False) -
     if not waiting:
         await parts.waiting.look(parts)
     elif any(map(wanted, waiting)):
-        formed = await form(parts, [scope], wanted=wanted)
+        formed = await form_session(parts, [scope], wanted=wanted)
         in_vain = formed is not None and not formed.ended
         parts.waiting.tried(scope, in_vain=in_vain)
         return not in_vain

@@ -8,38 +8,47 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from memstone.core.checks.filters import current, within
+from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.engine.access.admission import not_stored
-from memstone.engine.access.quotas import admit
-from memstone.engine.agents import meet
-from memstone.engine.layers.distill import Distilled, distill
+from memstone.engine.access.quotas import check_quotas
+from memstone.engine.agents import register_agents
+from memstone.engine.layers.distill import Distilled, distill_session
 from memstone.engine.layers.episodes import uncount_episode
-from memstone.engine.learning.by_model import metered
-from memstone.engine.learning.converse import ConverseConversation, Learned, converse, recognised
+from memstone.engine.learning.by_model import meter_model_usage
+from memstone.engine.learning.converse import ConverseConversation, Learned, learn_from_conversation, mark_stored_turns
 from memstone.engine.learning.ingest import (
     Transcript,
     checked_transcript,
-    decisions,
+    describe_decisions,
+    describe_run,
     embed_turns,
     feed_project,
     lesson_signals,
     new_entries,
-    told,
     unknown_turns,
 )
 from memstone.engine.learning.lessons import lessons_of
 from memstone.engine.learning.queueing import is_on
-from memstone.engine.learning.retold import conversation_of, is_session, lessons, verbatim_of
-from memstone.engine.policy import tuned, tuned_for
+from memstone.engine.learning.retold import conversation_of, group_signals, is_session, verbatim_of
+from memstone.engine.policy import apply_scope_policy, tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import IngestRequest
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.indexer import TurnVectors, turn_vectors
 from memstone.engine.storing.mention import find_names
-from memstone.engine.storing.store import ensure_space, enter_all, leave
-from memstone.engine.storing.write import Prepared, commit, prepare
-from memstone.engine.work.claims import Claim, LostClaim, Wanted, claim, give_back, hold_on, holding, take
+from memstone.engine.storing.store import end_version, ensure_space, enter_all
+from memstone.engine.storing.write import Prepared, commit_drafts, embed_drafts
+from memstone.engine.work.claims import (
+    Claim,
+    LostClaim,
+    Wanted,
+    claim_session,
+    give_back,
+    hold_on,
+    keep_lease_alive,
+    take_over_session,
+)
 from memstone.engine.work.jobs import (
     CANCELLED,
     DISABLED,
@@ -50,14 +59,14 @@ from memstone.engine.work.jobs import (
     Failure,
     Patience,
     Work,
-    ends,
     failure_of,
+    is_finished,
     is_low,
     low_novelty,
 )
 from memstone.errors import BadModelOutput, InvalidInput, ScopeError, StorageError
 from memstone.model.event import EventType, Signal
-from memstone.model.instant import Instant, When, instant, moment
+from memstone.model.instant import Instant, When, datetime_from_instant, to_instant
 from memstone.model.memory import Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
@@ -111,7 +120,7 @@ class SessionWork:
             await give_back(self._parts, self._claim)
             raise
         except BaseException:  # cancelled, or Ctrl-C: nothing was stored, and it speaks against nothing
-            await self._failed(self._claim.signals, Failure(CANCELLED, CANCELLED, counts=False), last=True)
+            await self._store_failure(self._claim.signals, Failure(CANCELLED, CANCELLED, counts=False), last=True)
             raise
         await give_back(self._parts, self._claim)
         return self._result
@@ -122,7 +131,7 @@ class SessionWork:
             await self._store(verbatim)
         told = [one for one in signals if one.data.get("infer")]
         digest = [one for one in told if is_session(one)] if self._parts.policy.formation.digest else []
-        pieces = list(lessons([one for one in told if one not in digest]))
+        pieces = list(group_signals([one for one in told if one not in digest]))
         for at, piece in enumerate(pieces):
             await self._piece(piece, self._learn, "facts", last=not digest and at == len(pieces) - 1)
             if self._patience.over:
@@ -141,7 +150,7 @@ class SessionWork:
             failure = failure_of(error)
         self._patience.met(failure)
         if failure is not None:
-            await self._failed(signals, failure, last=last)
+            await self._store_failure(signals, failure, last=last)
 
     def _refusal(self, signals: Sequence[Signal]) -> Failure | None:
         """Why a session is not formed now, whatever is in it."""
@@ -153,7 +162,9 @@ class SessionWork:
             return Failure(UNSET, UNSET, counts=False)
         return None
 
-    async def _recalled(self, signals: Sequence[Signal], earlier: Sequence[Signal] = ()) -> ConverseConversation:
+    async def _read_conversation(
+        self, signals: Sequence[Signal], earlier: Sequence[Signal] = ()
+    ) -> ConverseConversation:
         """What was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest.
 
         ``earlier`` was too little to make anything of when it was said.
@@ -161,7 +172,7 @@ class SessionWork:
         said = await self._parts.io.compute(partial(conversation_of, signals))
         if earlier:
             said.turns = [*(await self._parts.io.compute(partial(conversation_of, earlier))).turns, *said.turns]
-        await self._parts.ledger.read(partial(recognised, said=said))
+        await self._parts.ledger.read(partial(mark_stored_turns, said=said))
         self._vectors = await turn_vectors(self._parts, said.kept)
         return said
 
@@ -171,7 +182,7 @@ class SessionWork:
         parts = self._parts
         numbered = list(enumerate(signals))
         drafts = await parts.io.compute(lambda: [verbatim_of(parts, signal, at) for at, signal in numbered])
-        prepared = await prepare(parts, drafts)
+        prepared = await embed_drafts(parts, drafts)
         errors = {signals[outcome.draft.item].id: str(outcome.error) for outcome in prepared.failed}
         ready = Prepared(prepared.drafts, space=prepared.space)
 
@@ -180,59 +191,61 @@ class SessionWork:
             await hold_on(tx, parts, self._claim, last=False)
             for signal in signals:
                 status, problem = ("pending" if signal.id in errors else "processed"), errors.get(signal.id)
-                await self._mark(tx, [signal], status, problem, due_at=_later(now, 0))
-            return len(await commit(parts, tx, ready, now))
+                await self._mark(tx, [signal], status, problem, due_at=_retry_time(now, 0))
+            return len(await commit_drafts(parts, tx, ready, now))
 
         self._result.ended += await parts.ledger.write(work)
 
     # --- facts --------------------------------------------------------------------------------------------------------
 
     async def _learn(self, signals: Sequence[Signal], *, last: bool) -> Failure | None:
-        said, (asking, meter) = await self._recalled(signals), metered(self._parts)
+        said, (asking, meter) = await self._read_conversation(signals), meter_model_usage(self._parts)
         stored: list[Failure | None] = []
 
-        async def closing(tx: Tx, learned: Learned, now: Instant) -> None:
+        async def store_outcome(tx: Tx, learned: Learned, now: Instant) -> None:
             self._work.metered(meter)
             failure = None if learned.error is None else failure_of(learned.error, session=is_session(signals[0]))
             if failure is None:
-                await self._end(tx, signals, DISTILLED, decisions(said, learned), now, last=last)
+                await self._end(tx, signals, DISTILLED, describe_decisions(said, learned), now, last=last)
             else:
-                await self._keep(tx, signals, failure, decisions(said, learned), now, last=last)
+                await self._keep(tx, signals, failure, describe_decisions(said, learned), now, last=last)
             stored.append(failure)
 
-        learned = await converse(asking, said, again=True, closing=closing)
+        learned = await learn_from_conversation(asking, said, again=True, closing=store_outcome)
         self._work.metered(meter)
         if not stored and learned.error is not None:
             return failure_of(learned.error, session=is_session(signals[0]))
-        self._done(signals, stored[-1], last=last)
+        self._update_result(signals, stored[-1], last=last)
         return None
 
     # --- a digest -----------------------------------------------------------------------------------------------------
 
     async def _distil(self, signals: Sequence[Signal], *, last: bool) -> Failure | None:
         earlier = await self._parts.ledger.read(lambda tx: tx.signals.passed_over(self._claim.scope, _EARLIER))
-        said = await self._recalled(signals, earlier)
+        said = await self._read_conversation(signals, earlier)
         chars = sum(len(turn.text) for turn in said.turns)
         if chars < self._parts.policy.formation.novelty_chars or not said.turns:
             made = Distilled(low_novelty(chars))
         else:
-            made = _usable(await distill(self._parts, said.scope, said.turns, occurred_at=said.turns[-1].occurred_at))
+            made = _drop_unusable_answer(
+                await distill_session(self._parts, said.scope, said.turns, occurred_at=said.turns[-1].occurred_at)
+            )
         self._work.model, self._work.input_tokens = made.model, made.input_tokens
         self._work.output_tokens = made.output_tokens
-        if not ends(made.outcome):
-            return _unmade(made)
+        if not is_finished(made.outcome):
+            return _distill_failure(made)
 
         async def work(tx: Tx) -> dict[str, Any]:
             now = self._parts.now()
             details = {} if made.commit is None else await made.commit(tx, now)
             await feed_project(tx, said, details, now)
-            await self._end(tx, signals, made.outcome, {**told(said), **details}, now, last=last)
+            await self._end(tx, signals, made.outcome, {**describe_run(said), **details}, now, last=last)
             if not is_low(made.outcome):
                 await tx.signals.take_up(self._claim.scope.tenant_id, [one.id for one in earlier])
             return details
 
         details = await self._parts.ledger.write(work)
-        self._done(signals, None, last=last)
+        self._update_result(signals, None, last=last)
         self._result.outcome, self._result.details = made.outcome, details
         return None
 
@@ -259,7 +272,7 @@ class SessionWork:
         status, outcome = self._verdict(signals, failure)
         problem = failure.error if failure.counts or failure.error != failure.outcome else outcome
         tried = max(one.attempts for one in signals) if failure.counts else 0
-        await self._mark(tx, signals, status, problem, counts=failure.counts, due_at=_later(now, tried))
+        await self._mark(tx, signals, status, problem, counts=failure.counts, due_at=_retry_time(now, tried))
         if failure.counts or any(one.last_error != problem for one in signals):
             await tx.jobs.put(self._work.row(outcome, {"signals": len(signals), **details}, now))
 
@@ -269,14 +282,14 @@ class SessionWork:
             return "dead", f"dead_letter:{attempts}"
         return "pending", failure.outcome
 
-    async def _failed(self, signals: Sequence[Signal], failure: Failure, *, last: bool) -> None:
+    async def _store_failure(self, signals: Sequence[Signal], failure: Failure, *, last: bool) -> None:
         async def work(tx: Tx) -> None:
             await self._keep(tx, signals, failure, {}, self._parts.now(), last=last)
 
         await self._parts.ledger.write(work)
-        self._done(signals, failure, last=last)
+        self._update_result(signals, failure, last=last)
 
-    def _done(self, signals: Sequence[Signal], failure: Failure | None, *, last: bool) -> None:
+    def _update_result(self, signals: Sequence[Signal], failure: Failure | None, *, last: bool) -> None:
         """Take note of what was committed."""
         self._claim.released = last
         self._result.ended += 0 if failure is not None else len(signals)
@@ -298,16 +311,16 @@ class SessionWork:
             raise LostClaim(self._claim.name)
 
 
-def _later(now: Instant, tried: int) -> Instant:
-    return instant(moment(now) + SETTLE * min(_SLOWER**tried, _SLOWER**2))
+def _retry_time(now: Instant, tried: int) -> Instant:
+    return to_instant(datetime_from_instant(now) + SETTLE * min(_SLOWER**tried, _SLOWER**2))
 
 
-def _usable(made: Distilled) -> Distilled:
+def _drop_unusable_answer(made: Distilled) -> Distilled:
     """An answer that cannot be used is the end of it: the same question would hardly bring a better one."""
     return replace(made, outcome=NO_EPISODE, commit=None) if isinstance(made.error, BadModelOutput) else made
 
 
-def _unmade(made: Distilled) -> Failure:
+def _distill_failure(made: Distilled) -> Failure:
     """Why a session was not distilled."""
     if made.error is not None:
         return failure_of(made.error)
@@ -317,7 +330,7 @@ def _unmade(made: Distilled) -> Failure:
 # --- sessions become memory -------------------------------------------------------------------------------------------
 
 
-async def form(
+async def form_session(
     parts: Parts, sessions: Sequence[Scope], patience: Patience | None = None, *, wanted: Wanted | None = None
 ) -> Formed | None:
     """Form memory of the first of these sessions that can be claimed; None when there is none.
@@ -325,10 +338,10 @@ async def form(
     All belong to the tenant of these parts. One at a time in a process, whoever asks for it.
     """
     async with parts.workshop.turn(parts.io):
-        claimed = await claim(parts, sessions, wanted)
+        claimed = await claim_session(parts, sessions, wanted)
         if claimed is None:
             return None
-        return await form_claimed(await tuned(parts, claimed.scope), claimed, patience)
+        return await form_claimed(await apply_scope_policy(parts, claimed.scope), claimed, patience)
 
 
 async def form_claimed(parts: Parts, claimed: Claim, patience: Patience | None = None) -> Formed:
@@ -336,11 +349,11 @@ async def form_claimed(parts: Parts, claimed: Claim, patience: Patience | None =
 
     What becomes of a session does not depend on who asks for it: with a bound key it is what the worker would make.
     """
-    from memstone.engine.access.bounds import unbound
+    from memstone.engine.access.bounds import remove_bounds
 
-    parts = unbound(parts)
+    parts = remove_bounds(parts)
     parts.workshop.touched.pop(claimed.scope, None)
-    async with holding(parts, claimed):
+    async with keep_lease_alive(parts, claimed):
         return await SessionWork(parts, claimed, patience or Patience()).formed()
 
 
@@ -348,7 +361,7 @@ async def end_session(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
     """Form memory now of every session in a scope in which something waits."""
     scope = parts.required_scope(given)
     waiting = await parts.ledger.peek(lambda tx: tx.signals.sessions(scope, parts.policy.limits.page))
-    formed = [await form(parts, [session]) or await _by_others(parts, session) for session in waiting]
+    formed = [await form_session(parts, [session]) or await _by_others(parts, session) for session in waiting]
     return {"results": [one.as_dict() for one in formed]}
 
 
@@ -382,47 +395,49 @@ class SessionRequest:
 
 async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any]:
     """Keep a conversation and form memory of it now; the answer says what came of that."""
-    given, count = _flat(request.turns)
+    given, count = _flatten_turns(request.turns)
     parts = await tuned_for(parts, request)
     if (idle := not_stored(parts)) is not None:
         return {"status": idle["status"], "turns_ingested": 0, "distillation": DISABLED, "reason": idle["reason"]}
-    said = await parts.io.compute(partial(_checked, parts, request, given))
+    said = await parts.io.compute(partial(_validate_transcript, parts, request, given))
     if not said.turns:
-        return _answer(said, 0, Formed(_scope(parts, request)))
+        return _build_answer(said, 0, Formed(_session_scope(parts, request)))
     keeps = parts.policy.curation.keep_turns
     new = await parts.ledger.read(partial(unknown_turns, parts=parts, turns=said.turns)) if keeps else []
     chars = sum(len(turn.text) for turn in (new if keeps else said.turns))
-    await admit(parts, _scope(parts, request), Usage(turns=len(new), chars=chars))
+    await check_quotas(parts, _session_scope(parts, request), Usage(turns=len(new), chars=chars))
     if keeps:
         await embed_turns(parts, said, new)
         await find_names(parts.io, new)
     learns = not request.skip_extraction
     async with parts.workshop.turn(parts.io):
-        claimed = await parts.ledger.write(partial(_replace, parts=parts, said=said, learns=learns and is_on(parts)))
+        claimed = await parts.ledger.write(
+            partial(_replace_conversation, parts=parts, said=said, learns=learns and is_on(parts))
+        )
         formed = Formed(said.turns[0].draft.scope) if claimed is None else await form_claimed(parts, claimed)
     if learns and not is_on(parts):
         formed.outcome = DISABLED
     if request.agent_id is not None:
-        await meet(parts, [request.agent_id])
-    return _answer(said, count, formed)
+        await register_agents(parts, [request.agent_id])
+    return _build_answer(said, count, formed)
 
 
-def _scope(parts: Parts, request: SessionRequest) -> Scope:
+def _session_scope(parts: Parts, request: SessionRequest) -> Scope:
     scope = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
     if not scope.run_id:
         raise ScopeError("a session has a run_id", hint="name the conversation: run_id=...")
     return scope
 
 
-def _checked(parts: Parts, request: SessionRequest, given: TranscriptInput) -> Transcript:
-    who, scope = (request.user_id, request.agent_id, request.run_id), _scope(parts, request)
+def _validate_transcript(parts: Parts, request: SessionRequest, given: TranscriptInput) -> Transcript:
+    who, scope = (request.user_id, request.agent_id, request.run_id), _session_scope(parts, request)
     said = checked_transcript(parts, IngestRequest(given, *who, request.metadata, request.occurred_at))
     if any(turn.draft.scope != scope for turn in said.turns):
         raise InvalidInput("turns name another run_id", hint="one call is about one conversation")
     return said
 
 
-def _flat(given: Any) -> tuple[list[Any], int]:
+def _flatten_turns(given: Any) -> tuple[list[Any], int]:
     """Pairs as messages, messages as they are; and how many turns of whoever called that makes."""
     if isinstance(given, (str, Mapping)):
         given = [given]
@@ -431,7 +446,9 @@ def _flat(given: Any) -> tuple[list[Any], int]:
     flat: list[Any] = []
     count = 0
     for at, item in enumerate(given):
-        messages = list(_pair(item, at)) if isinstance(item, Mapping) and not item.keys().isdisjoint(_SIDES) else [item]
+        messages = (
+            list(_split_pair(item, at)) if isinstance(item, Mapping) and not item.keys().isdisjoint(_SIDES) else [item]
+        )
         flat += messages
         count += bool(messages)
     if not flat:
@@ -439,7 +456,7 @@ def _flat(given: Any) -> tuple[list[Any], int]:
     return flat, count
 
 
-def _pair(item: Mapping[str, Any], at: int) -> Iterator[dict[str, Any]]:
+def _split_pair(item: Mapping[str, Any], at: int) -> Iterator[dict[str, Any]]:
     """What a user said and what was answered; a side that is blank is left out."""
     unknown = set(item) - {*_SIDES, *_TIMES}
     if unknown:
@@ -453,11 +470,11 @@ def _pair(item: Mapping[str, Any], at: int) -> Iterator[dict[str, Any]]:
             yield {"role": side, "content": text, **({} if when is None else {"occurred_at": when})}
 
 
-async def _replace(tx: Tx, *, parts: Parts, said: Transcript, learns: bool) -> Claim | None:
+async def _replace_conversation(tx: Tx, *, parts: Parts, said: Transcript, learns: bool) -> Claim | None:
     """Put a conversation in the place of the one that was known under its name, claimed by us if it is learned from."""
     now, scope, keeps = parts.now(), said.turns[0].draft.scope, parts.policy.curation.keep_turns
     await tx.signals.clear(scope)
-    await _clear(tx, scope, {turn.draft.dedupe for turn in said.turns}, now)
+    await _end_old_memories(tx, scope, {turn.draft.dedupe for turn in said.turns}, now)
     if keeps:
         entries = await new_entries(tx, parts, said.turns, said.space, now, said.counts)
         if said.space is not None and entries:
@@ -468,13 +485,13 @@ async def _replace(tx: Tx, *, parts: Parts, said: Transcript, learns: bool) -> C
     signals = lesson_signals(parts, said, lessons_of(said.turns), now, keeps=keeps)
     signals = [one for one in signals if one.data["messages"]]
     await tx.signals.put(signals)
-    return await take(tx, parts, scope, signals) if signals else None
+    return await take_over_session(tx, parts, scope, signals) if signals else None
 
 
-async def _clear(tx: Tx, scope: Scope, kept: set[str], now: Instant) -> None:
+async def _end_old_memories(tx: Tx, scope: Scope, kept: set[str], now: Instant) -> None:
     """End the episodes of a conversation, and the turns that are no longer part of it."""
     layers = Or(tuple(Condition("layer", Op.EQ, str(layer)) for layer in (Layer.TURN, Layer.EPISODE)))
-    where, ended = And((within(scope), layers, current())), list[Record]()
+    where, ended = And((where_in_scope(scope), layers, where_current())), list[Record]()
     for page in range(0, 1 << 53, _PAGE):
         found = await tx.memories.find(where, limit=_PAGE, offset=page)
         own = [one for one in found if one.link.scope == scope]
@@ -482,27 +499,27 @@ async def _clear(tx: Tx, scope: Scope, kept: set[str], now: Instant) -> None:
         if len(found) < _PAGE:
             break
     for record in ended:
-        await leave(tx, record, Status.SUPERSEDED, now)
+        await end_version(tx, record, Status.SUPERSEDED, now)
         if record.layer == Layer.EPISODE:
             await uncount_episode(tx, record)
     told = {"reason": REPLACED, "actor": "ingest", "ended": True}
     await tx.events.append(event_of(EventType.DELETE, one, scope, now, before=one, **told) for one in ended)  # type: ignore[arg-type]
 
 
-def _answer(said: Transcript, count: int, formed: Formed) -> dict[str, Any]:
-    answer: dict[str, Any] = {"status": _status(formed.outcome), "turns_ingested": count}
+def _build_answer(said: Transcript, count: int, formed: Formed) -> dict[str, Any]:
+    answer: dict[str, Any] = {"status": _answer_status(formed.outcome), "turns_ingested": count}
     shown = formed.as_dict()
     answer |= {name: shown[name] for name in ("distillation", "episode_id") if name in shown}
     return answer | ({"warnings": said.warnings} if said.warnings else {})
 
 
-def _status(outcome: str) -> str:
+def _answer_status(outcome: str) -> str:
     """``ok`` only when nothing is left to do: what waits for a model, or was given up, says so."""
-    if ends(outcome) or outcome == NO_SIGNALS:
+    if is_finished(outcome) or outcome == NO_SIGNALS:
         return "ok"
     return "failed" if outcome.startswith("dead_letter:") else "disabled" if outcome == DISABLED else "pending"
 
 
-def spoken(turns: Sequence[Any]) -> list[Any]:
+def filter_spoken_turns(turns: Sequence[Any]) -> list[Any]:
     """Messages without what tools and systems say; pairs are left as they are."""
     return [one for one in turns if not isinstance(one, Mapping) or one.get("role", "user") in _SIDES]

@@ -16,7 +16,7 @@ from typing import Any, Final
 from memstone.engine.runtime import Parts
 from memstone.engine.upkeep.passes import Timetable
 from memstone.engine.work.jobs import DISABLED, UNSET, Patience
-from memstone.engine.work.sessions import SETTLE, Formed, form
+from memstone.engine.work.sessions import SETTLE, Formed, form_session
 from memstone.engine.worker_state import IN_BACKGROUND
 from memstone.errors import Forbidden, InvalidInput, NotFoundError, StorageBusy, StorageError
 from memstone.model.ids import clean_id
@@ -37,70 +37,70 @@ _GRACE: Final = 0.5
 _REFUSED_SECONDS: Final = 60.0
 
 
-def start(parts: Parts) -> None:
+def start_worker(parts: Parts) -> None:
     """Start the worker of this process, where memory is formed in the background and none is at work."""
     shop, home = parts.workshop, parts.workshop.home
     if home is None or parts.policy.formation.mode not in IN_BACKGROUND or shop.stopping:
         return
     if shop.worker is None or not shop.worker.alive:
         patience = parts.policy.formation.shutdown_seconds + _GRACE
-        shop.worker = home.io.spawn(_serve(home), name="memstone-worker", stop=shop.leave, patience=patience)
+        shop.worker = home.io.spawn(_serve_background(home), name="memstone-worker", stop=shop.leave, patience=patience)
 
 
-async def _serve(parts: Parts) -> None:
+async def _serve_background(parts: Parts) -> None:
     """What the worker of a library does. Those who only look something up leave before it begins."""
     shop, timetable = parts.workshop, Timetable.of(parts)
     await shop.bell(parts.io).wait(POLL_SECONDS)
-    ear = None if shop.stopping else await _listening(parts)
+    ear = None if shop.stopping else await _listen_for_work(parts)
     try:
-        await _serving(parts, timetable, ear)
+        await _serve_until_stopped(parts, timetable, ear)
     finally:
-        _stop(ear)
-    await _farewell(parts)
+        _stop_listening(ear)
+    await _form_remaining(parts)
 
 
-async def _serving(parts: Parts, timetable: Timetable, ear: Listening | None) -> None:
+async def _serve_until_stopped(parts: Parts, timetable: Timetable, ear: Listening | None) -> None:
     shop = parts.workshop
     while not shop.stopping:
         did, patience = False, Patience()
         try:
-            did = await _step(parts, timetable, patience)
+            did = await _run_step(parts, timetable, patience)
         except Exception as error:  # noqa: BLE001 - it must go on
             _tell_failure(parts, error)
             patience.outage = True
         if patience.over:
-            await _pause(parts, SETTLE.total_seconds())
+            await _pause_worker(parts, SETTLE.total_seconds())
         elif not did and not shop.stopping:
-            await shop.bell(parts.io).wait(_poll(ear))
+            await shop.bell(parts.io).wait(_poll_seconds(ear))
 
 
-async def _listening(parts: Parts, *, all_tenants: bool = False) -> Listening | None:
+async def _listen_for_work(parts: Parts, *, all_tenants: bool = False) -> Listening | None:
     """Let the ledger ring when something becomes due, if it can."""
     ledger, ring = parts.ledger, parts.workshop.bell(parts.io).ring
     if not isinstance(ledger, Waking):
         return None
-    return await ledger.listen(ring, None if all_tenants else lambda: _tenants(parts))
+    return await ledger.listen(ring, None if all_tenants else lambda: _list_tenants(parts))
 
 
-def _tenants(parts: Parts) -> list[str]:
+def _list_tenants(parts: Parts) -> list[str]:
     return sorted({parts.tenant_id, *(one.tenant_id for one in list(parts.workshop.touched))})
 
 
-def _poll(ear: Listening | None) -> float:
+def _poll_seconds(ear: Listening | None) -> float:
     return LISTENING_SECONDS if ear is not None and ear.hears else POLL_SECONDS
 
 
-def _stop(ear: Listening | None) -> None:
+def _stop_listening(ear: Listening | None) -> None:
     if ear is not None:
         ear.stop()
 
 
-async def _step(parts: Parts, timetable: Timetable, patience: Patience) -> bool:
+async def _run_step(parts: Parts, timetable: Timetable, patience: Patience) -> bool:
     """Do the next thing there is to do, when nobody calls; gives whether there was one."""
     await parts.workshop.calm(parts.io, parts.policy.formation.idle_seconds)
     if parts.workshop.stopping:
         return False
-    if await _next(parts, patience) is not None:
+    if await _form_next_due(parts, patience) is not None:
         return True
     return await timetable.tick(parts, busy=parts.workshop.busy) is not None
 
@@ -112,13 +112,13 @@ def _tell_failure(parts: Parts, error: Exception) -> None:
     log_event("memory.extraction.background.failed", logging.WARNING, code=code)
 
 
-async def _pause(parts: Parts, seconds: float) -> None:
+async def _pause_worker(parts: Parts, seconds: float) -> None:
     until = monotonic() + seconds
     while not parts.workshop.stopping and (left := until - monotonic()) > 0:
         await parts.workshop.bell(parts.io).wait(left)
 
 
-async def _farewell(parts: Parts) -> None:
+async def _form_remaining(parts: Parts) -> None:
     """Form memory of the sessions that this process leaves behind, one by one, as far as there is time."""
     until = monotonic() + parts.policy.formation.shutdown_seconds
     patience = Patience()
@@ -126,19 +126,19 @@ async def _farewell(parts: Parts) -> None:
         if patience.over or monotonic() >= until:
             return
         try:
-            await form(_of_tenant(parts, session.tenant_id), [session], patience)
+            await form_session(_of_tenant(parts, session.tenant_id), [session], patience)
         except Exception as error:  # noqa: BLE001 - what is left waits for the next start
             _tell_failure(parts, error)
             return
 
 
-async def _next(parts: Parts, patience: Patience, *, all_tenants: bool = False) -> Formed | None:
+async def _form_next_due(parts: Parts, patience: Patience, *, all_tenants: bool = False) -> Formed | None:
     """Form memory of a session that is due; None when nothing is, or others are at it."""
-    tenants: list[str | None] = [None] if all_tenants else [*_tenants(parts)]
+    tenants: list[str | None] = [None] if all_tenants else [*_list_tenants(parts)]
     for tenant in tenants:
         for page in range(_PAGES):
-            due = await _due(parts, tenant, page * _PAGE)
-            formed = await _first(parts, due, patience)
+            due = await _read_due_sessions(parts, tenant, page * _PAGE)
+            formed = await _form_first_claimable(parts, due, patience)
             if formed is not None:
                 return formed
             if len(due) < _PAGE:
@@ -146,19 +146,19 @@ async def _next(parts: Parts, patience: Patience, *, all_tenants: bool = False) 
     return None
 
 
-async def _due(parts: Parts, tenant: str | None, offset: int) -> list[Scope]:
+async def _read_due_sessions(parts: Parts, tenant: str | None, offset: int) -> list[Scope]:
     ledger = parts.ledger if tenant is None else parts.ledger.of(tenant)
     return await ledger.peek(lambda tx: tx.signals.due(tenant, parts.now(), _PAGE, offset))
 
 
-async def _first(parts: Parts, sessions: Sequence[Scope], patience: Patience) -> Formed | None:
+async def _form_first_claimable(parts: Parts, sessions: Sequence[Scope], patience: Patience) -> Formed | None:
     """The first of these that can be claimed, formed within its tenant."""
     by_tenant, refused, now = dict[str, list[Scope]](), parts.workshop.refused, monotonic()
     for session in dict.fromkeys(sessions):
         if refused.get(session, now) <= now:
             by_tenant.setdefault(session.tenant_id, []).append(session)
     for tenant, own in by_tenant.items():
-        formed = await form(_of_tenant(parts, tenant), own, patience)
+        formed = await form_session(_of_tenant(parts, tenant), own, patience)
         if formed is None:
             continue
         if formed.outcome in (DISABLED, UNSET):
@@ -173,28 +173,28 @@ def _of_tenant(parts: Parts, tenant: str) -> Parts:
     return parts if tenant == parts.tenant_id else parts.of(tenant)
 
 
-async def work(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> dict[str, Any]:
+async def run_worker(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> dict[str, Any]:
     """Be a worker, so long at most; 0 seconds do what is due now, None goes on until somebody stops it."""
     if parts.bounds is not None:
         raise Forbidden("this key may not work on everybody's sessions", hint="use one that reaches the whole tenant")
     if seconds is not None and (isinstance(seconds, bool) or not seconds >= 0):
         raise InvalidInput(f"seconds must be a number from 0, not {seconds!r}")
-    ear = None if seconds == 0 else await _listening(parts, all_tenants=all_tenants)
+    ear = None if seconds == 0 else await _listen_for_work(parts, all_tenants=all_tenants)
     try:
-        outcomes = await _working(parts, seconds, ear, all_tenants=all_tenants)
+        outcomes = await _work_until(parts, seconds, ear, all_tenants=all_tenants)
     finally:
-        _stop(ear)
+        _stop_listening(ear)
     return {"sessions": outcomes.total(), "outcomes": dict(outcomes)}
 
 
-async def _working(parts: Parts, seconds: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
+async def _work_until(parts: Parts, seconds: float | None, ear: Listening | None, *, all_tenants: bool) -> Counter[str]:
     """One session after the other, and between them what the timetable says."""
     shop, outcomes, timetable = parts.workshop, Counter[str](), Timetable.of(parts)
     until, reached = None if seconds is None else monotonic() + seconds, False
     while not shop.stopping:
         patience, formed = Patience(), None
         try:
-            formed = await _next(parts, patience, all_tenants=all_tenants)
+            formed = await _form_next_due(parts, patience, all_tenants=all_tenants)
             reached = True
         except StorageBusy as error:
             if seconds == 0 or not reached:
@@ -205,13 +205,13 @@ async def _working(parts: Parts, seconds: float | None, ear: Listening | None, *
             outcomes[formed.outcome] += 1
         elif seconds != 0:
             await timetable.tick(parts)
-        left = _poll(ear) if until is None else until - monotonic()
+        left = _poll_seconds(ear) if until is None else until - monotonic()
         if left <= 0 and (formed is None or patience.over or seconds):
             break
         if patience.over:
-            await _pause(parts, min(left, SETTLE.total_seconds()))
+            await _pause_worker(parts, min(left, SETTLE.total_seconds()))
         elif formed is None:
-            await shop.bell(parts.io).wait(min(left, _poll(ear)))
+            await shop.bell(parts.io).wait(min(left, _poll_seconds(ear)))
     return outcomes
 
 

@@ -83,4 +83,4 @@ class Accounts(Face):
         """
         from memstone.engine.learning import instructions
 
-        return await self._engine.run(instructions.suggest, use_case)
+        return await self._engine.run(instructions.suggest_instructions, use_case)

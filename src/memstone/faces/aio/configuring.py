@@ -29,7 +29,7 @@ class Configuring(Face):
         """
         from memstone.engine import settings
 
-        return await self._engine.run(settings.settings, {"user_id": user_id, "agent_id": agent_id}, names)
+        return await self._engine.run(settings.get_settings, {"user_id": user_id, "agent_id": agent_id}, names)
 
     async def set_settings(
         self,
@@ -82,7 +82,7 @@ class Configuring(Face):
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(admission.pause, given, until)
+        return await self._engine.run(admission.pause_scope, given, until)
 
     async def resume(
         self,
@@ -96,7 +96,7 @@ class Configuring(Face):
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.dry(dry_run).run(admission.resume, given)
+        return await self._engine.dry(dry_run).run(admission.resume_scope, given)
 
     async def paused(
         self,
@@ -110,7 +110,7 @@ class Configuring(Face):
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(admission.paused, given, everybody=everybody)
+        return await self._engine.run(admission.list_pauses, given, everybody=everybody)
 
     async def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The agents of this memory, each with its settings and how many memories it has.
@@ -119,13 +119,13 @@ class Configuring(Face):
         """
         from memstone.engine import agents
 
-        return await self._engine.run(agents.agents, limit, offset)
+        return await self._engine.run(agents.list_agents, limit, offset)
 
     async def agent(self, agent_id: str | int) -> dict[str, Any] | None:
         """One agent, or None."""
         from memstone.engine import agents
 
-        return await self._engine.run(agents.agent, agent_id)
+        return await self._engine.run(agents.get_agent, agent_id)
 
     async def save_agent(
         self,

@@ -33,7 +33,7 @@ class Forming(Face):
         from memstone.engine.work import jobs
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(jobs.jobs, given, task, status, limit, everybody=everybody)
+        return await self._engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody)
 
     async def end_session(
         self,
@@ -97,7 +97,7 @@ class Forming(Face):
         from memstone.engine.work import backfill
 
         given = {"user_id": user_id, "agent_id": agent_id}
-        return await self._engine.run(backfill.backfill, conversations, given, progress)
+        return await self._engine.run(backfill.backfill_conversations, conversations, given, progress)
 
     async def health(self) -> dict[str, Any]:
         """Whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, and ``reasons`` say why.
@@ -107,7 +107,7 @@ class Forming(Face):
         """
         from memstone.engine import status as health
 
-        return await health.health(self._engine.parts)
+        return await health.check_health(self._engine.parts)
 
     async def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> dict[str, Any]:
         """Be a worker: form memory of sessions as they become due, until somebody stops it or the time is over.
@@ -116,7 +116,7 @@ class Forming(Face):
         """
         from memstone.engine.work import worker
 
-        return await self._engine.run(worker.work, seconds, all_tenants=all_tenants)
+        return await self._engine.run(worker.run_worker, seconds, all_tenants=all_tenants)
 
     async def flush(
         self,

@@ -40,7 +40,7 @@ class Keeping(Face):
         from memstone.engine.erasing import erase
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.dry(dry_run).run(erase.erase, given, memory_id, progress)
+        return await self._engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress)
 
     async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
         """Whether a report of ``erase`` is what this store wrote, and nothing from before it has come back.
@@ -49,7 +49,7 @@ class Keeping(Face):
         """
         from memstone.engine.erasing import erase as erasure_report
 
-        return await self._engine.run(erasure_report.verify, report)
+        return await self._engine.run(erasure_report.verify_report, report)
 
     async def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
         """Write the whole store, of all tenants, as it is at this moment into one file; others go on writing.
@@ -64,7 +64,7 @@ class Keeping(Face):
         """
         from memstone.engine.moving import backup
 
-        return await self._engine.run(backup.backup, path, progress)
+        return await self._engine.run(backup.write_backup, path, progress)
 
     async def verify_backup(self, path: str | os.PathLike[str]) -> dict[str, Any]:
         """The manifest of a backup, after checking all that is in it; ``Corrupted`` when anything is wrong.
@@ -73,7 +73,7 @@ class Keeping(Face):
         """
         from memstone.engine.moving import backup
 
-        return await self._engine.run(backup.verify, path)
+        return await self._engine.run(backup.verify_backup, path)
 
     async def restore_backup(
         self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
@@ -92,7 +92,7 @@ class Keeping(Face):
         """
         from memstone.engine.moving import backup
 
-        return await self._engine.run(backup.restore, path, progress, foreign=foreign)
+        return await self._engine.run(backup.restore_backup, path, progress, foreign=foreign)
 
     async def import_from(
         self,
@@ -123,8 +123,8 @@ class Keeping(Face):
         "skipped": {reason: count}}``.
         """
         from memstone.engine.moving import import_memories
-        from memstone.registry import adapter
+        from memstone.registry import load_adapter
 
         who = (user_id, agent_id, run_id, from_user)
         request = import_memories.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
-        return await self._engine.run(import_memories.import_from, request, adapter("source", "sqlite"))
+        return await self._engine.run(import_memories.import_from, request, load_adapter("source", "sqlite"))

@@ -22,7 +22,7 @@ class Layered(Face):
         """
         from memstone.engine.layers import identity
 
-        return await self._engine.run(identity.identity, user_id)
+        return await self._engine.run(identity.get_identity, user_id)
 
     async def profile(
         self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
@@ -37,7 +37,7 @@ class Layered(Face):
         from memstone.engine.recall import profile
 
         given = {"user_id": user_id, "agent_id": agent_id}
-        return await self._engine.run(profile.profile, given, tokens)
+        return await self._engine.run(profile.get_profile, given, tokens)
 
     async def set_visibility(self, memory_id: str, visibility: str) -> dict[str, Any]:
         """Decide whether models are shown a memory.
@@ -98,7 +98,7 @@ class Layered(Face):
         from memstone.engine.layers import episodes
 
         request = episodes.EpisodesRequest(user_id, agent_id, run_id, limit, offset, since)
-        return await self._engine.run(episodes.episodes, request)
+        return await self._engine.run(episodes.list_episodes, request)
 
     async def pinned(
         self,
@@ -115,7 +115,7 @@ class Layered(Face):
         """
         from memstone.engine.layers import identity as pinned
 
-        return await self._engine.run(pinned.pinned, pinned.PinnedRequest(user_id, agent_id, run_id, limit))
+        return await self._engine.run(pinned.list_pinned_facts, pinned.PinnedRequest(user_id, agent_id, run_id, limit))
 
     async def standing_instructions(
         self,

@@ -28,7 +28,7 @@ class Managing(Face):
         from memstone.engine import management
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(management.dashboard, given, limit, everybody=everybody)
+        return await self._engine.run(management.build_dashboard, given, limit, everybody=everybody)
 
     async def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
         """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
@@ -37,7 +37,7 @@ class Managing(Face):
         """
         from memstone.engine import management
 
-        return await self._engine.run(management.scopes, kind, limit, offset)
+        return await self._engine.run(management.list_scopes, kind, limit, offset)
 
     async def transcript(
         self,
@@ -55,4 +55,4 @@ class Managing(Face):
         from memstone.engine import management
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(management.transcript, given, limit, offset)
+        return await self._engine.run(management.read_transcript, given, limit, offset)

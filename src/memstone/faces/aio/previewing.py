@@ -75,7 +75,7 @@ class Previewing(Face):
         """Create, list and delete an entry in one transaction that is taken back: ``working`` and ``latency_ms``."""
         from memstone.engine import status
 
-        return await self._engine.run(status.verify)
+        return await self._engine.run(status.verify_memory)
 
     async def pending_vectors(self) -> int:
         """How many memories wait for a vector of the configured embedder."""
@@ -113,13 +113,13 @@ class Previewing(Face):
         """
         from memstone.engine.access import admission
 
-        return await self._engine.run(admission.owner, key_id, own_key)
+        return await self._engine.run(admission.resolve_owner, key_id, own_key)
 
     async def backends(self) -> dict[str, Any]:
         """Which embedder, reranker and stores a service is to use; keys are shown by their last four characters."""
         from memstone.engine import backends
 
-        return await self._engine.run(backends.backends)
+        return await self._engine.run(backends.get_backends)
 
     async def set_backends(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Store which embedder, reranker and stores a service is to use from its next start.

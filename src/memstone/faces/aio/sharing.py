@@ -29,7 +29,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(sharing.share, memory_id, given, reason)
+        return await self._engine.run(sharing.share_memory, memory_id, given, reason)
 
     async def unshare(
         self,
@@ -45,7 +45,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.dry(dry_run).run(sharing.unshare, memory_id, given, reason)
+        return await self._engine.dry(dry_run).run(sharing.unshare_memory, memory_id, given, reason)
 
     async def replace(
         self,
@@ -66,7 +66,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(sharing.replace, memory_id, text, given, metadata, reason)
+        return await self._engine.run(sharing.replace_memory_text, memory_id, text, given, metadata, reason)
 
     async def memory_updates(
         self,
@@ -85,7 +85,7 @@ class Sharing(Face):
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(sharing.updates, given, limit, offset)
+        return await self._engine.run(sharing.list_replacements, given, limit, offset)
 
     async def reassign(
         self,
@@ -103,7 +103,7 @@ class Sharing(Face):
         """
         from memstone.engine.undoing import reassign
 
-        return await self._engine.run(reassign.reassign, from_scope, to_scope, progress)
+        return await self._engine.run(reassign.reassign_scope, from_scope, to_scope, progress)
 
     async def feedback(
         self,
@@ -124,7 +124,7 @@ class Sharing(Face):
 
         about = {"receipt_id": receipt_id, "memory_id": memory_id}
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(feedback.feedback, about, given, note, useful=useful)
+        return await self._engine.run(feedback.record_feedback, about, given, note, useful=useful)
 
     async def record_answer(self, receipt_id: str, answer: str) -> dict[str, Any]:
         """Tell what a model answered to a prompt with a context: which memories were used is worked out from it.
@@ -148,4 +148,4 @@ class Sharing(Face):
         """
         from memstone.engine import status
 
-        return await self._engine.run(status.metrics, user_id, since, everybody=everybody)
+        return await self._engine.run(status.compute_metrics, user_id, since, everybody=everybody)

@@ -24,7 +24,7 @@ class Undoing(Face):
         """
         from memstone.engine.undoing import undo
 
-        return await self._engine.run(undo.undo, event_id, job_id)
+        return await self._engine.run(undo.undo_changes, event_id, job_id)
 
     async def restore(self, memory_id: str, version: int | None = None) -> dict[str, Any]:
         """Bring back a memory that was deleted, evicted, overtaken or disabled; or what an earlier version said.
@@ -34,7 +34,7 @@ class Undoing(Face):
         """
         from memstone.engine.undoing import undo as restore
 
-        return await self._engine.run(restore.restore, memory_id, version)
+        return await self._engine.run(restore.restore_version, memory_id, version)
 
     async def rollback(
         self,
@@ -61,37 +61,37 @@ class Undoing(Face):
         from memstone.engine.undoing import undo as rollback
 
         request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress, everybody)
-        return await self._engine.run(rollback.rollback, request)
+        return await self._engine.run(rollback.rollback_changes, request)
 
     async def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Keep a memory and recall it no more; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
         from memstone.engine.storing import status
 
-        return await self._engine.run(status.disable, memory_id, reason)
+        return await self._engine.run(status.disable_memory, memory_id, reason)
 
     async def enable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Recall a disabled memory again."""
         from memstone.engine.storing import status
 
-        return await self._engine.run(status.enable, memory_id, reason)
+        return await self._engine.run(status.enable_memory, memory_id, reason)
 
     async def quarantine(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
         from memstone.engine.storing import status
 
-        return await self._engine.run(status.quarantine, memory_id, reason)
+        return await self._engine.run(status.quarantine_memory, memory_id, reason)
 
     async def approve(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
         """Let a memory out of quarantine."""
         from memstone.engine.storing import status
 
-        return await self._engine.run(status.approve, memory_id, reason)
+        return await self._engine.run(status.approve_memory, memory_id, reason)
 
     async def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
         """Delete a memory that is in quarantine; it does not come back by itself."""
         from memstone.engine.storing import status
 
-        return await self._engine.dry(dry_run).run(status.reject, memory_id, reason)
+        return await self._engine.dry(dry_run).run(status.reject_memory, memory_id, reason)
 
     async def inspect(
         self,
@@ -154,4 +154,4 @@ class Undoing(Face):
         from memstone.engine import results
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self._engine.run(results.events, given, after, limit, everybody=everybody)
+        return await self._engine.run(results.list_events, given, after, limit, everybody=everybody)

@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from memstone.core.dialects.base import Block, Body, Dialect, Tool, readable
-from memstone.core.showing.fence import echoes
+from memstone.core.dialects.base import Block, Body, Dialect, Tool, repair_surrogates
+from memstone.core.showing.fence import find_echoes
 from memstone.core.showing.inject import Position, SystemRole, should_inject, system_role
 from memstone.engine.access.admission import why_paused
 from memstone.engine.continued import end_of, note_end
 from memstone.engine.engine import Engine
-from memstone.engine.policy import tuned
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, Loop
-from memstone.engine.shown import hold, note_answer, shown_before
+from memstone.engine.shown import cache_loop_block, note_answer, shown_before
 from memstone.errors import MemstoneError
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack
@@ -54,8 +54,8 @@ class Switches:
     @classmethod
     def of(cls, headers: Mapping[str, str], policy: Policy, *, agent_route: bool = False) -> Switches:
         """From the header of a request; the settings have the last word."""
-        wishes = _wishes(headers)
-        off = bool(wishes & _OFF) or not is_understood(headers) or _old(headers) in _ON
+        wishes = _memory_options(headers)
+        off = bool(wishes & _OFF) or not is_understood(headers) or _old_header_value(headers) in _ON
         wanted = policy.retrieval.token_budget > 0 and not off
         enabled = policy.enabled and wanted
         route = policy.inject.agents if agent_route else policy.inject.chat
@@ -68,7 +68,7 @@ class Switches:
 
 def is_understood(headers: Mapping[str, str]) -> bool:
     """Whether the headers say something that is known; whoever wrote something else wanted less memory, not more."""
-    return _wishes(headers) <= _ON | _OFF | {_NO_SHOWING, _NO_LEARNING} and (
+    return _memory_options(headers) <= _ON | _OFF | {_NO_SHOWING, _NO_LEARNING} and (
         not headers.get(SCOPE_HEADER, "").strip() or scope_of(headers) is not None
     )
 
@@ -78,12 +78,12 @@ def scope_of(headers: Mapping[str, str]) -> str | None:
     return _SCOPES.get(headers.get(SCOPE_HEADER, "").strip().lower())
 
 
-def _wishes(headers: Mapping[str, str]) -> set[str]:
+def _memory_options(headers: Mapping[str, str]) -> set[str]:
     given = (wish.strip().lower() for wish in headers.get(HEADER, "").split(","))
     return {wish for wish in given if wish}
 
 
-def _old(headers: Mapping[str, str]) -> str:
+def _old_header_value(headers: Mapping[str, str]) -> str:
     return headers.get(_OLD_HEADER, "").strip().lower()
 
 
@@ -174,32 +174,32 @@ class Exchange:
     async def _recall(self) -> None:
         asked = {**self.who.reach(by_agent=True), "run_id": self.session}
         scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
-        parts = await self._engine.ask(tuned, scope)
+        parts = await self._engine.ask(apply_scope_policy, scope)
         if not _is_told(parts, scope):
             self.give_up(Skip.SETTINGS)
             return
         self.policy = parts.policy if self.by_agent else await self._without_agent(parts.policy, scope)
         self._switch()
-        question = readable(self.dialect.question(self.body))
+        question = repair_surrogates(self.dialect.question(self.body))
         if why_paused(parts) or not await self._may_search():
             self.tool = None
-        if why := self._unwanted(parts):
+        if why := self._skip_reason(parts):
             self._skip(why)
         elif not question:
-            self.pack = await self._kept()
+            self.pack = await self._read_continued_pack()
             if self.pack is None:
                 self._skip(Skip.NO_QUESTION)
         else:
-            self.pack = await self._engine.shown(ContextRequest(question, **self._wanted()), self._loop())
+            self.pack = await self._engine.shown(ContextRequest(question, **self._search_options()), self._loop())
 
     async def _without_agent(self, policy: Policy, scope: Scope) -> Policy:
         """Return what holds for a plain chat: an agent that a header names is where it is filed, and adds no tool."""
         if not scope.agent_id:
             return policy
-        own = await self._engine.ask(tuned, replace(scope, agent_id=""))
+        own = await self._engine.ask(apply_scope_policy, replace(scope, agent_id=""))
         return replace(policy, search_tool=own.policy.search_tool)
 
-    def _unwanted(self, parts: Parts) -> Skip | None:
+    def _skip_reason(self, parts: Parts) -> Skip | None:
         """Return why nothing is to be shown: by the settings, for now, or by the request; None when it is."""
         if why_paused(parts):
             return Skip.PAUSED
@@ -216,9 +216,9 @@ class Exchange:
         if self.tool is None or self.policy.enabled:
             return True
         own = Scope.of(user_id=self.who.user_id, tenant_id=self.caller.key.tenant_id)
-        return (await self._engine.ask(tuned, own)).policy.enabled
+        return (await self._engine.ask(apply_scope_policy, own)).policy.enabled
 
-    async def _kept(self) -> ContextPack | None:
+    async def _read_continued_pack(self) -> ContextPack | None:
         """What is shown with results of tools alone, for an answer that the service has kept: who the user is.
 
         What belongs to the question stands in what was kept.
@@ -232,7 +232,7 @@ class Exchange:
     def held(self, number: str) -> None:
         """Hold what was shown, for requests that go on from an answer of this number."""
         if number and self.pack is not None and self._loop() is not None:
-            hold(self._engine.parts, self._whose(), (_ANSWER, number), self.pack)
+            cache_loop_block(self._engine.parts, self._whose(), (_ANSWER, number), self.pack)
 
     def _whose(self) -> Scope:
         return self._engine.parts.scope(self.who.reach(self.by_agent))
@@ -250,7 +250,7 @@ class Exchange:
         else:
             self.tool = None
 
-    def _wanted(self) -> dict[str, Any]:
+    def _search_options(self) -> dict[str, Any]:
         """Where is looked, and how: an agent is always behind the gate."""
         gate = {"gate": "heuristic"} if self.by_agent and self.policy.retrieval.gate in _ALWAYS else {}
         return {**self.who.reach(self.by_agent), **self._scope(), **gate}
@@ -361,7 +361,7 @@ class Exchange:
         if not (self.switches.form and self.who.known and Verb.WRITE in self.caller.key.verbs):
             return
         try:
-            if said := self._said(answer):
+            if said := self._new_messages(answer):
                 await self.caller.memory.add(said, **self.who.scope())
         except Exception as error:  # noqa: BLE001 - the chat is over; what failed is for the log
             code = error.code if isinstance(error, MemstoneError) else type(error).__name__
@@ -373,9 +373,9 @@ class Exchange:
         if pack is not None and pack.receipt_id and pack.citations and answer.strip():
             note_answer(self._engine.parts, pack.receipt_id, answer)
 
-    def _said(self, answer: str) -> list[dict[str, Any]]:
+    def _new_messages(self, answer: str) -> list[dict[str, Any]]:
         """What is new: the words of the user, unless they were kept when they came, and the answer to them."""
-        words: list[dict[str, Any]] = readable(self.dialect.messages(self.body))
+        words: list[dict[str, Any]] = repair_surrogates(self.dialect.messages(self.body))
         if not words:
             return []
         heard = self._without_echoes(answer).strip()
@@ -386,7 +386,7 @@ class Exchange:
         """The answer without what only repeats what the model was told: that is known, and no news."""
         shown = [*(one["memory"] for one in self.memories()), *self.told]
         kept, at = list[str](), 0
-        for start, end in echoes(answer, shown) if shown else []:
+        for start, end in find_echoes(answer, shown) if shown else []:
             kept.append(answer[at:start])
             at = end
         return "".join(kept) + answer[at:]

@@ -47,15 +47,17 @@ class Who:
         return {"user_id": self.user_id, "agent_id": self.agent_id if by_agent else None}
 
 
-def who(caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, request_id: str) -> Who:
+def resolve_chat_identity(
+    caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, request_id: str
+) -> Who:
     """Resolve the user, the agent and the session of a chat."""
-    user, why = _user(caller, headers, body, policy)
-    agent = caller.subjects.agent_id or _usable(_first(headers, AGENT_HEADERS))
-    run = _usable(_first(headers, SESSION_HEADERS) or text_of(body.get("session_id"))) or request_id
+    user, why = _resolve_user(caller, headers, body, policy)
+    agent = caller.subjects.agent_id or _storable_id(_first_header(headers, AGENT_HEADERS))
+    run = _storable_id(_first_header(headers, SESSION_HEADERS) or text_of(body.get("session_id"))) or request_id
     return Who(user, agent or None, run, why)
 
 
-def _user(
+def _resolve_user(
     caller: Caller, headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity
 ) -> tuple[str | None, Skip | None]:
     bounds = caller.bounds
@@ -74,11 +76,11 @@ def _user(
         return None, Skip.INVALID_ID
 
 
-def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
+def _first_header(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((value for name in names if (value := headers.get(name, "").strip())), "")
 
 
-def _usable(given: str) -> str:
+def _storable_id(given: str) -> str:
     """Return the id of a session or an agent as it can be stored: one that is too long, or no single word, by its hash.
 
     Clients make such ids of whatever they have. The same one is the same session each time, and nobody loses their

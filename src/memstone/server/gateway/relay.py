@@ -18,8 +18,8 @@ from memstone.errors import BackendUnavailable, MemstoneError
 from memstone.server.gateway.chat import Exchange, Tasks
 from memstone.server.gateway.counts import CUT
 from memstone.server.gateway.rounds import Refused, Rounds
-from memstone.server.gateway.sse import Event, written
-from memstone.server.gateway.upstream import returned
+from memstone.server.gateway.sse import Event, encode_event
+from memstone.server.gateway.upstream import headers_for_caller
 from memstone.server.observe import log
 
 # --- the answer on its way back ---------------------------------------------------------------------------------------
@@ -45,7 +45,7 @@ class Relayed(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - the protocol's
         """Send the pieces until they end or nobody is there any more."""
         sending = asyncio.ensure_future(self._send(send))
-        leaving = asyncio.ensure_future(_left(receive))
+        leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -66,13 +66,15 @@ class Relayed(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Wait until the caller is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def whole(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About) -> Response:
+async def relay_full_answer(
+    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
+) -> Response:
     """An answer that comes in one piece."""
     try:
         response, changed = await rounds.whole(response)
@@ -81,11 +83,11 @@ async def whole(exchange: Exchange, rounds: Rounds, response: httpx2.Response, t
         raise BackendUnavailable("the upstream ended its answer early", kind="upstream", name="") from error
     finally:
         await response.aclose()
-    headers = {**returned(response), **about(exchange)}
-    reply = changed or (_object(body) if response.status_code == _OK else None)
+    headers = {**headers_for_caller(response), **about(exchange)}
+    reply = changed or (_parse_object(body) if response.status_code == _OK else None)
     if reply is None:
         return Response(body, response.status_code, headers)
-    heard = _heard(exchange, reply)
+    heard = _read_reply(exchange, reply)
     exchange.held(heard.id)
     await exchange.formed(heard.said, tasks)
     if _wants_memories(exchange):
@@ -94,20 +96,22 @@ async def whole(exchange: Exchange, rounds: Rounds, response: httpx2.Response, t
     return Response(body if changed is None else json.dumps(reply), response.status_code, headers)
 
 
-async def streamed(
+async def relay_stream(
     exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
 ) -> Response:
     """An answer in pieces. While a model may search first, it has not begun, and may still be refused as a whole."""
-    pieces, first = stream(exchange, rounds, response, tasks), b""
+    pieces, first = stream_answer(exchange, rounds, response, tasks), b""
     if exchange.tool is not None:
         try:
             first = await anext(pieces, b"")
         except Refused as refused:
             return Response(refused.body, refused.status, {**refused.headers, **about(exchange)})
-    return Relayed(pieces, response, {**returned(response), **about(exchange)}, first)
+    return Relayed(pieces, response, {**headers_for_caller(response), **about(exchange)}, first)
 
 
-async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks) -> AsyncGenerator[bytes]:
+async def stream_answer(
+    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks
+) -> AsyncGenerator[bytes]:
     """The pieces of an answer. Whoever ends it, what was said until then is kept."""
     hearing, told = _Hearing(exchange, tasks), not _wants_memories(exchange)
     events, begun = rounds.stream(response), False
@@ -115,30 +119,30 @@ async def stream(exchange: Exchange, rounds: Rounds, response: httpx2.Response, 
         async for event in events:
             begun, found = True, event.json() or {}
             name = event.name or str(found.get("type") or "")  # some leave it to the data
-            _listen(exchange, hearing.heard, found)
+            _read_piece(exchange, hearing.heard, found)
             if not told and exchange.dialect.closes(name, event.data):
                 told = True
-                yield _written(exchange.dialect.shown(exchange.memories(), found))
+                yield _encode_dialect_event(exchange.dialect.shown(exchange.memories(), found))
             if exchange.dialect.ends(name, event.data):
                 await hearing.keep()
             yield event.raw
         if not hearing.kept and not hearing.heard.finished:  # it closed its connection as if that were the end
             await hearing.keep(cut_by="upstream")
-            yield _broken(exchange, "no end")
+            yield _format_interruption(exchange, "no end")
         elif not told:  # nor did it say where it ends
-            yield _written(exchange.dialect.shown(exchange.memories(), {}))
+            yield _encode_dialect_event(exchange.dialect.shown(exchange.memories(), {}))
         await hearing.keep()
     except Refused as refused:
         if not begun:
             hearing.kept = True  # there is nothing to keep
             raise
         await hearing.keep(cut_by="upstream")
-        yield _written(exchange.dialect.broken(str(refused), refused.error))
+        yield _encode_dialect_event(exchange.dialect.broken(str(refused), refused.error))
     except (httpx2.HTTPError, MemstoneError) as error:
         await hearing.keep(cut_by="upstream")
-        yield _broken(exchange, type(error).__name__)
+        yield _format_interruption(exchange, type(error).__name__)
     finally:
-        await _closed(events)
+        await _close_events(events)
         hearing.left()
 
 
@@ -170,20 +174,20 @@ class _Hearing:
             self.tasks.start(self.exchange.form(self.heard.said))
 
 
-async def _closed(events: AsyncIterator[Event]) -> None:
+async def _close_events(events: AsyncIterator[Event]) -> None:
     """Let go of the upstream."""
     if isinstance(events, AsyncGenerator):
         await events.aclose()
 
 
-def _listen(exchange: Exchange, heard: Heard, found: dict[str, Any]) -> None:
+def _read_piece(exchange: Exchange, heard: Heard, found: dict[str, Any]) -> None:
     try:
         exchange.dialect.piece(heard, found)
     except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
         exchange.unread(error)
 
 
-def _heard(exchange: Exchange, reply: dict[str, Any]) -> Heard:
+def _read_reply(exchange: Exchange, reply: dict[str, Any]) -> Heard:
     try:
         return exchange.dialect.whole(reply)
     except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
@@ -191,14 +195,14 @@ def _heard(exchange: Exchange, reply: dict[str, Any]) -> Heard:
         return Heard()
 
 
-def _broken(exchange: Exchange, how: str) -> bytes:
+def _format_interruption(exchange: Exchange, how: str) -> bytes:
     """An upstream that stops in the middle: the client is told, not left to guess."""
-    return _written(exchange.dialect.broken(f"the upstream ended its answer early ({how})", {}))
+    return _encode_dialect_event(exchange.dialect.broken(f"the upstream ended its answer early ({how})", {}))
 
 
-def _written(said: Said) -> bytes:
+def _encode_dialect_event(said: Said) -> bytes:
     name, holds = said
-    return written(json.dumps(holds), name)
+    return encode_event(json.dumps(holds), name)
 
 
 def _wants_memories(exchange: Exchange) -> bool:
@@ -206,7 +210,7 @@ def _wants_memories(exchange: Exchange) -> bool:
     return (asked or "memories" in exchange.policy.inject.extras) and exchange.pack is not None
 
 
-def _object(body: bytes) -> dict[str, Any] | None:
+def _parse_object(body: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
@@ -226,7 +230,7 @@ async def while_there(request: Request, work: Coroutine[Any, Any, Response]) -> 
     stay = asyncio.timeout(None)
     try:
         async with stay:
-            leaving = asyncio.ensure_future(_watch(request, stay))
+            leaving = asyncio.ensure_future(_cancel_on_disconnect(request, stay))
             try:
                 return await work
             finally:  # nothing is waited for from here on: an answer that is there is handed over, or it stays open
@@ -237,7 +241,7 @@ async def while_there(request: Request, work: Coroutine[Any, Any, Response]) -> 
         return Response(status_code=_LEFT)
 
 
-async def _watch(request: Request, stay: asyncio.Timeout) -> None:
+async def _cancel_on_disconnect(request: Request, stay: asyncio.Timeout) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     stay.reschedule(asyncio.get_running_loop().time())

@@ -13,14 +13,14 @@ from typing import Any, Final, Protocol
 
 import httpx2
 
-from memstone.core.dialects.base import Begun, Body, Call, Heard, Ours, Tooling, added
+from memstone.core.dialects.base import Begun, Body, Call, Heard, Ours, Tooling, add_usage
 from memstone.errors import BackendError
 from memstone.server.gateway.chat import Exchange
 from memstone.server.gateway.counts import Skip
 from memstone.server.gateway.outages import Outage
-from memstone.server.gateway.search import searched
-from memstone.server.gateway.sse import SIGN_OF_LIFE, Event, Events, written
-from memstone.server.gateway.upstream import returned
+from memstone.server.gateway.search import run_search_call
+from memstone.server.gateway.sse import SIGN_OF_LIFE, Event, Events, encode_event
+from memstone.server.gateway.upstream import headers_for_caller
 
 _OK: Final = 200
 # What a service says to a request it does not take: too long, tools or a role that it does not know.
@@ -52,7 +52,7 @@ class Refused(Exception):
     @property
     def error(self) -> dict[str, Any]:
         """What it says about it itself."""
-        told = _object(self.body).get("error")
+        told = _parse_object(self.body).get("error")
         return told if isinstance(told, dict) else {}
 
 
@@ -151,15 +151,15 @@ class Rounds:
 
     async def answer(self, reply: Body, calls: list[Call]) -> None:
         """Look for what a model asked for, and write it into the next request."""
-        results = [(call, await searched(self.exchange, call)) for call in calls]
+        results = [(call, await run_search_call(self.exchange, call)) for call in calls]
         self.body = self.tooling.answered(self.body, reply, results)
         used = reply.get("usage")
-        self.spent = added(self.spent, used if isinstance(used, Mapping) else {})
+        self.spent = add_usage(self.spent, used if isinstance(used, Mapping) else {})
 
     async def whole(self, response: httpx2.Response) -> tuple[httpx2.Response, dict[str, Any] | None]:
         """The last answer, and what it says when that is not what its bytes say."""
         while not self.last and response.status_code == _OK:
-            reply = _object(await response.aread())
+            reply = _parse_object(await response.aread())
             calls = self.tooling.calls(reply, self.name)
             if not calls:
                 break
@@ -168,7 +168,7 @@ class Rounds:
             response = await self.next()
         if not self.edited or response.status_code != _OK:
             return response, None
-        reply = _object(await response.aread())
+        reply = _parse_object(await response.aread())
         told = self.tooling.with_usage(reply, self.spent)
         told = self.tooling.spared(told, self.name) if self.tooling.calls(told, self.name) else told
         return response, told if told != reply else None
@@ -179,7 +179,7 @@ class Rounds:
             one = _Round(self, response)
             try:
                 async for event in one.events() if self.edited else events_of(response):
-                    await self._noted()
+                    await self._note_answer_end()
                     yield event
             finally:
                 await response.aclose()
@@ -188,18 +188,18 @@ class Rounds:
             await self.answer(one.reply, one.calls)
             response = await self.next()
             if not is_stream(response):
-                raise await _refusal(response)
+                raise await _read_refusal(response)
 
-    async def _noted(self) -> None:
+    async def _note_answer_end(self) -> None:
         """Note where an answer ends that began under another number, before the caller can continue it."""
         if self.begun is not None and self.begun.last != self.ended:
             self.ended = self.begun.last
             await self.exchange.ends(str(self.begun.id), str(self.ended))
 
 
-async def _refusal(response: httpx2.Response) -> Refused:
+async def _read_refusal(response: httpx2.Response) -> Refused:
     try:
-        return Refused(response.status_code, await response.aread(), returned(response))
+        return Refused(response.status_code, await response.aread(), headers_for_caller(response))
     finally:
         await response.aclose()
 
@@ -228,10 +228,10 @@ class _Round:
                 continue
             self._take(event)
             if self.speaking:
-                for one in self._released():
+                for one in self._release_events():
                     yield one
         self._end()
-        for one in self._released():
+        for one in self._release_events():
             yield one
 
     @property
@@ -253,7 +253,7 @@ class _Round:
     def _look(self, found: dict[str, Any]) -> None:
         """What an event says about the answer."""
         for place, name in self.rounds.tooling.begins(found):
-            self._begun(place, name)
+            self._note_call_start(place, name)
         if self.rounds.last:
             return
         self.seen.append(found)
@@ -261,7 +261,7 @@ class _Round:
             self.rounds.exchange.dialect.piece(self.heard, found)
             self.speaking = len(self.heard.said) > _PREAMBLE
 
-    def _begun(self, place: int, name: str) -> None:
+    def _note_call_start(self, place: int, name: str) -> None:
         """A call begins: of our tool, or of one of the caller's, who then gets this answer."""
         if name == self.rounds.name:
             self.own.add(place)
@@ -279,11 +279,11 @@ class _Round:
         if self.speaking:
             rounds.begun = tooling.carried(rounds.begun or Begun(), self.seen, min(self.own))
 
-    def _released(self) -> list[Event]:
+    def _release_events(self) -> list[Event]:
         held, self.held = self.held, []
-        return [passed for event in held if (passed := self._passed(event)) is not None]
+        return [passed for event in held if (passed := self._event_for_caller(event)) is not None]
 
-    def _passed(self, event: Event) -> Event | None:
+    def _event_for_caller(self, event: Event) -> Event | None:
         """An event as the caller gets it: untouched, unless other rounds have to be told in it, or our calls hidden."""
         rounds = self.rounds
         found = event.json() if rounds.spent or rounds.begun or self.own else None
@@ -297,10 +297,10 @@ class _Round:
         if told is None or told == found:
             return event if told is not None else None
         data = json.dumps(told)
-        return Event(written(data, event.name), event.name, data)
+        return Event(encode_event(data, event.name), event.name, data)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _parse_object(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):

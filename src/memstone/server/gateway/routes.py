@@ -15,13 +15,13 @@ from memstone.core.dialects.responses import Responses
 from memstone.engine.work.worker import runs_with
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.server.access import Caller, Chatter, Keyed, KeyHolder, read_headers
-from memstone.server.errors import failed
+from memstone.server.errors import handle_memstone_error
 from memstone.server.gateway import relay
 from memstone.server.gateway.chat import Exchange
-from memstone.server.gateway.identity import who
+from memstone.server.gateway.identity import resolve_chat_identity
 from memstone.server.gateway.relay import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
-from memstone.server.gateway.upstream import Target, listed, returned
+from memstone.server.gateway.upstream import Target, headers_for_caller, list_upstream_models
 from memstone.server.schemas import gateway as forms
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
@@ -38,33 +38,33 @@ _RESPONSES: Final = Responses()
 
 @router.post("/v1/chat/completions", **forms.CHAT)
 @router.post("/chat/completions", include_in_schema=False, **forms.CHAT)
-async def chat(request: Request, caller: Chatter) -> Response:
+async def create_chat_completion(request: Request, caller: Chatter) -> Response:
     """Chat completions, with memory."""
-    return await passed_on(request, caller, _CHAT, await _object(request))
+    return await passed_on(request, caller, _CHAT, await _read_body_object(request))
 
 
 @router.post("/v1/messages", **forms.MESSAGES)
-async def messages(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
+async def create_message(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
     """The messages API, with memory."""
-    return await passed_on(request, caller, _MESSAGES, await _object(request))
+    return await passed_on(request, caller, _MESSAGES, await _read_body_object(request))
 
 
 @router.post("/v1/responses", **forms.RESPONSES)
-async def responses(request: Request, caller: Chatter) -> Response:
+async def create_response(request: Request, caller: Chatter) -> Response:
     """The responses API, with memory."""
-    return await passed_on(request, caller, _RESPONSES, await _object(request))
+    return await passed_on(request, caller, _RESPONSES, await _read_body_object(request))
 
 
 @router.post("/agents/{agent_id:path}/run", **forms.RUN)
-async def run(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
+async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
     """Chat completions with the model, the instructions and the memory of an agent."""
     agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
-    body = _as_agent(await _object(request), agent)
+    body = _as_agent(await _read_body_object(request), agent)
     return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
 
 
 @router.post("/v1/embeddings", **forms.EMBEDDINGS)
-async def embeddings(request: Request, caller: Chatter) -> Response:  # noqa: ARG001 - a key is all it needs
+async def create_embeddings(request: Request, caller: Chatter) -> Response:  # noqa: ARG001 - a key is all it needs
     """Passed on as it is."""
     return await _as_it_is(request, "/embeddings")
 
@@ -76,64 +76,66 @@ async def count_tokens(request: Request, caller: Chatter, beta: Beta = None) -> 
 
 
 async def _as_it_is(request: Request, path: str) -> Response:
-    body, state = await _object(request), _state(request)
+    body, state = await _read_body_object(request), _service_state(request)
     targets = state.upstreams.targets(str(body.get("model") or ""))
 
-    async def answered() -> Response:
+    async def ask_upstream() -> Response:
         async with state.upstreams.asked(targets, path, lambda _: body, request.headers) as response:
-            return Response(await response.aread(), response.status_code, returned(response))
+            return Response(await response.aread(), response.status_code, headers_for_caller(response))
 
-    return await while_there(request, answered())
+    return await while_there(request, ask_upstream())
 
 
 @router.get("/v1/models", response_model=forms.Models)
-async def models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
+async def list_models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
     """The models of every upstream that answers, under the names by which they are asked for here."""
-    return JSONResponse({"object": "list", "data": await listed(_state(request).upstreams, request.headers)})
+    return JSONResponse(
+        {"object": "list", "data": await list_upstream_models(_service_state(request).upstreams, request.headers)}
+    )
 
 
 async def passed_on(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None = None
 ) -> Response:
     """Recall, ask the upstream, give its answer back, and form what was said."""
-    exchange = _exchange(request, caller, dialect, body, agent_id)
+    exchange = _new_exchange(request, caller, dialect, body, agent_id)
     try:
         return await while_there(request, _passed_on(request, exchange, agent_id))
     except MemstoneError as error:
-        answer = await failed(request, error)
-        answer.headers.update(_about(exchange))
+        answer = await handle_memstone_error(request, error)
+        answer.headers.update(_receipt_headers(exchange))
         return answer
 
 
 async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None) -> Response:
-    state, dialect, body = _state(request), exchange.dialect, exchange.body
+    state, dialect, body = _service_state(request), exchange.dialect, exchange.body
     targets = state.upstreams.targets(str(body.get("model") or ""))
     await exchange.recall()
 
     async def ask(wanted: Body, *, trial: bool = False, failed: bool = False) -> Any:
-        def written(target: Target) -> dict[str, Any]:
+        def build_request(target: Target) -> dict[str, Any]:
             return exchange.request_for(target, wanted)
 
         asked = state.upstreams.first
-        return await asked(targets, dialect.path, written, request.headers, trial=trial, failed=failed)
+        return await asked(targets, dialect.path, build_request, request.headers, trial=trial, failed=failed)
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
     most, outage = state.settings.gateway.tool_rounds, state.upstreams.outage(targets)
     rounds = Rounds(exchange, ask, most, await exchange.continuing(sent), outage)
     state.tasks.start(exchange.tell())
     response = await rounds.next()
-    back = relay.streamed if body.get("stream") and is_stream(response) else relay.whole
-    return await back(exchange, rounds, response, state.tasks, _about)
+    back = relay.relay_stream if body.get("stream") and is_stream(response) else relay.relay_full_answer
+    return await back(exchange, rounds, response, state.tasks, _receipt_headers)
 
 
-def _exchange(
+def _new_exchange(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
 ) -> Exchange:
-    headers, state = read_headers(request.headers), _state(request)
+    headers, state = read_headers(request.headers), _service_state(request)
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
     policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads
-    about = who(caller, headers, body, policy.identity, request.state.request_id)
+    about = resolve_chat_identity(caller, headers, body, policy.identity, request.state.request_id)
     deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
     session = None if about.run_id == request.state.request_id else about.run_id
     return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=by_agent, session=session)
@@ -151,7 +153,7 @@ def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
     return {**body, "model": model, "messages": [*lead, *given]}
 
 
-def _about(exchange: Exchange) -> dict[str, str]:
+def _receipt_headers(exchange: Exchange) -> dict[str, str]:
     receipt = exchange.pack.receipt_id if exchange.pack is not None else ""
     told = {"X-Memstone-Receipt": receipt or "none"}
     if exchange.degraded:
@@ -159,7 +161,7 @@ def _about(exchange: Exchange) -> dict[str, str]:
     return told
 
 
-async def _object(request: Request) -> dict[str, Any]:
+async def _read_body_object(request: Request) -> dict[str, Any]:
     try:
         found = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
@@ -169,6 +171,6 @@ async def _object(request: Request) -> dict[str, Any]:
     return found
 
 
-def _state(request: Request) -> State:
+def _service_state(request: Request) -> State:
     state: State = request.app.state.memstone
     return state

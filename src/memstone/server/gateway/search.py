@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from memstone.core.dialects.base import Call, Tool
 from memstone.server.gateway.counts import ROUNDS
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
-from memstone.server.mcp.tools import tools
+from memstone.server.mcp.tools import tools_by_name
 
 if TYPE_CHECKING:
     from memstone.server.gateway.chat import Exchange
@@ -23,19 +23,19 @@ _UNREADABLE: Final = {"success": False, "error": {"code": "invalid_input", "mess
 
 
 @cache
-def _spec() -> ToolSpec:
+def _search_tool_spec() -> ToolSpec:
     """Return the tool of the other faces, without what names a user or a session: no model chooses these here."""
-    return tools()[NAME].without("user_id", "apiKeyId", "session_id")
+    return tools_by_name()[NAME].without("user_id", "apiKeyId", "session_id")
 
 
 @cache
 def search_tool() -> Tool:
     """What a model is told."""
-    spec = _spec()
+    spec = _search_tool_spec()
     return Tool(spec.name, spec.description, spec.schema)
 
 
-async def searched(exchange: Exchange, call: Call) -> str:
+async def run_search_call(exchange: Exchange, call: Call) -> str:
     """What a call gives back, as text; an error that a model can act on is an answer too."""
     ROUNDS.inc()
     if call.arguments is None:
@@ -44,7 +44,7 @@ async def searched(exchange: Exchange, call: Call) -> str:
     memory = exchange.caller.memory.acting_for(exchange.caller.key.tenant_id, **reach)
     try:
         asked = ToolCall(memory, call.arguments, exchange.who.user_id, session_id=exchange.session)
-        found = await asyncio.wait_for(call_tool(_spec(), asked), exchange.deadline_ms / 1000)
+        found = await asyncio.wait_for(call_tool(_search_tool_spec(), asked), exchange.deadline_ms / 1000)
     except TimeoutError:
         found = _LATE
     if memories := found.get("data", {}).get("memories"):

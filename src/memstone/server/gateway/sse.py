@@ -86,7 +86,7 @@ def event_of(raw: bytes) -> Event:
     return Event(raw, name, "\n".join(data))
 
 
-def written(data: str, name: str = "") -> bytes:
+def encode_event(data: str, name: str = "") -> bytes:
     """An event of our own."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {data}\n\n".encode()

@@ -20,7 +20,7 @@ from memstone.sections_service import GatewaySettings, UpstreamSettings
 from memstone.server.gateway.counts import UPSTREAM
 from memstone.server.gateway.outages import Outage, Outages
 from memstone.server.observe import log
-from memstone.server.urls import trusted
+from memstone.server.urls import trusted_ssl_context
 
 # --- the services that run models -------------------------------------------------------------------------------------
 
@@ -72,7 +72,9 @@ class Upstreams:
         self._upstreams = settings.upstreams
         self._outages = Outages()
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=30.0)
-        self._client = httpx2.AsyncClient(follow_redirects=False, limits=limits, trust_env=False, verify=trusted())
+        self._client = httpx2.AsyncClient(
+            follow_redirects=False, limits=limits, trust_env=False, verify=trusted_ssl_context()
+        )
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -131,9 +133,13 @@ class Upstreams:
         attempts = _Attempts(targets, trial=trial, failed=failed)
         try:
             while (target := await attempts.next()) is not None:
-                theirs = headers if origin(target.upstream) == origin(targets[0].upstream) else without_key(headers)
+                theirs = (
+                    headers
+                    if upstream_origin(target.upstream) == upstream_origin(targets[0].upstream)
+                    else without_key(headers)
+                )
                 try:
-                    response = await self._begun(target, path, written(target), theirs)
+                    response = await self._await_first_piece(target, path, written(target), theirs)
                 except httpx2.HTTPError as error:
                     failure = error
                     attempts.note(target, error)
@@ -158,7 +164,7 @@ class Upstreams:
             return refusal
         raise _no_answer(targets, failure) from failure
 
-    async def _begun(
+    async def _await_first_piece(
         self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> httpx2.Response:
         """The answer of one, whose first piece is there: a head that nothing follows is no answer."""
@@ -175,7 +181,7 @@ class Upstreams:
         self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> httpx2.Response:
         one = target.upstream
-        sent = outgoing(one, headers)
+        sent = headers_for_upstream(one, headers)
         if body is not None:
             body = {**body, **({"model": target.model} if "model" in body else {})}
             sent["content-type"] = "application/json"
@@ -249,7 +255,9 @@ class _Attempts:
         self._failures[target] += 1
         self._asked[target] = (parse_retry_after(what.headers) or 0.0) if isinstance(what, httpx2.Response) else 0.0
         if status in _STILL_AT_WORK or isinstance(what, httpx2.ReadTimeout):
-            self._left = [one for one in self._left if origin(one.upstream) != origin(target.upstream)]
+            self._left = [
+                one for one in self._left if upstream_origin(one.upstream) != upstream_origin(target.upstream)
+            ]
         elif status == _TOO_MANY or (status == _FAILED and self._trial) or self._asked[target] > _LONGEST_PAUSE:
             self._left = [one for one in self._left if one != target]
 
@@ -263,7 +271,7 @@ def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun
     return BackendUnavailable(f"{names} {how}", kind="upstream", name=names)
 
 
-def origin(upstream: UpstreamSettings) -> tuple[str, str]:
+def upstream_origin(upstream: UpstreamSettings) -> tuple[str, str]:
     """The service behind an address: nobody else gets what is meant for it."""
     parts = urlsplit(upstream.base_url)
     return parts.scheme, parts.netloc
@@ -274,7 +282,7 @@ def without_key(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() != BROUGHT}
 
 
-def outgoing(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
+def headers_for_upstream(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
     """The headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
     sent = {name: value for name, value in headers.items() if name.lower() in _OUTGOING}
     sent |= {"user-agent": "memstone", "accept-encoding": "identity"}  # pieces are to come as they are made
@@ -288,7 +296,7 @@ def outgoing(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str
     return sent
 
 
-def returned(response: httpx2.Response) -> dict[str, str]:
+def headers_for_caller(response: httpx2.Response) -> dict[str, str]:
     """The headers of an answer that a caller gets to see."""
     shown = {
         name: value
@@ -306,28 +314,30 @@ def returned(response: httpx2.Response) -> dict[str, str]:
 _SECONDS: Final = 5.0
 
 
-async def listed(upstreams: Upstreams, headers: Mapping[str, str]) -> list[dict[str, Any]]:
+async def list_upstream_models(upstreams: Upstreams, headers: Mapping[str, str]) -> list[dict[str, Any]]:
     """The models of every upstream that answers soon, each once and under the name by which it is asked for here.
 
     A key that a caller brought goes to the first upstream, as it does with a chat, and to nobody else. That none of
     them answers is an error: it does not mean that there are no models.
     """
     everyone = upstreams.all
-    theirs = [headers if origin(one) == origin(everyone[0]) else without_key(headers) for one in everyone]
-    answers = await asyncio.gather(*(_asked(upstreams, *each) for each in zip(everyone, theirs, strict=True)))
+    theirs = [
+        headers if upstream_origin(one) == upstream_origin(everyone[0]) else without_key(headers) for one in everyone
+    ]
+    answers = await asyncio.gather(*(_fetch_models(upstreams, *each) for each in zip(everyone, theirs, strict=True)))
     if everyone and all(items is None for items in answers):
         names = ", ".join(one.name for one in everyone)
         raise BackendUnavailable(f"{names} did not list any models", kind="upstream", name=names)
     found = dict[str, dict[str, Any]]()
     for one, items in zip(everyone, answers, strict=True):
         for item in items or []:
-            name = _name(upstreams, one, item.get("id"))
+            name = _public_model_name(upstreams, one, item.get("id"))
             if name:
                 found.setdefault(name, {**item, "id": name})
     return list(found.values())
 
 
-async def _asked(
+async def _fetch_models(
     upstreams: Upstreams, one: UpstreamSettings, headers: Mapping[str, str]
 ) -> list[dict[str, Any]] | None:
     """What an upstream lists, asked once and for a few seconds; None when it is silent or talks nonsense."""
@@ -338,7 +348,7 @@ async def _asked(
             upstreams.asked([once], "/models", lambda _: None, headers) as response,
         ):
             if response.status_code == _OK:
-                return _items(await response.aread())
+                return _parse_model_list(await response.aread())
             log.warning("gateway.models.missing", upstream=one.name, status=response.status_code)
             return None
     except (BackendError, httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as error:
@@ -346,22 +356,22 @@ async def _asked(
         return None
 
 
-def _items(body: bytes) -> list[dict[str, Any]]:
+def _parse_model_list(body: bytes) -> list[dict[str, Any]]:
     listing = json.loads(body)
     json.dumps(listing, ensure_ascii=False, allow_nan=False).encode()  # what cannot be written again is refused
     data = listing.get("data") if isinstance(listing, dict) else None
     return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
 
 
-def _name(upstreams: Upstreams, one: UpstreamSettings, listed_as: Any) -> str:
+def _public_model_name(upstreams: Upstreams, one: UpstreamSettings, listed_as: Any) -> str:
     """By which name a model is asked for here; '' when a request for it would go elsewhere."""
     if not isinstance(listed_as, str):
         return ""
     names = [beginning + listed_as for beginning in one.models] if one.strip else [listed_as]
-    return next((name for name in names if _reaches(upstreams, one, name)), "")
+    return next((name for name in names if _is_routed_to(upstreams, one, name)), "")
 
 
-def _reaches(upstreams: Upstreams, one: UpstreamSettings, name: str) -> bool:
+def _is_routed_to(upstreams: Upstreams, one: UpstreamSettings, name: str) -> bool:
     try:
         return any(target.upstream is one for target in upstreams.targets(name))
     except InvalidInput:

@@ -19,7 +19,7 @@ from memstone.errors import AccessError, Forbidden, MemstoneError, MissingExtra
 from memstone.model.access import Verb
 from memstone.server.access import Caller
 from memstone.server.connections import is_local
-from memstone.server.errors import failed, problem
+from memstone.server.errors import handle_memstone_error, problem_response
 from memstone.server.state import State
 
 STREAM_SECONDS: Final = 3_600.0
@@ -80,7 +80,7 @@ class McpMount:
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what a session answers, until the caller leaves, the service ends or the key does."""
         transport, server = self._transport()
-        scope["user"] = _principal(scope)
+        scope["user"] = _session_principal(scope)
         async with transport.connect_sse(scope, receive, send) as (incoming, outgoing):
             answering = asyncio.ensure_future(server.run(incoming, outgoing, server.create_initialization_options()))
             ending = asyncio.ensure_future(self._over(Request(scope)))
@@ -107,7 +107,7 @@ class McpMount:
 
     async def _message(self, scope: Scope, receive: Receive, send: Send) -> None:
         transport, _ = self._transport()
-        scope["user"] = _principal(scope)
+        scope["user"] = _session_principal(scope)
         await transport.handle_post_message(scope, receive, send)
 
     async def close(self) -> None:
@@ -130,13 +130,13 @@ class _Endpoint:
         try:
             if scope["method"] != self.method:
                 allow = {"Allow": self.method}
-                refused = problem(request, 405, "Method Not Allowed", code="method_not_allowed", headers=allow)
+                refused = problem_response(request, 405, "Method Not Allowed", code="method_not_allowed", headers=allow)
                 await refused(scope, receive, send)
                 return
             _check_reach(self.state, request, await self.state.admit(request))
             await self.handle(scope, receive, send)
         except MemstoneError as error:
-            await (await failed(request, error))(scope, receive, send)
+            await (await handle_memstone_error(request, error))(scope, receive, send)
 
 
 def _check_reach(state: State, request: Request, caller: Caller) -> None:
@@ -147,7 +147,7 @@ def _check_reach(state: State, request: Request, caller: Caller) -> None:
     raise Forbidden("This key does not have the `admin` permission, which /mcp needs from another machine", hint=hint)
 
 
-def _principal(scope: Scope) -> Any:
+def _session_principal(scope: Scope) -> Any:
     """Return whom a session of SSE belongs to: nobody else may send into it."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
@@ -162,7 +162,7 @@ def _new_manager(state: State) -> Any:
 
         from memstone.server.mcp.server import keyed_server
     except ModuleNotFoundError as error:
-        raise _missing() from error
+        raise _missing_extra_error() from error
     server = keyed_server(state.admit_by_name, state.settings.server.tool_prefix)
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
@@ -173,10 +173,10 @@ def _new_sse(state: State) -> tuple[Any, Any]:
 
         from memstone.server.mcp.server import keyed_server
     except ModuleNotFoundError as error:
-        raise _missing() from error
+        raise _missing_extra_error() from error
     transport = SseServerTransport("/mcp/messages", max_request_body_size=state.settings.server.body_bytes)
     return transport, keyed_server(state.admit_by_name, state.settings.server.tool_prefix)
 
 
-def _missing() -> MissingExtra:
+def _missing_extra_error() -> MissingExtra:
     return MissingExtra("/mcp needs the extra 'mcp'", hint="pip install 'memstone[mcp,server]'")

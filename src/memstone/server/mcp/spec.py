@@ -8,12 +8,12 @@ from typing import Any, Final, TypeAlias
 
 from memstone.async_memory import AsyncMemory
 from memstone.core.showing.fence import neutralize_values
-from memstone.engine.policy import tuned
+from memstone.engine.policy import apply_scope_policy
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.access import Verb
 from memstone.model.policy import Policy
-from memstone.server.errors import note as log_failure
-from memstone.server.errors import shown as shown_error
+from memstone.server.errors import error_for_caller as shown_error
+from memstone.server.errors import log_server_fault as log_failure
 from memstone.server.observe import log
 
 Json: TypeAlias = dict[str, Any]
@@ -72,7 +72,7 @@ class ToolCall:
     async def policy(self, owner: str | None) -> Policy:
         """Return the settings that hold for an owner."""
         engine = self.memory._engine  # noqa: SLF001 - settings as they hold for somebody are no verb of the face
-        return (await engine.run(tuned, engine.parts.scope({"user_id": owner}))).policy
+        return (await engine.run(apply_scope_policy, engine.parts.scope({"user_id": owner}))).policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,20 +142,20 @@ def checked_arguments(spec: ToolSpec, given: Mapping[str, Any]) -> Json:
     """
     names = {name: one for one in spec.arguments for name in one.properties()}
     if unknown := sorted(map(str, set(given) - set(names))):
-        raise _invalid(f"unknown argument {unknown[0]}", spec)
+        raise _argument_error(f"unknown argument {unknown[0]}", spec)
     checked = Json()
     for name, value in given.items():
         if value is None:  # how some models leave something out
             continue
         first, read = names[name].name, _checked_value(name, value, names[name].schema)
         if checked.setdefault(first, read) != read:
-            raise _invalid(f"{names[name].name} and {names[name].other} say two things", spec)
+            raise _argument_error(f"{names[name].name} and {names[name].other} say two things", spec)
     if missing := [name for name in spec.required if name not in checked]:
-        raise _invalid(f"{missing[0]} is missing", spec)
+        raise _argument_error(f"{missing[0]} is missing", spec)
     return checked
 
 
-def _invalid(problem: str, spec: ToolSpec) -> InvalidInput:
+def _argument_error(problem: str, spec: ToolSpec) -> InvalidInput:
     return InvalidInput(
         f"invalid arguments: {problem}", hint=f"{spec.name} takes {', '.join(spec.schema['properties'])}"
     )

@@ -14,10 +14,10 @@ from memstone.server.mcp.server import local_server
 
 def serve_stdio(settings: Settings, user_id: str) -> None:
     """Answer until the other side closes."""
-    asyncio.run(_serve(settings, clean_id(user_id, "--for-user")))
+    asyncio.run(_run_stdio_server(settings, clean_id(user_id, "--for-user")))
 
 
-async def _serve(settings: Settings, user_id: str) -> None:
+async def _run_stdio_server(settings: Settings, user_id: str) -> None:
     async with AsyncMemory(settings) as memory, stdio_server() as (incoming, outgoing):
         server = local_server(memory, user_id, settings.server.tool_prefix)
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -55,7 +55,7 @@ def entry_of(item: Mapping[str, Any]) -> Json:
     return {**shown, **shared, **({"score": item["score"]} if isinstance(item.get("score"), float) else {})}
 
 
-async def _results(call: ToolCall, answer: Any) -> list[Json]:
+async def _visible_results(call: ToolCall, answer: Any) -> list[Json]:
     """Return what was found, in whichever form a memory is configured to answer, without what no model is to see."""
     from memstone.engine.recall.provenance import private_turns  # it brings numpy, which nobody asked for at the start
 
@@ -74,13 +74,13 @@ async def search_memories(call: ToolCall) -> Json:
     policy = await call.policy(owner)
     wanted = {**_search_scope(call), "user_id": owner, "limit": given.get("limit", FOUND)}
     if not policy.retrieval.token_budget:  # no budget, no memory: whoever asks
-        return _within([], 0)
+        return _cut_to_budget([], 0)
     if "query" not in given:
-        found = await _results(call, await call.memory.search("", strategy="recent", **wanted))
+        found = await _visible_results(call, await call.memory.search("", strategy="recent", **wanted))
     else:
-        found = await _results(call, await call.memory.search(given["query"], explain=True, **wanted))
-        found = found if policy.strategy == "recent" else _alike(given["query"], found)
-    return _within(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
+        found = await _visible_results(call, await call.memory.search(given["query"], explain=True, **wanted))
+        found = found if policy.strategy == "recent" else _select_similar(given["query"], found)
+    return _cut_to_budget(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
 
 
 def _search_scope(call: ToolCall) -> Json:
@@ -100,19 +100,19 @@ def _search_scope(call: ToolCall) -> Json:
     }
 
 
-def _alike(query: str, found: list[Json]) -> list[Json]:
+def _select_similar(query: str, found: list[Json]) -> list[Json]:
     """Return the hits that have something to do with a query; a question about the user is about all of them."""
     alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
     return found if found and not alike and _asks_about_the_user(query) else alike
 
 
 def _asks_about_the_user(query: str) -> bool:
-    from memstone.core.gate import decide  # its patterns take a while to compile
+    from memstone.core.gate import decide_route  # its patterns take a while to compile
 
-    return decide(query).route is Route.IDENTITY
+    return decide_route(query).route is Route.IDENTITY
 
 
-def _within(found: Sequence[Json], most: int) -> Json:
+def _cut_to_budget(found: Sequence[Json], most: int) -> Json:
     """Return the hits within a budget of tokens, in their order; the first is always there."""
     memories, total = list[Json](), 0
     for one in found:
@@ -136,7 +136,7 @@ async def list_memories(call: ToolCall) -> Json:
         offset=given.get("offset", 0),
         counts=True,
     )
-    memories = [entry_of(one) for one in await _results(call, answer)]
+    memories = [entry_of(one) for one in await _visible_results(call, answer)]
     return {"memories": memories, "count": len(memories), "total": answer["total"]}
 
 
@@ -145,18 +145,24 @@ async def list_memories(call: ToolCall) -> Json:
 
 async def add_memory(call: ToolCall) -> Json:
     """Remember something; ``Conflict`` when nothing comes of it."""
-    from memstone.engine.learning.notes import note  # it brings all the rules, which nobody asked for at the start
+    from memstone.engine.learning.notes import (
+        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
+    )
 
     given = call.arguments
     request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
     request.key, request.kind = given.get("key"), given.get("kind")
-    answer = await call.memory._engine.run(note, request)  # noqa: SLF001 - only a model asks for it so
+    answer = await call.memory._engine.run(learn_or_store_text, request)  # noqa: SLF001 - only a model asks for it so
     changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
     if not changes and answer["status"] != "deferred":
         raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))
     there = next((one["id"] for one in changes if one["id"] and one["event"] != "DELETE"), None)
     kept = await call.memory.get(there) if there else None
-    return {"memory": None if kept is None else entry_of(kept), "message": _outcome(changes), "changes": changes}
+    return {
+        "memory": None if kept is None else entry_of(kept),
+        "message": _describe_changes(changes),
+        "changes": changes,
+    }
 
 
 def _why_nothing(answer: Json) -> str:
@@ -165,7 +171,7 @@ def _why_nothing(answer: Json) -> str:
     return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "it says nothing to remember"))
 
 
-def _outcome(changes: Sequence[Json]) -> str:
+def _describe_changes(changes: Sequence[Json]) -> str:
     """Return what became of it, in words a model understands."""
     if not changes:
         return "it is kept, and will be learned from when the model it takes is there again"
@@ -183,7 +189,7 @@ def _outcome(changes: Sequence[Json]) -> str:
 async def delete_memory(call: ToolCall) -> Json:
     """Delete one memory."""
     await call.memory.delete(call.arguments["id"])
-    return _deleted(1)
+    return _deletion_answer(1)
 
 
 async def clear_memories(call: ToolCall) -> Json:
@@ -198,10 +204,10 @@ async def clear_memories(call: ToolCall) -> Json:
         raise InvalidInput("nothing says what to delete", hint=hint)
     filters = And(tuple(wanted)) if wanted else None
     gone = await call.memory.delete_all(user_id=await call.owner(), run_id=call.session, filters=filters)
-    return _deleted(gone["deleted"])
+    return _deletion_answer(gone["deleted"])
 
 
-def _deleted(count: int) -> Json:
+def _deletion_answer(count: int) -> Json:
     return {"deletedCount": count, "message": f"{count} {'memory' if count == 1 else 'memories'} deleted"}
 
 
@@ -221,22 +227,24 @@ async def recall_context(call: ToolCall) -> Json:
 _KINDS: Final = ["factual", "episodic", "procedural", "semantic"]
 
 
-def _text(most: int = 256) -> Json:
+def _text_schema(most: int = 256) -> Json:
     return {"type": "string", "minLength": 1, "maxLength": most}
 
 
-def _number(least: int, most: int, default: int | None = None) -> Json:
+def _integer_schema(least: int, most: int, default: int | None = None) -> Json:
     form: Json = {"type": "integer", "minimum": least, "maximum": most}
     return form if default is None else {**form, "default": default}
 
 
 _OWNER: Final = (
-    Argument("user_id", _text(), "Whose memory; leave it out if there is only one user."),
-    Argument("apiKeyId", _text(), "The same by the id of a key: the user it is bound to, or the pool of the key."),
+    Argument("user_id", _text_schema(), "Whose memory; leave it out if there is only one user."),
+    Argument(
+        "apiKeyId", _text_schema(), "The same by the id of a key: the user it is bound to, or the pool of the key."
+    ),
 )
 _KIND: Final = Argument("kind", {"type": "string", "enum": _KINDS}, "Only memories of this kind.", "type")
-_SESSION: Final = Argument("session_id", _text(), "Only what belongs to this session.", "sessionId")
-_QUERY: Final = Argument("query", _text(50_000), "What to look for, in words of your own.")
+_SESSION: Final = Argument("session_id", _text_schema(), "Only what belongs to this session.", "sessionId")
+_QUERY: Final = Argument("query", _text_schema(50_000), "What to look for, in words of your own.")
 _PART: Final = Argument(
     "scope",
     {"type": "string", "enum": list(LAYERS)},
@@ -248,7 +256,7 @@ _WHERE: Final = Argument(
     "Which part: facts (pinned), sessions (episodes) or what was said (transcript); or whose: of one session, of the "
     "owner (apiKey or owner, which is the default), or also what belongs to everybody (global).",
 )
-_ID: Final = Argument("id", _text(), "The id of a memory, as the other tools tell it.", "memoryId")
+_ID: Final = Argument("id", _text_schema(), "The id of a memory, as the other tools tell it.", "memoryId")
 
 # --- what they answer -------------------------------------------------------------------------------------------------
 
@@ -295,8 +303,8 @@ _SPECS: Final = (
             _WHERE,
             _KIND,
             _SESSION,
-            Argument("limit", _number(1, 100, FOUND), "At most so many memories."),
-            Argument("max_tokens", _number(1, MOST_TOKENS), "At most so many tokens of text.", "maxTokens"),
+            Argument("limit", _integer_schema(1, 100, FOUND), "At most so many memories."),
+            Argument("max_tokens", _integer_schema(1, MOST_TOKENS), "At most so many tokens of text.", "maxTokens"),
             *_OWNER,
         ),
         (),
@@ -311,11 +319,11 @@ _SPECS: Final = (
         "Remember something: what it teaches, else its words. With a key or a kind it is stored as it is, once; the "
         "same key again replaces it. Works also where memory is switched off for chats.",
         (
-            Argument("content", _text(50_000), "What to remember."),
-            Argument("key", _text(512), "A name of your own for it."),
+            Argument("content", _text_schema(50_000), "What to remember."),
+            Argument("key", _text_schema(512), "A name of your own for it."),
             Argument("kind", {"type": "string", "enum": _KINDS}, "What kind of memory it is.", "type"),
             Argument("metadata", {"type": "object"}, "Whatever belongs to it."),
-            Argument("session_id", _text(), "The session it was said in.", "sessionId"),
+            Argument("session_id", _text_schema(), "The session it was said in.", "sessionId"),
             *_OWNER,
         ),
         ("content",),
@@ -336,8 +344,8 @@ _SPECS: Final = (
             _PART,
             _KIND,
             _SESSION,
-            Argument("limit", _number(1, 100, LISTED), "At most so many memories."),
-            Argument("offset", _number(0, 1_000_000, 0), "How many to pass over."),
+            Argument("limit", _integer_schema(1, 100, LISTED), "At most so many memories."),
+            Argument("offset", _integer_schema(0, 1_000_000, 0), "How many to pass over."),
             *_OWNER,
         ),
         (),
@@ -364,7 +372,7 @@ _SPECS: Final = (
         "only with confirm.",
         (
             _KIND,
-            Argument("older_than", _text(40), "Only what was created before this date or time.", "olderThan"),
+            Argument("older_than", _text_schema(40), "Only what was created before this date or time.", "olderThan"),
             _SESSION,
             Argument("confirm", {"type": "boolean"}, "True deletes everything of the owner, if nothing else is named."),
             *_OWNER,
@@ -380,8 +388,8 @@ _SPECS: Final = (
         "Recall for a message",
         "What is worth knowing before answering a message, within a budget of tokens; empty if nothing helps.",
         (
-            Argument("query", _text(50_000), "The message."),
-            Argument("budget", _number(0, 16_000), "At most so many tokens.", "maxTokens"),
+            Argument("query", _text_schema(50_000), "The message."),
+            Argument("budget", _integer_schema(0, 16_000), "At most so many tokens.", "maxTokens"),
             *_OWNER,
         ),
         ("query",),
@@ -407,7 +415,7 @@ _FIXED: Final = "search_memory"
 """Another name of the search, which stays as it is whatever the others begin with."""
 
 
-def tools(prefix: str = "") -> dict[str, ToolSpec]:
+def tools_by_name(prefix: str = "") -> dict[str, ToolSpec]:
     """Return every tool by its name."""
     named = (one if one.name == _FIXED else replace(one, name=prefix + one.name) for one in _SPECS)
     return {one.name: one for one in named}

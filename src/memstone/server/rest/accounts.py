@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from memstone.server.access import Admin, DryRun, Keyed
 from memstone.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
-from memstone.server.schemas.base import PROBLEMS, Given, told
+from memstone.server.schemas.base import PROBLEMS, Given, answer_form
 
 router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
 
@@ -17,30 +17,30 @@ AccountId = Annotated[str, Path(max_length=256, description="the id of an accoun
 
 
 @router.get("", response_model=AccountList)
-async def listed(caller: Admin) -> Any:
+async def list_accounts(caller: Admin) -> Any:
     """The accounts of this tenant."""
     caller.needs_tenant()
     return {"results": await caller.memory.accounts()}
 
 
 @router.post("", status_code=201, response_model=AccountShown)
-async def create(caller: Admin, wanted: NewAccount) -> Any:
+async def create_account(caller: Admin, wanted: NewAccount) -> Any:
     """A new account; its login must be free in the tenant."""
     caller.needs_tenant()
-    return await caller.memory.create_account(**_plain(wanted))
+    return await caller.memory.create_account(**_plain_values(wanted))
 
 
 @router.patch("/{account_id}", response_model=AccountShown)
-async def change(request: Request, caller: Admin, account_id: AccountId, wanted: AccountChanges) -> Any:
+async def update_account(request: Request, caller: Admin, account_id: AccountId, wanted: AccountChanges) -> Any:
     """Change an account; with another password, or when it is disabled, all its sessions end at once."""
     caller.needs_tenant()
-    answer = await caller.memory.set_account(account_id, **_plain(wanted))
+    answer = await caller.memory.set_account(account_id, **_plain_values(wanted))
     request.app.state.memstone.doorkeeper.forget()
     return answer
 
 
-@router.delete("/{account_id}", response_model=told("answers.console.AccountRemoved"))
-async def remove(request: Request, caller: Admin, account_id: AccountId, *, dry_run: DryRun = False) -> Any:
+@router.delete("/{account_id}", response_model=answer_form("answers.console.AccountRemoved"))
+async def remove_account(request: Request, caller: Admin, account_id: AccountId, *, dry_run: DryRun = False) -> Any:
     """Remove an account; its sessions end at once."""
     caller.needs_tenant()
     answer = await caller.memory.remove_account(account_id, dry_run=dry_run)
@@ -48,6 +48,6 @@ async def remove(request: Request, caller: Admin, account_id: AccountId, *, dry_
     return answer
 
 
-def _plain(given: Given) -> dict[str, Any]:
+def _plain_values(given: Given) -> dict[str, Any]:
     values = {name: getattr(given, name) for name in given.model_fields_set}
     return {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in values.items()}

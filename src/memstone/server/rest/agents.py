@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from memstone.errors import NotFoundError
 from memstone.model.ids import new_id
-from memstone.server.access import Admin, DryRun, Keyed, Reader, Writer, setting
+from memstone.server.access import Admin, DryRun, Keyed, Reader, Writer, require_setting_rights
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
 
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_
 
 
 @router.get("", response_model=Agents)
-async def listed(
+async def list_agents(
     caller: Reader,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
@@ -26,15 +26,15 @@ async def listed(
 
 
 @router.post("", status_code=201, response_model=Agent)
-async def create(caller: Writer, wanted: NewAgent) -> Any:
+async def create_agent(caller: Writer, wanted: NewAgent) -> Any:
     """Make an agent; one that is known under this id is changed."""
     given = wanted.model_dump()
-    setting(caller, given["settings"])
+    require_setting_rights(caller, given["settings"])
     return await caller.memory.save_agent(given.pop("id") or new_id(), **given)
 
 
 @router.get("/{agent_id:path}", response_model=Agent)
-async def get(caller: Reader, agent_id: str) -> Any:
+async def get_agent(caller: Reader, agent_id: str) -> Any:
     """One agent."""
     found = await caller.memory.agent(agent_id)
     if found is None:
@@ -43,14 +43,14 @@ async def get(caller: Reader, agent_id: str) -> Any:
 
 
 @router.put("/{agent_id:path}", response_model=Agent)
-async def save(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
+async def save_agent(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
     """Change an agent, or make one; settings that are given take the place of all that were."""
     given = changes.model_dump()
-    setting(caller, given["settings"])
+    require_setting_rights(caller, given["settings"])
     return await caller.memory.save_agent(agent_id, **given)
 
 
 @router.delete("/{agent_id:path}", response_model=AgentDeleted)
-async def delete(caller: Admin, agent_id: str, *, dry_run: DryRun = False) -> Any:
+async def delete_agent(caller: Admin, agent_id: str, *, dry_run: DryRun = False) -> Any:
     """Remove an agent with its memories, vectors, signals and settings."""
     return await caller.memory.delete_agent(agent_id, dry_run=dry_run)

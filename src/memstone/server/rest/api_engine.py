@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from memstone.async_memory import AsyncMemory
 from memstone.errors import MemstoneError
-from memstone.registry import names
+from memstone.registry import builtin_names
 from memstone.server.access import Admin, Keyed, Reader
 from memstone.server.observe import log
 from memstone.server.rest.api_memory import owner_of
@@ -23,7 +23,7 @@ from memstone.server.schemas.api import (
     Summarized,
     SummarizeOld,
     Working,
-    entry,
+    entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
@@ -39,7 +39,7 @@ _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
 
 
 @router.get("/health", response_model=Working, response_model_exclude_none=True)
-async def health(caller: Reader) -> Any:
+async def verify_memory(caller: Reader) -> Any:
     """Create, list and delete an entry in one transaction that is taken back."""
     return await caller.memory.verify()
 
@@ -56,10 +56,10 @@ async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
         limit=question.limit,
         max_tokens=question.max_tokens,
     )
-    return {**found, "items": [{**entry(one), **_why(one)} for one in found["items"]]}
+    return {**found, "items": [{**entry_from_memory(one), **_score_fields(one)} for one in found["items"]]}
 
 
-def _why(item: dict[str, Any]) -> dict[str, Any]:
+def _score_fields(item: dict[str, Any]) -> dict[str, Any]:
     return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score", "injected")}
 
 
@@ -67,7 +67,7 @@ def _why(item: dict[str, Any]) -> dict[str, Any]:
 async def engine_status(request: Request, caller: Reader) -> Any:
     """What the engine is made of, each part with whether it is there and why not."""
     state: State = request.app.state.memstone
-    return camelled({**await caller.memory.engine_status(), "qdrant": qdrant_part(state)})
+    return to_camel_names({**await caller.memory.engine_status(), "qdrant": qdrant_part(state)})
 
 
 def qdrant_part(state: State) -> dict[str, Any]:
@@ -82,10 +82,14 @@ async def embedding_providers(request: Request, caller: Reader) -> Any:
     """Who could turn text into vectors, and who does."""
     state: State = request.app.state.memstone
     active = (await caller.memory.engine_status())["embedding"].get("provider")
-    return {"providers": [_provider(state, name, active) for name in names("embedder") if name not in _HIDDEN]}
+    return {
+        "providers": [
+            _describe_provider(state, name, active) for name in builtin_names("embedder") if name not in _HIDDEN
+        ]
+    }
 
 
-def _provider(state: State, name: str, active: str | None) -> dict[str, Any]:
+def _describe_provider(state: State, name: str, active: str | None) -> dict[str, Any]:
     local = name in LOCAL_EMBEDDERS
     embedder = state.settings.embedder
     configured = [one for one in (embedder, embedder.remote, state.settings.llm) if one is not None]
@@ -98,11 +102,11 @@ def _provider(state: State, name: str, active: str | None) -> dict[str, Any]:
         "active": name == active,
         "local": local,
         "reason": reason,
-        "models": models(name),
+        "models": known_embedding_models(name),
     }
 
 
-def models(provider: str | None = None) -> list[dict[str, Any]]:
+def known_embedding_models(provider: str | None = None) -> list[dict[str, Any]]:
     """Models of a provider that are known by name, or of all."""
     chosen = _MODELS if provider is None else {provider: _MODELS.get(provider, ())}
     return [
@@ -113,7 +117,7 @@ def models(provider: str | None = None) -> list[dict[str, Any]]:
 
 
 @router.post("/summarize", response_model=Summarized)
-async def summarize(caller: Admin, wanted: SummarizeOld) -> Any:
+async def summarize_old_memories(caller: Admin, wanted: SummarizeOld) -> Any:
     """Shorten what is old to its first sentences; the originals stay in the history."""
     user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
     done = await caller.memory.summarize_old(
@@ -128,20 +132,20 @@ async def summarize(caller: Admin, wanted: SummarizeOld) -> Any:
 
 
 @router.post("/reindex", response_model=Reindexing)
-async def reindex(request: Request, caller: Admin, wanted: Reindex) -> Any:
+async def start_reindex(request: Request, caller: Admin, wanted: Reindex) -> Any:
     """Give every memory that waits for one its vector, in the background."""
     caller.needs_tenant()
     state: State = request.app.state.memstone
     pending = await caller.memory.pending_vectors()
-    busy: set[str] = _busy(request)
+    busy: set[str] = _reindexing_tenants(request)
     if caller.key.tenant_id in busy or not (pending or wanted.force):
         return {"started": False, "pending": pending}
     busy.add(caller.key.tenant_id)
-    state.tasks.start(_reindexed(caller.memory, caller.key.tenant_id, busy, force=wanted.force))
+    state.tasks.start(_run_reindex(caller.memory, caller.key.tenant_id, busy, force=wanted.force))
     return {"started": True, "pending": pending}
 
 
-def _busy(request: Request) -> set[str]:
+def _reindexing_tenants(request: Request) -> set[str]:
     """The tenants whose vectors are being made."""
     if not hasattr(request.app.state, "reindexing"):
         request.app.state.reindexing = set()
@@ -149,7 +153,7 @@ def _busy(request: Request) -> set[str]:
     return found
 
 
-async def _reindexed(memory: AsyncMemory, tenant_id: str, busy: set[str], *, force: bool) -> None:
+async def _run_reindex(memory: AsyncMemory, tenant_id: str, busy: set[str], *, force: bool) -> None:
     try:
         await (memory.refresh_vectors() if force else memory.reindex())
     except MemstoneError as error:
@@ -160,8 +164,8 @@ async def _reindexed(memory: AsyncMemory, tenant_id: str, busy: set[str], *, for
         busy.discard(tenant_id)
 
 
-def camelled(value: Any) -> Any:
+def to_camel_names(value: Any) -> Any:
     """Names in camelCase, at every depth."""
     if isinstance(value, dict):
-        return {to_camel(name): camelled(one) for name, one in value.items()}
+        return {to_camel(name): to_camel_names(one) for name, one in value.items()}
     return value

@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.instant import parse_when
-from memstone.server.access import Caller, Keyed, Reader, Writer, reaching
-from memstone.server.errors import problem
+from memstone.server.access import Caller, Keyed, Reader, Writer, resolve_scope
+from memstone.server.errors import problem_response
 from memstone.server.schemas.api import (
     EntryChanged,
     EntryChanges,
@@ -24,7 +24,7 @@ from memstone.server.schemas.api import (
     NotThere,
     Success,
     Type,
-    entry,
+    entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
 
@@ -37,7 +37,7 @@ _CHANGED: Final = {"content": "text", "type": "kind"}
 
 
 @router.get("", response_model=EntryPage)
-async def listed(
+async def list_entries(
     caller: Reader,
     api_key_id: Annotated[str | None, Query(alias="apiKeyId", max_length=256)] = None,
     session_id: Annotated[str | None, Query(alias="sessionId", max_length=256)] = None,
@@ -51,7 +51,7 @@ async def listed(
 
     ``offset`` wins over ``page``.
     """
-    reach = reaching(caller, {"user_id": api_key_id, "run_id": session_id})
+    reach = resolve_scope(caller, {"user_id": api_key_id, "run_id": session_id})
     found = await caller.memory.memory_page(
         user_id=await caller.memory.owner(api_key_id, own_key=caller.key.id) if api_key_id else None,
         run_id=session_id or None,
@@ -63,17 +63,19 @@ async def listed(
         offset=offset,
     )
     place = {name: found[name] for name in ("total", "page", "limit")}
-    data = [entry(one) for one in found["results"]]
-    return {"data": data, **place, "total_pages": found["pages"], "stats": _figures(found)}
+    data = [entry_from_memory(one) for one in found["results"]]
+    return {"data": data, **place, "total_pages": found["pages"], "stats": _page_stats(found)}
 
 
 @router.post("", response_model=EntryCreated)
-async def create(caller: Writer, new: NewEntry) -> Any:
+async def create_entry(caller: Writer, new: NewEntry) -> Any:
     """Keep something under a key; the same key of the same owner and session again is the same entry.
 
     Also where memory is switched off, for that is about chats; not while it is paused for the owner.
     """
-    from memstone.engine.learning.notes import note  # it brings all the rules, which nobody asked for at the start
+    from memstone.engine.learning.notes import (
+        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
+    )
 
     wanted = AddRequest(
         new.content,
@@ -82,54 +84,54 @@ async def create(caller: Writer, new: NewEntry) -> Any:
         key=new.key,
         kind=new.type,
         metadata=new.metadata,
-        expires_at=_expiry(caller, new.expires_at),
+        expires_at=_parse_expiry(caller, new.expires_at),
     )
-    answer = await caller.memory._engine.run(note, wanted)  # noqa: SLF001 - the switch of memory is not asked here
+    answer = await caller.memory._engine.run(learn_or_store_text, wanted)  # noqa: SLF001 - the switch of memory is not asked here
     results = answer["results"]
     if not results or results[0]["id"] is None:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
     kept = await caller.memory.get(results[0]["id"])
     if kept is None:
         raise Conflict("an entry that says this is there, and is not active", hint="enable or approve it first")
-    return {"id": entry(kept), "memory_id": kept["id"]}
+    return {"id": entry_from_memory(kept), "memory_id": kept["id"]}
 
 
 @router.get("/{memory_id}", response_model=EntryFound, responses=_ABSENT)
-async def get(request: Request, caller: Reader, memory_id: str) -> Any:
+async def get_entry(request: Request, caller: Reader, memory_id: str) -> Any:
     """One entry."""
     found = await caller.memory.get(memory_id)
-    return absent(request) if found is None else {"memory": entry(found)}
+    return entry_not_found(request) if found is None else {"memory": entry_from_memory(found)}
 
 
 @router.put("/{memory_id}", response_model=EntryChanged, responses=_ABSENT)
-async def update(request: Request, caller: Writer, memory_id: str, changes: EntryChanges) -> Any:
+async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChanges) -> Any:
     """Change the words, the key, the type, the metadata or the expiry; the version before stays in the history."""
     given = changes.model_dump(exclude_unset=True)
     if not given:
         raise InvalidInput("nothing to change", hint="give content, key, type, metadata or expiresAt")
     named = {_CHANGED.get(name, name): value for name, value in given.items()}
     if "expires_at" in named:
-        named["expires_at"] = _expiry(caller, named["expires_at"])
+        named["expires_at"] = _parse_expiry(caller, named["expires_at"])
     try:
         changed = await caller.memory.update(memory_id, **named)
     except NotFoundError:
-        return absent(request)
-    return {"memory": entry(changed)}
+        return entry_not_found(request)
+    return {"memory": entry_from_memory(changed)}
 
 
 @router.delete("/{memory_id}", response_model=Success, responses=_ABSENT)
-async def delete(
+async def delete_entry(
     request: Request, caller: Writer, memory_id: str, *, dry_run: Annotated[bool, Query(alias="dryRun")] = False
 ) -> Any:
     """Delete an entry; its history stays."""
     try:
         await caller.memory.delete(memory_id, dry_run=dry_run)
     except NotFoundError:
-        return absent(request)
+        return entry_not_found(request)
     return {"success": True, "dryRun": True} if dry_run else {"success": True}
 
 
-def _expiry(caller: Caller, when: date | None) -> str | None:
+def _parse_expiry(caller: Caller, when: date | None) -> str | None:
     """Return when an entry expires; raise if that is past: it could not be shown, nor be found again."""
     if when is None:
         return None
@@ -146,14 +148,14 @@ async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) 
     return user_id or await caller.memory.owner(api_key_id, own_key=caller.key.id)
 
 
-def absent(request: Request) -> JSONResponse:
+def entry_not_found(request: Request) -> JSONResponse:
     """What clients of this interface expect of an entry that is not there, and what every problem says besides."""
-    answer = problem(request, 404, "Not found", code="not_found")
+    answer = problem_response(request, 404, "Not found", code="not_found")
     body = {**json.loads(bytes(answer.body)), "error": "Not found"}
     return JSONResponse(body, status_code=404, media_type=answer.media_type)
 
 
-def _figures(found: dict[str, Any]) -> dict[str, Any]:
+def _page_stats(found: dict[str, Any]) -> dict[str, Any]:
     stats = found["stats"]
     named = {"by_type": stats["by_kind"], "tokens_used": stats["tokens"], "cache_stats": stats["cache"]}
     return {"total": stats["total"], "hit_rate": stats["hit_rate"], **named}

@@ -11,9 +11,9 @@ from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
 from memstone.errors import MemstoneError
 from memstone.registry import BUILT_IN
 from memstone.server.access import Admin, Caller, Keyed
-from memstone.server.rest.api_engine import models
-from memstone.server.rest.api_settings import Guarded, checked, connections, runs_it
-from memstone.server.schemas.api import entry
+from memstone.server.rest.api_engine import known_embedding_models
+from memstone.server.rest.api_settings import Guarded, read_connections, runs_it, validate_backends
+from memstone.server.schemas.api import entry_from_memory
 from memstone.server.schemas.api_settings import (
     EmbeddingModels,
     QdrantChange,
@@ -26,7 +26,7 @@ from memstone.server.schemas.api_settings import (
 )
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
-from memstone.server.urls import fetched
+from memstone.server.urls import fetch_url
 
 router = APIRouter(prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS, route_class=Keyed)
 
@@ -43,10 +43,10 @@ _ABSENT: Final = 404
 
 
 @router.get("", response_model=QdrantSettings)
-async def qdrant(request: Request, caller: Admin) -> Any:
+async def get_qdrant_settings(request: Request, caller: Admin) -> Any:
     """Where Qdrant is, and whether it is used."""
     state = runs_it(request, caller)
-    return _shown(state, (await caller.memory.backends())["settings"])
+    return _format_settings(state, (await caller.memory.backends())["settings"])
 
 
 @router.put("", response_model=QdrantSettings)
@@ -56,20 +56,20 @@ async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: Qd
     given = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
     if "qdrantEnabled" in given:
         given["vectorStore"] = "qdrant" if given["qdrantEnabled"] else "auto"
-    await checked(request, caller, guard, given)
+    await validate_backends(request, caller, guard, given)
     answer = await caller.memory.set_backends(given)
-    return {**_shown(state, answer["settings"]), "cleared": answer["cleared"]}
+    return {**_format_settings(state, answer["settings"]), "cleared": answer["cleared"]}
 
 
-def _shown(state: State, values: dict[str, Any]) -> dict[str, Any]:
-    reason = _missing(values)
+def _format_settings(state: State, values: dict[str, Any]) -> dict[str, Any]:
+    reason = _unusable_reason(values)
     active = state.settings.vector_store.provider == "qdrant"
     status = "active" if active else "not_configured" if reason else "restart_required"
     shown = {name: values[stored] for name, stored in _NAMES.items()}
     return {**shown, "has_api_key": bool(values[QDRANT_KEY]), "status": status, "reason": None if active else reason}
 
 
-def _missing(values: dict[str, Any]) -> str | None:
+def _unusable_reason(values: dict[str, Any]) -> str | None:
     """What keeps Qdrant from being used."""
     if not values.get("qdrantHost"):
         return "no host is set"
@@ -79,46 +79,46 @@ def _missing(values: dict[str, Any]) -> str | None:
 
 
 @router.get("/health", response_model=QdrantHealth, response_model_exclude_none=True)
-async def health(request: Request, caller: Admin, guard: Guarded) -> Any:
+async def check_qdrant(request: Request, caller: Admin, guard: Guarded) -> Any:
     """Ask it, within five seconds; the answer names the host and nothing else."""
     runs_it(request, caller)
-    values, secrets = await connections(caller)
+    values, secrets = await read_connections(caller)
     if not values.get("qdrantHost"):
         return {"ok": False, "status": "not_configured", "error": "no host is set"}
     began = time.perf_counter()
     try:
-        error = await _asked(guard, values, secrets.get(QDRANT_KEY, ""))
+        error = await _check_collection(guard, values, secrets.get(QDRANT_KEY, ""))
     except MemstoneError as failed:
         error = failed.message
     took = round((time.perf_counter() - began) * 1_000, 3)
     return {"ok": error is None, "status": "error" if error else "ok", "latency_ms": took, "error": error}
 
 
-async def _asked(guard: Guarded, values: dict[str, Any], key: str) -> str | None:
+async def _check_collection(guard: Guarded, values: dict[str, Any], key: str) -> str | None:
     """What is wrong with the collection's answer; one that is not there yet is made when it is needed."""
     collection = values.get("qdrantCollection", "omniroute_memory")
     url = await guard.check(qdrant_url(values))
-    answer = await fetched(url, path=f"/collections/{collection}", headers={"api-key": key} if key else {})
+    answer = await fetch_url(url, path=f"/collections/{collection}", headers={"api-key": key} if key else {})
     return None if answer.status_code in (_OK, _ABSENT) else f"{url.host} answered {answer.status_code}"
 
 
 @router.post("/search", response_model=QdrantHits)
-async def search(request: Request, caller: Admin, question: QdrantQuestion) -> Any:
+async def search_qdrant(request: Request, caller: Admin, question: QdrantQuestion) -> Any:
     """What it finds by meaning alone, among the memories of this key."""
-    if (missing := await _unused(request, caller)) is not None:
+    if (missing := await _answer_if_inactive(request, caller)) is not None:
         return {**missing, "results": []}
     owner = await caller.memory.owner(own_key=caller.key.id)
     found = await caller.memory.retrieve_preview(
         question.query, user_id=owner, strategy="vector", limit=question.top_k, max_tokens=16_000
     )
-    results = [{**entry(one), "score": one["score"]} for one in found["items"]]
+    results = [{**entry_from_memory(one), "score": one["score"]} for one in found["items"]]
     return {"ok": True, "status": "ok", "results": results}
 
 
 @router.post("/cleanup", response_model=QdrantCleaned)
-async def cleanup(request: Request, caller: Admin, wanted: QdrantCleanup | None = None) -> Any:
+async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanup | None = None) -> Any:
     """Bring it in step with the ledger: what is no longer known leaves it."""
-    if (missing := await _unused(request, caller)) is not None:
+    if (missing := await _answer_if_inactive(request, caller)) is not None:
         return missing
     if wanted is not None and wanted.dry_run:
         return {"ok": True, "status": "dry_run", "dryRun": True, "pending": await caller.memory.pending_vectors()}
@@ -126,11 +126,11 @@ async def cleanup(request: Request, caller: Admin, wanted: QdrantCleanup | None 
     return {"ok": True, "status": "ok"}
 
 
-async def _unused(request: Request, caller: Caller) -> dict[str, Any] | None:
+async def _answer_if_inactive(request: Request, caller: Caller) -> dict[str, Any] | None:
     state = runs_it(request, caller)
     if state.settings.vector_store.provider == "qdrant":
         return None
-    reason = _missing((await caller.memory.backends())["settings"])
+    reason = _unusable_reason((await caller.memory.backends())["settings"])
     return {"ok": False, "status": "not_configured", "reason": reason or "it is used from the next start"}
 
 
@@ -138,4 +138,4 @@ async def _unused(request: Request, caller: Caller) -> dict[str, Any] | None:
 async def embedding_models(request: Request, caller: Admin) -> Any:
     """Models whose vectors it could hold."""
     runs_it(request, caller)
-    return {"models": models()}
+    return {"models": known_embedding_models()}

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Depends, Request
 from pydantic.alias_generators import to_camel
 
-from memstone.core.settings.backends import CHOICES, addresses, checked_backends
+from memstone.core.settings.backends import CHOICES, backend_addresses, checked_backends
 from memstone.engine import backends
 from memstone.errors import Forbidden, InvalidInput
 from memstone.server.access import Admin, Caller, Keyed
 from memstone.server.schemas.api_settings import MemorySettings, MemorySettingsChange
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
-from memstone.server.stored import over
+from memstone.server.stored import apply_choices
 from memstone.server.urls import Guard
 
 router = APIRouter(prefix="/api/settings", tags=["api settings"], responses=PROBLEMS, route_class=Keyed)
@@ -41,9 +41,9 @@ def guard_of(request: Request) -> Guard:
 Guarded = Annotated[Guard, Depends(guard_of)]
 
 
-async def connections(caller: Caller) -> tuple[dict[str, Any], backends.ProviderKeys]:
+async def read_connections(caller: Caller) -> tuple[dict[str, Any], backends.ProviderKeys]:
     """What is stored with the keys themselves: for connecting, never for an answer."""
-    return await caller.memory._engine.run(backends.connections)  # noqa: SLF001 - keys are not a verb of the face
+    return await caller.memory._engine.run(backends.read_connections)  # noqa: SLF001 - keys are not a verb of the face
 
 
 def runs_it(request: Request, caller: Caller) -> State:
@@ -59,7 +59,7 @@ def runs_it(request: Request, caller: Caller) -> State:
 async def memory_settings(request: Request, caller: Admin, guard: Guarded) -> Any:
     """The settings as they hold, in normal form."""
     caller.needs_tenant()
-    return await _shown(request, caller, guard)
+    return await _read_settings(request, caller, guard)
 
 
 @router.put("/memory", response_model=MemorySettings)
@@ -70,49 +70,51 @@ async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, c
     own = {_OWN[name]: value for name, value in given.items() if name in _OWN}
     chosen = {to_camel(name): value for name, value in given.items() if name not in _OWN}
     if chosen:
-        await checked(request, caller, guard, chosen)
+        await validate_backends(request, caller, guard, chosen)
     if own:
         await caller.memory.set_settings(own)
     if chosen:
         await caller.memory.set_backends(chosen)
-    return await _shown(request, caller, guard)
+    return await _read_settings(request, caller, guard)
 
 
-async def checked(request: Request, caller: Caller, guard: Guard, chosen: Mapping[str, Any]) -> None:
+async def validate_backends(request: Request, caller: Caller, guard: Guard, chosen: Mapping[str, Any]) -> None:
     """Whether these backends can be used here: addresses are safe, and what they need is there."""
     state = runs_it(request, caller)
     values, secrets = checked_backends(chosen)
-    stored, kept = await connections(caller)
+    stored, kept = await read_connections(caller)
     after = {**stored, **values}
-    for url in set(addresses(after)) - set(addresses(stored)):
+    for url in set(backend_addresses(after)) - set(backend_addresses(stored)):
         await guard.check(url)
-    before = (await asyncio.to_thread(over, state.settings, stored, kept, guard)).problems
-    problems = (await asyncio.to_thread(over, state.settings, after, kept.replaced_by(secrets), guard)).problems
+    before = (await asyncio.to_thread(apply_choices, state.settings, stored, kept, guard)).problems
+    problems = (
+        await asyncio.to_thread(apply_choices, state.settings, after, kept.replaced_by(secrets), guard)
+    ).problems
     wrong = [problem for name, problem in problems.items() if name != _LATER and before.get(name) != problem]
     if wrong:
         raise InvalidInput(wrong[0], hint="see docs/reference/api-memory.md")
 
 
-async def _shown(request: Request, caller: Caller, guard: Guard) -> dict[str, Any]:
+async def _read_settings(request: Request, caller: Caller, guard: Guard) -> dict[str, Any]:
     found = (await caller.memory.settings(names="gateway"))["settings"]
     own = {name: found[told] for name, told in _OWN.items()}
     state: State = request.app.state.memstone
     if caller.key.tenant_id != state.settings.tenant:
         defaults = {name: default for name, (_, default) in CHOICES.items()}
-        return {**_named(own), **defaults, "restartRequired": False}
+        return {**_camel_names(own), **defaults, "restartRequired": False}
     shown = await caller.memory.backends()
     chosen = {name: shown["settings"][name] for name in CHOICES}
     if "rerankEnabled" not in shown["stored"]:
         chosen["rerankEnabled"] = state.settings.reranker is not None
-    return {**_named(own), **chosen, "restartRequired": await restart_required(state, caller, guard)}
+    return {**_camel_names(own), **chosen, "restartRequired": await restart_required(state, caller, guard)}
 
 
 async def restart_required(state: State, caller: Caller, guard: Guard) -> bool:
     """Whether what is stored is not what runs."""
-    stored, secrets = await connections(caller)
-    applied = await asyncio.to_thread(over, state.settings, stored, secrets, guard)
+    stored, secrets = await read_connections(caller)
+    applied = await asyncio.to_thread(apply_choices, state.settings, stored, secrets, guard)
     return applied.settings != state.settings
 
 
-def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+def _camel_names(values: Mapping[str, Any]) -> dict[str, Any]:
     return {to_camel(name): value for name, value in values.items()}

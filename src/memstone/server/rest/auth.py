@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Request
 
-from memstone.engine.access.accounts import shown
-from memstone.server.access import Caller, Keyed, admitted
+from memstone.engine.access.accounts import describe_account
+from memstone.server.access import Caller, Keyed, admit_caller
 from memstone.server.accounts import reception_of
 from memstone.server.schemas.accounts import (
     LoggedOut,
@@ -23,11 +23,11 @@ from memstone.server.schemas.base import PROBLEMS
 
 router = APIRouter(prefix="/v1/auth", tags=["auth"], responses=PROBLEMS, route_class=Keyed)
 
-Anybody = Annotated[Caller, Depends(admitted)]
+Anybody = Annotated[Caller, Depends(admit_caller)]
 
 
 @router.post("/login", response_model=Tokens)
-async def login(request: Request, given: LoginGiven) -> Any:
+async def log_in(request: Request, given: LoginGiven) -> Any:
     """Log in: a token to ask with, which is valid for minutes, and one to get the next with, which is for days.
 
     Whether the login or the password is wrong is not told. Who is wrong too often has to wait.
@@ -37,31 +37,31 @@ async def login(request: Request, given: LoginGiven) -> Any:
 
 
 @router.post("/refresh", response_model=Tokens)
-async def refresh(request: Request, given: RefreshGiven) -> Any:
+async def refresh_tokens(request: Request, given: RefreshGiven) -> Any:
     """Exchange a refresh token for another pair; one that comes back after that ends the session."""
     return await reception_of(request).refresh(request, given.refresh_token.get_secret_value())
 
 
 @router.post("/logout", response_model=LoggedOut)
-async def logout(request: Request, caller: Anybody, given: Annotated[LogoutGiven | None, Body()] = None) -> Any:
+async def log_out(request: Request, caller: Anybody, given: Annotated[LogoutGiven | None, Body()] = None) -> Any:
     """End this session at once, or all of the account's."""
     everywhere = given is not None and given.everywhere
     return {"sessions_ended": await reception_of(request).logout(caller, everywhere=everywhere)}
 
 
 @router.get("/me", response_model=Whoami)
-async def whoami(caller: Anybody) -> Any:
+async def get_current_caller(caller: Anybody) -> Any:
     """Who the service takes the caller for, and what they may do."""
     who, person = caller.subjects, caller.person
     reach = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "verbs": list(caller.key.verbs)}
     if person is None:
         return {"kind": "key", "tenant_id": caller.key.tenant_id, **reach}
-    session = {"session_id": person.session_id, "expires_at": person.until, "account": shown(person.account)}
+    session = {"session_id": person.session_id, "expires_at": person.until, "account": describe_account(person.account)}
     return {"kind": "account", "tenant_id": caller.key.tenant_id, **reach, **session}
 
 
 @router.post("/password", response_model=PasswordChanged)
-async def password(request: Request, caller: Anybody, given: PasswordGiven) -> Any:
+async def change_password(request: Request, caller: Anybody, given: PasswordGiven) -> Any:
     """Change one's own password; every other session of the account ends."""
     old, new = given.current.get_secret_value(), given.new.get_secret_value()
     return await reception_of(request).change_password(request, caller, old, new)

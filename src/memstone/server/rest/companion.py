@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from memstone.errors import ScopeError
-from memstone.server.access import Admin, DryRun, Keyed, NamedScope, Reader, ScopeId, Writer, merge_body, reaching
-from memstone.server.rest.memories import emptied
-from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.access import Admin, DryRun, Keyed, NamedScope, Reader, ScopeId, Writer, merge_body, resolve_scope
+from memstone.server.rest.memories import empty_tenant
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.companion import (
     Consolidated,
     Conversation,
@@ -30,14 +30,14 @@ Position = Annotated[int, Query(ge=0, le=1_000)]
 
 
 @router.post("/ingest", response_model=Ingested)
-async def ingest(caller: Writer, said: Conversation) -> Any:
+async def ingest_conversation(caller: Writer, said: Conversation) -> Any:
     """Take in a whole conversation and form memory of it now; one that is known under its id is replaced.
 
     Without ``user_id`` it is whose a chat would be that names nobody: in a companion its owner's.
     """
     return await caller.memory.ingest_session(
         [turn.model_dump(exclude_none=True) for turn in said.turns],
-        user_id=_owner(caller, said.user_id),
+        user_id=_resolve_owner(caller, said.user_id),
         agent_id=said.agent_id,
         run_id=said.conversation_id,
         occurred_at=said.session_date,
@@ -46,55 +46,55 @@ async def ingest(caller: Writer, said: Conversation) -> Any:
 
 
 @router.post("/consolidate", response_model=Consolidated)
-async def consolidate(caller: Writer, wanted: Tidying | None = None) -> Any:
+async def consolidate_memories(caller: Writer, wanted: Tidying | None = None) -> Any:
     """Tidy up now, for everybody where nobody is named, which is an administrator's.
 
     ``/v1/console/consolidate`` does the same as a job.
     """
     asked = (wanted or Tidying()).model_dump()
-    return await caller.memory.consolidate(**asked | reaching(caller, asked))
+    return await caller.memory.consolidate(**asked | resolve_scope(caller, asked))
 
 
 @router.post("/sync", response_model=Synced)
-async def sync(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
+async def sync_memories(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
     """Form memory now of everything that waits; of everybody for administrators."""
-    return await caller.memory.flush(**reaching(caller, merge_body(named.as_dict(), whom)))
+    return await caller.memory.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
 @router.get("/identity", response_model=Identity)
-async def identity(caller: Reader, user_id: ScopeId = None) -> Any:
+async def get_identity(caller: Reader, user_id: ScopeId = None) -> Any:
     """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
-    return await caller.memory.identity(user_id=_user(caller, user_id))
+    return await caller.memory.identity(user_id=_require_user(caller, user_id))
 
 
 @router.post("/identity/overrides", response_model=Identity)
 async def add_override(caller: Writer, said: Override) -> Any:
     """Keep something in mind for good."""
-    return await caller.memory.add_override(said.text, user_id=_user(caller, said.user_id))
+    return await caller.memory.add_override(said.text, user_id=_require_user(caller, said.user_id))
 
 
 @router.put("/identity/overrides", response_model=Identity)
 async def set_overrides(caller: Writer, said: Overrides) -> Any:
     """Put these in the place of all overrides."""
-    return await caller.memory.set_overrides(said.texts, user_id=_user(caller, said.user_id))
+    return await caller.memory.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
 
 
 @router.delete("/identity/overrides/{position}", response_model=Identity)
 async def remove_override(caller: Writer, position: int, user_id: ScopeId = None, *, dry_run: DryRun = False) -> Any:
     """Delete the override at a position, counted from 0."""
-    return await caller.memory.remove_override(position, user_id=_user(caller, user_id), dry_run=dry_run)
+    return await caller.memory.remove_override(position, user_id=_require_user(caller, user_id), dry_run=dry_run)
 
 
-@router.get("/episodes", response_model=told("answers.layers.Episodes"))
-async def episodes(
+@router.get("/episodes", response_model=answer_form("answers.layers.Episodes"))
+async def list_episodes(
     caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
 ) -> Any:
     """What sessions were about, newest first."""
     return await caller.memory.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
 
 
-@router.get("/transcript", response_model=told("answers.layers.TranscriptPage"))
-async def transcript(
+@router.get("/transcript", response_model=answer_form("answers.layers.TranscriptPage"))
+async def get_transcript(
     caller: Reader,
     user_id: ScopeId = None,
     agent_id: ScopeId = None,
@@ -107,20 +107,20 @@ async def transcript(
     return await caller.memory.transcript(**named, limit=limit, offset=offset)
 
 
-@router.post("/clear", response_model=told("answers.console.Emptied"))
-async def clear(caller: Admin, wanted: Confirmed) -> Any:
+@router.post("/clear", response_model=answer_form("answers.console.Emptied"))
+async def clear_all_memories(caller: Admin, wanted: Confirmed) -> Any:
     """Remove all layers of this tenant's memory, for good."""
-    return await emptied(caller, wanted, "cleared")
+    return await empty_tenant(caller, wanted, "cleared")
 
 
-def _owner(caller: Reader, user_id: str | None) -> str | None:
+def _resolve_owner(caller: Reader, user_id: str | None) -> str | None:
     """Return whose something is: who is named, whom the key stands for, or whom a request means that names nobody."""
     return user_id or caller.bounds.user_id or caller.bounds.unnamed or None
 
 
-def _user(caller: Reader, user_id: str | None) -> str:
+def _require_user(caller: Reader, user_id: str | None) -> str:
     """Return whom an identity is about; raise if that is nobody."""
-    named = _owner(caller, user_id)
+    named = _resolve_owner(caller, user_id)
     if not named:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
     return named

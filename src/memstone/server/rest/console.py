@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, ScopeId, Writer, needs_operator, reaching
-from memstone.server.schemas.base import PROBLEMS, Json, told
+from memstone.server.access import Admin, Keyed, NamedScope, Reader, ScopeId, Writer, needs_operator, resolve_scope
+from memstone.server.schemas.base import PROBLEMS, Json, answer_form
 from memstone.server.schemas.console import (
     AnswerGiven,
     Because,
@@ -34,7 +34,7 @@ from memstone.server.schemas.console import (
     Version,
 )
 from memstone.server.schemas.memories import Deleted, History
-from memstone.server.stored import shown
+from memstone.server.stored import mask_settings
 
 _REPORT: Final = {
     "format": "memstone-erasure",
@@ -45,9 +45,9 @@ _REPORT: Final = {
     "sha256": "0" * 64,
     "hmac": "0" * 64,
 }
-_PREVIEWS: Final = told("answers.console.Previews")
-_SHARED: Final = told("answers.memories.Shared")
-_STATUS: Final = told("answers.memories.StatusSet")
+_PREVIEWS: Final = answer_form("answers.console.Previews")
+_SHARED: Final = answer_form("answers.memories.Shared")
+_STATUS: Final = answer_form("answers.memories.StatusSet")
 router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=Keyed)
 
 Limit = Annotated[int, Query(ge=1, le=250)]
@@ -55,64 +55,64 @@ Offset = Annotated[int, Query(ge=0, lt=2**53)]
 
 
 @router.get("/dashboard", response_model=Dashboard)
-async def dashboard(caller: Reader, named: NamedScope, limit: Limit = 20) -> Any:
+async def get_dashboard(caller: Reader, named: NamedScope, limit: Limit = 20) -> Any:
     """What a management view begins with: layers, counts, agents, and how background work goes."""
-    return await caller.memory.dashboard(**reaching(caller, named.as_dict()), limit=limit)
+    return await caller.memory.dashboard(**resolve_scope(caller, named.as_dict()), limit=limit)
 
 
 @router.post("/search", response_model=_PREVIEWS)
-async def search(caller: Reader, question: ConsoleQuestion) -> Any:
+async def search_all_layers(caller: Reader, question: ConsoleQuestion) -> Any:
     """Look through every layer, also at what is disabled or in quarantine, now or ``as_of`` a time."""
     asked = question.model_dump()
-    return await caller.memory.inspect(asked.pop("q"), **asked | reaching(caller, asked))
+    return await caller.memory.inspect(asked.pop("q"), **asked | resolve_scope(caller, asked))
 
 
 @router.get("/quarantine", response_model=_PREVIEWS)
-async def quarantined(caller: Reader, named: NamedScope, limit: Limit = 60) -> Any:
+async def list_quarantined_memories(caller: Reader, named: NamedScope, limit: Limit = 60) -> Any:
     """What waits for somebody's approval."""
-    scope = reaching(caller, named.as_dict())
+    scope = resolve_scope(caller, named.as_dict())
     return await caller.memory.inspect(None, **scope, statuses=["quarantined"], limit=limit)
 
 
 @router.get("/memories/{memory_id}/history", response_model=History)
-async def history(caller: Reader, memory_id: str) -> Any:
+async def get_memory_history(caller: Reader, memory_id: str) -> Any:
     """Everything that happened to a memory, oldest first."""
     return {"results": await caller.memory.history(memory_id)}
 
 
 @router.post("/memories/{memory_id}/forget", response_model=Deleted)
-async def forget(caller: Writer, memory_id: str, wanted: Trial | None = None) -> Any:
+async def forget_memory(caller: Writer, memory_id: str, wanted: Trial | None = None) -> Any:
     """Delete a memory; its history stays, and it can be restored."""
     return await caller.memory.delete(memory_id, dry_run=(wanted or Trial()).dry_run)
 
 
-@router.post("/memories/{memory_id}/restore", response_model=told("answers.memories.RestoredMemory"))
-async def restore(caller: Writer, memory_id: str, wanted: Version | None = None) -> Any:
+@router.post("/memories/{memory_id}/restore", response_model=answer_form("answers.memories.RestoredMemory"))
+async def restore_memory(caller: Writer, memory_id: str, wanted: Version | None = None) -> Any:
     """Bring back a memory, or what an earlier version said."""
     return await caller.memory.restore(memory_id, (wanted or Version()).version)
 
 
 @router.post("/memories/{memory_id}/approve", response_model=_STATUS)
-async def approve(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
+async def approve_memory(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
     """Let a memory out of quarantine."""
     return await caller.memory.approve(memory_id, (why or Because()).reason)
 
 
 @router.post("/memories/{memory_id}/reject", response_model=_STATUS)
-async def reject(caller: Admin, memory_id: str, why: Rejection | None = None) -> Any:
+async def reject_memory(caller: Admin, memory_id: str, why: Rejection | None = None) -> Any:
     """Delete a memory that is in quarantine."""
     given = why or Rejection()
     return await caller.memory.reject(memory_id, given.reason, dry_run=given.dry_run)
 
 
 @router.post("/memories/{memory_id}/share", response_model=_SHARED)
-async def share(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
+async def share_memory(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
     """Let somebody else hold a memory, too."""
     return await caller.memory.share(memory_id, **whom.model_dump())
 
 
 @router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
-async def unshare(caller: Writer, memory_id: str, whom: TakenFrom) -> Any:
+async def unshare_memory(caller: Writer, memory_id: str, whom: TakenFrom) -> Any:
     """Take a memory from somebody; the others keep it."""
     return await caller.memory.unshare(memory_id, **whom.model_dump())
 
@@ -126,54 +126,54 @@ async def put_aside(
     return await verbs[act](memory_id, (why or Because()).reason)
 
 
-@router.post("/undo", response_model=told("answers.memories.TakenBack"))
-async def undo(caller: Writer, wanted: Undone) -> Any:
+@router.post("/undo", response_model=answer_form("answers.memories.TakenBack"))
+async def undo_changes(caller: Writer, wanted: Undone) -> Any:
     """Take back one change, or everything a job did; all of it or nothing."""
     return await caller.memory.undo(wanted.event_id, job_id=wanted.job_id)
 
 
-@router.post("/rollback", response_model=told("answers.memories.RolledBack"))
-async def rollback(caller: Admin, wanted: Rollback) -> Any:
+@router.post("/rollback", response_model=answer_form("answers.memories.RolledBack"))
+async def roll_back_changes(caller: Admin, wanted: Rollback) -> Any:
     """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
     given = wanted.model_dump()
-    return await caller.memory.rollback(**given | reaching(caller, given))
+    return await caller.memory.rollback(**given | resolve_scope(caller, given))
 
 
 @router.post("/reassign", response_model=Moved)
-async def reassign(caller: Admin, wanted: Reassignment) -> Any:
+async def reassign_memories(caller: Admin, wanted: Reassignment) -> Any:
     """Hand everything one scope holds over to another; ``undo`` with the job takes it back."""
     caller.needs_tenant()
     return await caller.memory.reassign(wanted.from_scope, wanted.to_scope)
 
 
 @router.post("/context", response_model=Previewed)
-async def context(caller: Reader, question: ContextPreview) -> Any:
+async def preview_context(caller: Reader, question: ContextPreview) -> Any:
     """What a model would be shown for a message, now or ``as_of`` a time; redacted, and not counted as used."""
     asked = question.model_dump()
     return await caller.memory.preview_context(asked.pop("query"), **asked)
 
 
 @router.post("/feedback", response_model=Judged)
-async def feedback(caller: Writer, judgement: Judgement) -> Any:
+async def give_feedback(caller: Writer, judgement: Judgement) -> Any:
     """Say whether a memory, or all that a receipt names, was useful."""
     return await caller.memory.feedback(**judgement.model_dump())
 
 
 @router.post("/answers", response_model=UseFound)
-async def answers(caller: Writer, given: AnswerGiven) -> Any:
+async def record_answer(caller: Writer, given: AnswerGiven) -> Any:
     """Tell what a model answered: which memories it used is worked out from that."""
     return await caller.memory.record_answer(given.receipt_id, given.answer)
 
 
 @router.get("/metrics", response_model=Metrics)
-async def metrics(caller: Reader, user_id: ScopeId = None, since: str | None = None) -> Any:
+async def get_metrics(caller: Reader, user_id: ScopeId = None, since: str | None = None) -> Any:
     """How many memories, and the rates at which they are replaced, told again and used."""
-    scope = reaching(caller, {"user_id": user_id})
+    scope = resolve_scope(caller, {"user_id": user_id})
     return await caller.memory.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
 
 
 @router.get("/scopes", response_model=Scopes)
-async def scopes(
+async def list_scopes(
     caller: Admin, kind: Literal["user", "agent", "run"] = "user", limit: Limit = 100, offset: Offset = 0
 ) -> Any:
     """The users, agents or runs there are, with how many memories each has."""
@@ -181,8 +181,8 @@ async def scopes(
     return await caller.memory.scopes(kind, limit=limit, offset=offset)
 
 
-@router.get("/requests", response_model=told("answers.console.RequestLog"))
-async def requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
+@router.get("/requests", response_model=answer_form("answers.console.RequestLog"))
+async def list_requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
     """The last requests by this tenant's keys; never what was said in them."""
     caller.needs_tenant()
     lines = request.app.state.journal.of(caller.key.tenant_id, time.time())
@@ -190,27 +190,27 @@ async def requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
 
 
 @router.get("/configuration", response_model=Configuration)
-async def configuration(request: Request, caller: Admin) -> Any:
+async def get_configuration(request: Request, caller: Admin) -> Any:
     """How the service is configured, without secrets; what may change at run time is ``/v1/settings``."""
     needs_operator(request, caller)
-    return {"configuration": shown(request.app.state.memstone.settings)}
+    return {"configuration": mask_settings(request.app.state.memstone.settings)}
 
 
-@router.get("/database", response_model=told("answers.store.StoreState"))
-async def database(request: Request, caller: Admin) -> Any:
+@router.get("/database", response_model=answer_form("answers.store.StoreState"))
+async def check_database(request: Request, caller: Admin) -> Any:
     """The state of the whole store: its size, schema and integrity. It reads all of it."""
     needs_operator(request, caller)
     return await caller.memory.check()
 
 
-@router.get("/health", response_model=told("answers.store.Health"))
-async def health(caller: Admin) -> Any:
+@router.get("/health", response_model=answer_form("answers.store.Health"))
+async def check_health(caller: Admin) -> Any:
     """Whether memory works, and if not, where it fails."""
     caller.needs_tenant()
     return await caller.memory.health()
 
 
-@router.post("/erasures/verify", response_model=told("answers.moving.ErasureVerified"))
+@router.post("/erasures/verify", response_model=answer_form("answers.moving.ErasureVerified"))
 async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Any:
     """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
     caller.needs_tenant()

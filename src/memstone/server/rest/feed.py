@@ -12,9 +12,9 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenticated
-from memstone.server.access import Caller, Keyed, NamedScope, Reader, reaching, with_own_names
-from memstone.server.errors import note
-from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.access import Caller, Keyed, NamedScope, Reader, resolve_scope, with_own_names
+from memstone.server.errors import log_server_fault
+from memstone.server.schemas.base import PROBLEMS, answer_form
 
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
 
@@ -36,16 +36,16 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.get("", response_model=told("answers.memories.Events"))
-async def events(
+@router.get("", response_model=answer_form("answers.memories.Events"))
+async def list_events(
     caller: Reader, named: NamedScope, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:
     """What happened after a cursor, oldest first; of everybody the key reaches when nobody is named."""
-    return await caller.memory.events(after, limit=limit, **reaching(caller, named.as_dict()))
+    return await caller.memory.events(after, limit=limit, **resolve_scope(caller, named.as_dict()))
 
 
 @router.get("/stream", responses=_STREAM, response_class=StreamingResponse)
-async def stream(
+async def stream_events(
     request: Request,
     caller: Reader,
     named: NamedScope,
@@ -53,21 +53,23 @@ async def stream(
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=20)] = None,
 ) -> StreamingResponse:
     """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
-    cursor = after if last_event_id is None else _cursor(last_event_id)
-    scope = reaching(caller, named.as_dict())
+    cursor = after if last_event_id is None else _parse_cursor(last_event_id)
+    scope = resolve_scope(caller, named.as_dict())
     first = await caller.memory.events(cursor, limit=_PAGE, **scope)
     headers = {"x-accel-buffering": "no"}
-    lines = _lines(request, caller, scope, first)
+    lines = _event_lines(request, caller, scope, first)
     return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
 
-def _cursor(given: str) -> int:
+def _parse_cursor(given: str) -> int:
     if not given.isascii() or not given.isdigit():
         raise InvalidInput("Last-Event-ID must be an id that this stream gave")
     return int(given)
 
 
-async def _lines(request: Request, caller: Caller, scope: dict[str, Any], page: dict[str, Any]) -> AsyncIterator[str]:
+async def _event_lines(
+    request: Request, caller: Caller, scope: dict[str, Any], page: dict[str, Any]
+) -> AsyncIterator[str]:
     """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
     yield "retry: 1000\n\n"
     began = spoken = checked = time.monotonic()
@@ -79,7 +81,7 @@ async def _lines(request: Request, caller: Caller, scope: dict[str, Any], page: 
             now = time.monotonic()
             if now - checked >= CHECK:
                 checked = now
-                await _check(request, caller)
+                await _check_key(request, caller)
             if now - spoken >= HEARTBEAT:
                 spoken = now
                 yield ": still here\n\n"
@@ -87,11 +89,11 @@ async def _lines(request: Request, caller: Caller, scope: dict[str, Any], page: 
                 await asyncio.sleep(EVERY)
             page = await caller.memory.events(page["cursor"], limit=_PAGE, **scope)
     except MemstoneError as error:  # whoever listens comes back, and goes on where it stopped
-        note(error)
+        log_server_fault(error)
         yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'
 
 
-async def _check(request: Request, caller: Caller) -> None:
+async def _check_key(request: Request, caller: Caller) -> None:
     """``Unauthenticated`` when the key that opened a stream is no longer good for it."""
     try:
         now = await request.app.state.memstone.doorkeeper.admit_anew(request)

@@ -32,23 +32,23 @@ class Ready(Answer):
 
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", response_model=Alive)
-async def healthz() -> Alive:
+async def check_liveness() -> Alive:
     """Whether the process answers at all."""
     return Alive()
 
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Ready, responses={503: {"model": Ready, "description": "not ready"}})
-async def readyz(request: Request, response: Response) -> Ready:
+async def check_readiness(request: Request, response: Response) -> Ready:
     """Whether the store is open, answers, and can be written. Nothing that is tried for that is kept."""
     state: State = request.app.state.memstone
-    answer = await _ready(state)
+    answer = await _read_readiness(state)
     if answer.status != "ok":
         response.status_code = 503
     return answer
 
 
-async def _ready(state: State) -> Ready:
+async def _read_readiness(state: State) -> Ready:
     if not state.ready:
         return Ready(status="starting", reason="not_open")
     reason = await failure_of(asyncio.wait_for(state.ask_store(), _PATIENCE)) or await state.writable.reason()

@@ -14,7 +14,7 @@ router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBL
 
 
 @router.post("", response_model=Suggestion)
-async def suggest(caller: Writer, given: UseCase) -> Any:
+async def suggest_instructions(caller: Writer, given: UseCase) -> Any:
     """What a team with this use case would set: instructions, what to keep and to leave out, categories.
 
     A language model is asked, where one is configured, else rules answer. Nothing is changed; but asking costs, which

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, needs_operator, reaching
+from memstone.server.access import Admin, Keyed, NamedScope, Reader, needs_operator, resolve_scope
 from memstone.server.running import Job, Progress, Work, works_of
-from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.console import Erasure, JobState, JobStates, Tidying
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
@@ -19,8 +19,8 @@ UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octe
 Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 
-@router.get("/v1/jobs", response_model=told("answers.console.JobLog"))
-async def log(
+@router.get("/v1/jobs", response_model=answer_form("answers.console.JobLog"))
+async def list_jobs(
     caller: Reader,
     named: NamedScope,
     task: str | None = None,
@@ -28,47 +28,47 @@ async def log(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """What was done in the background, newest first: outcomes, decisions about facts, and what it cost."""
-    scope = reaching(caller, named.as_dict())
+    scope = resolve_scope(caller, named.as_dict())
     return await caller.memory.jobs(**scope, task=task, status=status, limit=limit)
 
 
 @router.get("/v1/console/jobs", response_model=JobStates)
-async def running(request: Request, caller: Admin) -> Any:
+async def list_console_jobs(request: Request, caller: Admin) -> Any:
     """Long work that this process does or has done for the tenant."""
     caller.needs_tenant()
     return {"results": [job.as_dict() for job in works_of(request).of(caller.key.tenant_id)]}
 
 
 @router.get("/v1/console/jobs/{job_id}", response_model=JobState)
-async def state(request: Request, caller: Admin, job_id: str) -> Any:
+async def get_job(request: Request, caller: Admin, job_id: str) -> Any:
     """How far a piece of work has come, and what came of it."""
     caller.needs_tenant()
     return works_of(request).one(caller.key.tenant_id, job_id).as_dict()
 
 
 @router.post("/v1/console/jobs/{job_id}/cancel", response_model=JobState)
-async def cancel(request: Request, caller: Admin, job_id: str) -> Any:
+async def cancel_job(request: Request, caller: Admin, job_id: str) -> Any:
     """End a piece of work where it is. What it has done stays, and it can be started again."""
     caller.needs_tenant()
     return (await works_of(request).cancel(caller.key.tenant_id, job_id)).as_dict()
 
 
 @router.post("/v1/console/consolidate", status_code=202, response_model=JobState)
-async def consolidate(request: Request, caller: Admin, wanted: Tidying | None = None) -> Any:
+async def start_consolidation(request: Request, caller: Admin, wanted: Tidying | None = None) -> Any:
     """Tidy up as a job."""
     given = (wanted or Tidying()).model_dump()
-    given |= reaching(caller, given)
-    return _started(request, caller, "consolidate", lambda _: caller.memory.consolidate(**given))
+    given |= resolve_scope(caller, given)
+    return _start_job(request, caller, "consolidate", lambda _: caller.memory.consolidate(**given))
 
 
 @router.post("/v1/console/reindex", status_code=202, response_model=JobState)
-async def reindex(request: Request, caller: Admin) -> Any:
+async def start_reindex(request: Request, caller: Admin) -> Any:
     """Build the vectors of the configured embedder anew, as a job; searches go on meanwhile."""
-    return _started(request, caller, "reindex", caller.memory.reindex)
+    return _start_job(request, caller, "reindex", caller.memory.reindex)
 
 
 @router.post("/v1/console/erase", status_code=202, response_model=JobState)
-async def erase(request: Request, caller: Admin, wanted: Erasure) -> Any:
+async def start_erasure(request: Request, caller: Admin, wanted: Erasure) -> Any:
     """Remove everything of a scope, or one memory, for good, as a job; its result is the report."""
     if wanted.subject is None or not (wanted.dry_run or wanted.confirm == wanted.subject):
         raise InvalidInput(
@@ -79,11 +79,11 @@ async def erase(request: Request, caller: Admin, wanted: Erasure) -> Any:
     async def work(progress: Progress) -> dict[str, Any]:
         return await caller.memory.erase(**given, progress=progress)
 
-    return _started(request, caller, "erase", work)
+    return _start_job(request, caller, "erase", work)
 
 
 @router.post("/v1/console/backup", status_code=202, response_model=JobState)
-async def backup(request: Request, caller: Admin) -> Any:
+async def start_backup(request: Request, caller: Admin) -> Any:
     """Write the whole store, of all tenants, into the folder that is configured for it, as a job."""
     needs_operator(request, caller)
     folder = request.app.state.memstone.settings.server.backup_folder
@@ -93,11 +93,11 @@ async def backup(request: Request, caller: Admin) -> Any:
     async def work(progress: Progress) -> dict[str, Any]:
         return await caller.memory.backup(folder, progress=progress)
 
-    return _started(request, caller, "backup", work)
+    return _start_job(request, caller, "backup", work)
 
 
 @router.post("/v1/console/import", status_code=202, response_model=JobState, openapi_extra=UPLOAD)
-async def import_(
+async def start_import(
     request: Request,
     caller: Admin,
     named: NamedScope,
@@ -115,10 +115,10 @@ async def import_(
     async def work(progress: Progress) -> dict[str, Any]:
         return await caller.memory.import_from(body, **given, progress=progress)
 
-    return _started(request, caller, "import", work)
+    return _start_job(request, caller, "import", work)
 
 
-def _started(request: Request, caller: Admin, task: str, work: Work) -> dict[str, Any]:
+def _start_job(request: Request, caller: Admin, task: str, work: Work) -> dict[str, Any]:
     caller.needs_tenant()
     job: Job = works_of(request).start(caller.key.tenant_id, task, work)
     return job.as_dict()

@@ -14,21 +14,21 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_c
 
 
 @router.get("", response_model=KeyList)
-async def listed(caller: Admin) -> Any:
+async def list_keys(caller: Admin) -> Any:
     """The keys of this tenant."""
     caller.needs_tenant()
     return {"results": await caller.memory.keys()}
 
 
 @router.post("", status_code=201, response_model=KeyMade)
-async def create(caller: Admin, wanted: NewKey) -> Any:
+async def create_key(caller: Admin, wanted: NewKey) -> Any:
     """A new key; it is shown in this answer and nowhere else."""
     caller.needs_tenant()
     return await caller.memory.create_key(**wanted.model_dump())
 
 
 @router.patch("/{key_id}", response_model=KeyShown)
-async def change(request: Request, caller: Admin, key_id: str, wanted: KeyChanges) -> Any:
+async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyChanges) -> Any:
     """Change what a key is called and what it may do; its secret stays."""
     caller.needs_tenant()
     answer = await caller.memory.set_key(key_id, **wanted.model_dump())
@@ -37,7 +37,7 @@ async def change(request: Request, caller: Admin, key_id: str, wanted: KeyChange
 
 
 @router.post("/{key_id}/rotate", response_model=KeyMade)
-async def rotate(
+async def rotate_key(
     request: Request, caller: Admin, key_id: str, wanted: Annotated[Rotation | None, Body()] = None
 ) -> Any:
     """A new secret under the same id."""
@@ -48,7 +48,7 @@ async def rotate(
 
 
 @router.delete("/{key_id}", response_model=KeyShown)
-async def revoke(request: Request, caller: Admin, key_id: str, *, dry_run: DryRun = False) -> Any:
+async def revoke_key(request: Request, caller: Admin, key_id: str, *, dry_run: DryRun = False) -> Any:
     """End a key at once."""
     caller.needs_tenant()
     answer = await caller.memory.revoke_key(key_id, dry_run=dry_run)

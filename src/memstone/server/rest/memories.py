@@ -18,12 +18,12 @@ from memstone.server.access import (
     Reader,
     ScopeId,
     Writer,
-    confirmed,
     is_bound,
     merge_body,
-    reaching,
+    require_confirmation,
+    resolve_scope,
 )
-from memstone.server.schemas.base import PROBLEMS, Told, told
+from memstone.server.schemas.base import PROBLEMS, Told, answer_form
 from memstone.server.schemas.companion import Synced
 from memstone.server.schemas.memories import (
     Added,
@@ -57,24 +57,24 @@ Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
 @router.post("/memories", response_model=Added)
-async def add(caller: Writer, said: NewMemories) -> Any:
+async def add_memories(caller: Writer, said: NewMemories) -> Any:
     """Learn from what was said."""
-    return _listed(await caller.memory.add(**said.model_dump()))
+    return _wrap_list(await caller.memory.add(**said.model_dump()))
 
 
-@router.post("/memories/batch", response_model=told("answers.memories.AddedMany"))
+@router.post("/memories/batch", response_model=answer_form("answers.memories.AddedMany"))
 async def add_many(caller: Writer, batch: NewMemoriesBatch, idempotency_key: IdempotencyKey = None) -> Any:
     """Learn from up to 1,000 calls at once; each has its own result."""
     return await caller.memory.add_many(batch.items, idempotency_key=idempotency_key)
 
 
-@router.put("/memories/batch", response_model=told("answers.memories.ChangedMany"))
+@router.put("/memories/batch", response_model=answer_form("answers.memories.ChangedMany"))
 async def update_many(caller: Writer, batch: ChangesBatch, idempotency_key: IdempotencyKey = None) -> Any:
     """Change up to 1,000 memories at once."""
     return await caller.memory.update_many(batch.items, idempotency_key=idempotency_key)
 
 
-@router.delete("/memories/batch", response_model=told("answers.memories.DeletedByIds"))
+@router.delete("/memories/batch", response_model=answer_form("answers.memories.DeletedByIds"))
 async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyKey = None) -> Any:
     """Delete up to 1,000 memories at once."""
     return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key, dry_run=wanted.dry_run)
@@ -85,14 +85,14 @@ async def search_by_query(
     caller: Reader, named: NamedScope, q: str, limit: Limit = 100, scope: Breadth | None = None
 ) -> Any:
     """Find memories by words and by meaning."""
-    return _listed(await caller.memory.search(q, limit=limit, scope=scope, **named.as_dict()))
+    return _wrap_list(await caller.memory.search(q, limit=limit, scope=scope, **named.as_dict()))
 
 
 @router.post("/memories/search", response_model=FoundMemories)
-async def search(caller: Reader, question: Question) -> Any:
+async def search_memories(caller: Reader, question: Question) -> Any:
     """Find memories, with filters and everything else that a search takes."""
     asked = question.model_dump()
-    return _listed(await caller.memory.search(asked.pop("query"), **asked))
+    return _wrap_list(await caller.memory.search(asked.pop("query"), **asked))
 
 
 @router.get("/memories", response_model=FoundMemories)
@@ -125,14 +125,14 @@ async def get_all(
         show_expired=show_expired,
         counts=counts,
     )
-    return _listed(found)
+    return _wrap_list(found)
 
 
 @router.delete("/memories", response_model=DeletedMany)
 async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None, *, dry_run: DryRun = False) -> Any:
     """Delete everything a scope sees; ``POST /v1/verbs/delete_all`` also takes filters."""
     if is_bound(caller):  # without a scope of its own, a key that names nobody is refused by the memory itself
-        confirmed(caller, named.as_dict(), confirm, dry_run=dry_run)
+        require_confirmation(caller, named.as_dict(), confirm, dry_run=dry_run)
     try:
         return await caller.memory.delete_all(**named.as_dict(), dry_run=dry_run)
     except ScopeError as error:
@@ -140,7 +140,7 @@ async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None,
 
 
 @router.get("/memories/{memory_id}", response_model=MemoryItem)
-async def get(caller: Reader, memory_id: str) -> Any:
+async def get_memory(caller: Reader, memory_id: str) -> Any:
     """One memory."""
     found = await caller.memory.get(memory_id)
     if found is None:
@@ -149,39 +149,39 @@ async def get(caller: Reader, memory_id: str) -> Any:
 
 
 @router.put("/memories/{memory_id}", response_model=Annotated[MemoryItem, Told("answers.memories.ChangedMemory")])
-async def update(caller: Writer, memory_id: str, changes: Changes) -> Any:
+async def update_memory(caller: Writer, memory_id: str, changes: Changes) -> Any:
     """Change a memory; the old version stays in the history."""
     given = changes.model_dump(exclude_unset=True)
     return await caller.memory.update(memory_id, given.pop("text", None), **given)
 
 
 @router.delete("/memories/{memory_id}", response_model=Deleted)
-async def delete(caller: Writer, memory_id: str, *, dry_run: DryRun = False) -> Any:
+async def delete_memory(caller: Writer, memory_id: str, *, dry_run: DryRun = False) -> Any:
     """Delete a memory; its history stays."""
     return await caller.memory.delete(memory_id, dry_run=dry_run)
 
 
-@router.put("/memories/{memory_id}/visibility", response_model=told("answers.memories.VisibilitySet"))
+@router.put("/memories/{memory_id}/visibility", response_model=answer_form("answers.memories.VisibilitySet"))
 async def set_visibility(caller: Writer, memory_id: str, wanted: Visibility) -> Any:
     """Decide whether models are shown a memory: always (``pinned``), not in the profile (``hidden``), or never."""
     return await caller.memory.set_visibility(memory_id, wanted.visibility)
 
 
 @router.get("/memories/{memory_id}/history", response_model=History)
-async def history(caller: Reader, memory_id: str) -> Any:
+async def get_memory_history(caller: Reader, memory_id: str) -> Any:
     """Everything that happened to a memory, oldest first."""
     return {"results": await caller.memory.history(memory_id)}
 
 
 @router.post("/context", response_model=Pack, tags=["context"])
-async def context(caller: Reader, question: ContextQuestion) -> Any:
+async def build_context(caller: Reader, question: ContextQuestion) -> Any:
     """What to put into a prompt for this message; empty when memory does not help."""
     asked = question.model_dump()
     return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
 
 
-@router.get("/profile", response_model=told("answers.context.Profile"), tags=["context"])
-async def profile(
+@router.get("/profile", response_model=answer_form("answers.context.Profile"), tags=["context"])
+async def get_profile(
     caller: Reader,
     user_id: ScopeId = None,
     agent_id: ScopeId = None,
@@ -191,8 +191,8 @@ async def profile(
     return await caller.memory.profile(user_id=user_id, agent_id=agent_id, tokens=tokens)
 
 
-@router.get("/receipts/{receipt_id}", response_model=told("answers.context.Receipt"), tags=["context"])
-async def receipt(caller: Reader, receipt_id: str) -> Any:
+@router.get("/receipts/{receipt_id}", response_model=answer_form("answers.context.Receipt"), tags=["context"])
+async def get_receipt(caller: Reader, receipt_id: str) -> Any:
     """The account of a context: what was considered, chosen and dropped, and why."""
     found = await caller.memory.receipt(receipt_id)
     if found is None:
@@ -200,22 +200,22 @@ async def receipt(caller: Reader, receipt_id: str) -> Any:
     return found
 
 
-@router.post("/ingest", response_model=told("answers.layers.TranscriptKept"))
-async def ingest(caller: Writer, transcript: Transcript) -> Any:
+@router.post("/ingest", response_model=answer_form("answers.layers.TranscriptKept"))
+async def ingest_transcript(caller: Writer, transcript: Transcript) -> Any:
     """Keep a transcript as it is, turn by turn."""
     given = transcript.model_dump()
     refuse_unknown(given["turns"])
     return await caller.memory.ingest(given.pop("turns"), **given)
 
 
-@router.post("/flush", response_model=told(Synced))
-async def flush(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
+@router.post("/flush", response_model=answer_form(Synced))
+async def flush_pending_memories(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
     """Try again what could not be stored when it was said; of everybody for administrators."""
-    return await caller.memory.flush(**reaching(caller, merge_body(named.as_dict(), whom)))
+    return await caller.memory.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
-@router.post("/entities", response_model=told("answers.layers.Entities"))
-async def entities(
+@router.post("/entities", response_model=answer_form("answers.layers.Entities"))
+async def list_entities(
     caller: Reader,
     named: NamedScope,
     wanted: EntitiesOf | None = None,
@@ -227,8 +227,8 @@ async def entities(
     return await caller.memory.entities(**{name: value for name, value in asked.items() if value is not None})
 
 
-@router.get("/entities/{name:path}/relations", response_model=told("answers.layers.Relations"))
-async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
+@router.get("/entities/{name:path}/relations", response_model=answer_form("answers.layers.Relations"))
+async def list_relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
     """How somebody or something is related to others."""
     found = await caller.memory.relations(**named.as_dict(), limit=10_000)
     wanted = name.casefold()
@@ -236,28 +236,28 @@ async def relations(caller: Reader, named: NamedScope, name: str, limit: Limit =
     return {"results": about[:limit]}
 
 
-@router.get("/stats", response_model=told("answers.store.Stats"))
-async def stats(caller: Admin) -> Any:
+@router.get("/stats", response_model=answer_form("answers.store.Stats"))
+async def get_stats(caller: Admin) -> Any:
     """Counts of everything."""
     return await caller.memory.stats()
 
 
-@router.post("/reset", response_model=told("answers.console.Emptied"))
-async def reset(caller: Admin, wanted: Confirmed) -> Any:
+@router.post("/reset", response_model=answer_form("answers.console.Emptied"))
+async def reset_tenant(caller: Admin, wanted: Confirmed) -> Any:
     """Remove everything of this tenant, for good."""
-    return await emptied(caller, wanted, "reset")
+    return await empty_tenant(caller, wanted, "reset")
 
 
-async def emptied(caller: Caller, wanted: Confirmed, status: str) -> dict[str, Any]:
+async def empty_tenant(caller: Caller, wanted: Confirmed, status: str) -> dict[str, Any]:
     """Remove everything of a tenant, if its name confirms that; for a dry run say what there is."""
     caller.needs_tenant()
     if wanted.dry_run:
         return {"status": "dry_run", "dry_run": True, "would_delete": await caller.memory.stats()}
-    confirmed(caller, {}, wanted.confirm)
+    require_confirmation(caller, {}, wanted.confirm)
     await caller.memory.reset()
     return {"status": status}
 
 
-def _listed(answer: Any) -> Any:
+def _wrap_list(answer: Any) -> Any:
     """The answer as an object, also where the library is asked for bare lists."""
     return {"results": answer} if isinstance(answer, list) else answer

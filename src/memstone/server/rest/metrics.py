@@ -19,7 +19,7 @@ _TEXT: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses=_TEXT)
-async def scrape(request: Request, caller: Admin) -> PlainTextResponse:
+async def get_metrics(request: Request, caller: Admin) -> PlainTextResponse:
     """Latencies, counts and rates.
 
     What this process as a whole does is told to administrators of the tenant that runs it; others see their own store.
@@ -35,4 +35,4 @@ async def scrape(request: Request, caller: Admin) -> PlainTextResponse:
         "receipts_lost": state.receipts_lost,
     }
     whole = caller.key.tenant_id == state.settings.tenant
-    return PlainTextResponse(metrics.exposed(figures, process=whole), media_type=metrics.CONTENT_TYPE)
+    return PlainTextResponse(metrics.format_metrics(figures, process=whole), media_type=metrics.CONTENT_TYPE)

@@ -16,12 +16,12 @@ from memstone.server.access import (
     Reader,
     ScopeId,
     Writer,
-    confirmed,
     is_bound,
-    reaching,
-    setting,
+    require_confirmation,
+    require_setting_rights,
+    resolve_scope,
 )
-from memstone.server.schemas.base import PROBLEMS, told
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
@@ -30,7 +30,7 @@ Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
 
 
 @router.get("/settings", response_model=Settled)
-async def settings(
+async def get_settings(
     caller: Reader, user_id: ScopeId = None, agent_id: ScopeId = None, names: Vocabulary = "native"
 ) -> Any:
     """Every setting as it holds for somebody, and where each value comes from."""
@@ -40,8 +40,8 @@ async def settings(
 @router.put("/settings", response_model=SettingsSet)
 async def set_settings(caller: Writer, wanted: SetTo, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
     """Store settings, all or none. Those of the whole tenant are an administrator's, and so are quotas and masking."""
-    _tenants(caller, user_id, agent_id)
-    setting(caller, wanted.values)
+    _require_admin_for_tenant(caller, user_id, agent_id)
+    require_setting_rights(caller, wanted.values)
     return await caller.memory.set_settings(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
 
 
@@ -56,31 +56,31 @@ async def unset_settings(
     dry_run: DryRun = False,
 ) -> Any:
     """Remove stored settings; when none are named all of them, but for quotas and masking of a user or an agent."""
-    _tenants(caller, user_id, agent_id)
-    setting(caller, names)
+    _require_admin_for_tenant(caller, user_id, agent_id)
+    require_setting_rights(caller, names)
     whose = {"user_id": user_id or None, "agent_id": agent_id or None}
-    confirmed(caller, {**whose, "names": names}, confirm, dry_run=dry_run)
+    require_confirmation(caller, {**whose, "names": names}, confirm, dry_run=dry_run)
     return await caller.memory.unset_settings(names, **whose, dry_run=dry_run)
 
 
-@router.get("/pause", response_model=told("answers.console.Pauses"))
-async def paused(caller: Reader, named: NamedScope) -> Any:
+@router.get("/pause", response_model=answer_form("answers.console.Pauses"))
+async def list_pauses(caller: Reader, named: NamedScope) -> Any:
     """Who is paused, and until when."""
-    return await caller.memory.paused(**reaching(caller, named.as_dict()))
+    return await caller.memory.paused(**resolve_scope(caller, named.as_dict()))
 
 
-@router.post("/pause", response_model=told("answers.console.Paused"))
-async def pause(caller: Writer, wanted: Pause) -> Any:
+@router.post("/pause", response_model=answer_form("answers.console.Paused"))
+async def pause_memory(caller: Writer, wanted: Pause) -> Any:
     """No memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
     return await caller.memory.pause(**wanted.model_dump())
 
 
-@router.delete("/pause", response_model=told("answers.console.Resumed"))
-async def resume(caller: Writer, named: NamedScope, *, dry_run: DryRun = False) -> Any:
+@router.delete("/pause", response_model=answer_form("answers.console.Resumed"))
+async def resume_memory(caller: Writer, named: NamedScope, *, dry_run: DryRun = False) -> Any:
     """End a pause of exactly those that are named."""
     return await caller.memory.resume(**named.as_dict(), dry_run=dry_run)
 
 
-def _tenants(caller: Caller, user_id: str | None, agent_id: str | None) -> None:
+def _require_admin_for_tenant(caller: Caller, user_id: str | None, agent_id: str | None) -> None:
     if not (user_id or agent_id or is_bound(caller)):
         caller.needs(Verb.ADMIN)

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, reaching
+from memstone.server.access import Admin, Keyed, NamedScope, Reader, resolve_scope
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.console import Loaded
 from memstone.server.strict import read_once
@@ -26,32 +26,32 @@ _BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
 
 
 @router.get("/export", responses=_LINES, response_class=StreamingResponse)
-async def export(caller: Reader, named: NamedScope) -> StreamingResponse:
+async def export_memories(caller: Reader, named: NamedScope) -> StreamingResponse:
     """Every version, link and event of a scope; of everybody for administrators."""
-    lines = caller.memory.export(**reaching(caller, named.as_dict()))
+    lines = caller.memory.export(**resolve_scope(caller, named.as_dict()))
     first = await anext(lines)  # what is wrong with the request shows here, while there is a status to say so
     headers = {"content-disposition": 'attachment; filename="memstone-export.jsonl"'}
-    return StreamingResponse(_written(first, lines), media_type=MEDIA, headers=headers)
+    return StreamingResponse(_export_lines(first, lines), media_type=MEDIA, headers=headers)
 
 
-async def _written(first: dict[str, Any], lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
-    yield _line(first)
+async def _export_lines(first: dict[str, Any], lines: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+    yield _format_line(first)
     async for one in lines:
-        yield _line(one)
+        yield _format_line(one)
 
 
-def _line(one: dict[str, Any]) -> str:
+def _format_line(one: dict[str, Any]) -> str:
     return json.dumps(one, ensure_ascii=False) + "\n"
 
 
 @router.post("/import", response_model=Loaded, openapi_extra=_BODY)
-async def load(request: Request, caller: Admin) -> Any:
+async def load_export(request: Request, caller: Admin) -> Any:
     """Put an export back, ids and history included; what is there already is left alone."""
     caller.needs_tenant()
-    return await caller.memory.load(_read(await request.body()))
+    return await caller.memory.load(_parse_lines(await request.body()))
 
 
-def _read(body: bytes) -> Iterator[dict[str, Any]]:
+def _parse_lines(body: bytes) -> Iterator[dict[str, Any]]:
     for at, line in enumerate(body.splitlines(), 1):
         if line.strip():
             try:

@@ -26,7 +26,7 @@ router = APIRouter(tags=["vectors"], responses=PROBLEMS, route_class=Keyed)
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
-def _at(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], Endpoint]:
+def _add_routes(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], Endpoint]:
     """A route in both places."""
 
     def add(endpoint: Endpoint) -> Endpoint:
@@ -37,22 +37,22 @@ def _at(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], Endpoint]:
     return add
 
 
-@_at("/insert", Counted)
-async def insert(caller: Writer, brought: NewVectors) -> Any:
+@_add_routes("/insert", Counted)
+async def insert_vectors(caller: Writer, brought: NewVectors) -> Any:
     """Store vectors; an id that is there is left as it is, and the user holds it from then on."""
     vectors = [one.model_dump() for one in brought.vectors]
     return await caller.memory.insert_vectors(vectors, user_id=brought.userId)
 
 
-@_at("/upsert", Counted)
-async def upsert(caller: Writer, brought: NewVectors) -> Any:
+@_add_routes("/upsert", Counted)
+async def upsert_vectors(caller: Writer, brought: NewVectors) -> Any:
     """Store vectors; an id that is there gets its next version."""
     vectors = [one.model_dump() for one in brought.vectors]
     return await caller.memory.upsert_vectors(vectors, user_id=brought.userId)
 
 
-@_at("/query", Matches, response_model_exclude_none=True)
-async def query(caller: Reader, asked: VectorQuestion) -> Any:
+@_add_routes("/query", Matches, response_model_exclude_none=True)
+async def query_vectors(caller: Reader, asked: VectorQuestion) -> Any:
     """The nearest vectors of a user, best first; without a user for administrators only."""
     return await caller.memory.query_vectors(
         asked.vector,
@@ -64,21 +64,21 @@ async def query(caller: Reader, asked: VectorQuestion) -> Any:
     )
 
 
-@_at("/delete-memory", Unlinked)
-async def unlink(caller: Writer, wanted: VectorUnlinked) -> Any:
+@_add_routes("/delete-memory", Unlinked)
+async def unlink_vector(caller: Writer, wanted: VectorUnlinked) -> Any:
     """Take a vector from a user; the others keep it."""
     return await caller.memory.unlink_vector(
         wanted.vectorId, user_id=wanted.userId, reason=wanted.reason, dry_run=wanted.dryRun
     )
 
 
-@_at("/deleteByIds", Counted)
-async def delete(caller: Writer, wanted: GoneVectors) -> Any:
+@_add_routes("/deleteByIds", Counted)
+async def delete_vectors(caller: Writer, wanted: GoneVectors) -> Any:
     """Delete vectors for everybody whom the key reaches."""
     return await caller.memory.delete_vectors(wanted.ids, dry_run=wanted.dryRun)
 
 
-@_at("/getByIds", HeldVectors)
-async def get(caller: Reader, wanted: VectorIds) -> Any:
+@_add_routes("/getByIds", HeldVectors)
+async def get_vectors(caller: Reader, wanted: VectorIds) -> Any:
     """Vectors by their ids; those that are not there are left out."""
     return await caller.memory.get_vectors(wanted.ids)

@@ -71,7 +71,7 @@ _SAMPLES: Final[dict[str, Any]] = {
 }
 
 
-def parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
+def call_parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
     """What can be sent."""
     every = list(inspect.signature(method).parameters.values())[1:]
     return [one for one in every if one.name not in LEFT_OUT]
@@ -83,21 +83,22 @@ def form_of(name: str, method: Callable[..., Any], *, confirms: bool = False) ->
     One that could empty everything takes ``confirm`` besides, which is the service's and not the method's.
     """
     fields: dict[str, Any] = {
-        one.name: (_type(one), ... if one.default is one.empty else _default(one)) for one in parameters(method)
+        one.name: (_json_type(one), ... if one.default is one.empty else _json_default(one))
+        for one in call_parameters(method)
     }
     if confirms:
         fields["confirm"] = (str | None, None)
-    base = type("Strict", (Given,), {"model_config": _config(name, method), "__doc__": f"What ``{name}`` takes."})
-    return create_model(f"{_camel(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
+    base = type("Strict", (Given,), {"model_config": _form_config(name, method), "__doc__": f"What ``{name}`` takes."})
+    return create_model(f"{_to_camel_case(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
 
 
-def _config(name: str, method: Callable[..., Any]) -> ConfigDict:
+def _form_config(name: str, method: Callable[..., Any]) -> ConfigDict:
     # Strict: "5" is not 5 for the library either.
-    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_example(name, method)]})
+    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_call_example(name, method)]})
 
 
-def _example(name: str, method: Callable[..., Any]) -> Json:
-    known = parameters(method)
+def _call_example(name: str, method: Callable[..., Any]) -> Json:
+    known = call_parameters(method)
     shown = [one.name for one in known if one.default is one.empty or one.name == "user_id"]
     sample = {one: _SAMPLES[one] for one in shown}
     if name == "update_many":
@@ -105,13 +106,13 @@ def _example(name: str, method: Callable[..., Any]) -> Json:
     return sample
 
 
-def _type(parameter: inspect.Parameter) -> Any:
+def _json_type(parameter: inspect.Parameter) -> Any:
     text = str(parameter.annotation)
     found = TYPES[text.removesuffix(" | None")]
     return found | None if text.endswith(" | None") else found
 
 
-def _default(parameter: inspect.Parameter) -> Any:
+def _json_default(parameter: inspect.Parameter) -> Any:
     """The default where JSON can hold it; what means "not given" in Python is not given here."""
     default = parameter.default
     if isinstance(default, tuple):
@@ -119,5 +120,5 @@ def _default(parameter: inspect.Parameter) -> Any:
     return default if default is None or isinstance(default, (str, int, float, bool)) else None
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))

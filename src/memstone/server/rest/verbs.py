@@ -26,14 +26,14 @@ from memstone.server.access import (
     KeyHolder,
     Reader,
     Writer,
-    confirmed,
     is_bound,
     needs_operator,
-    reaching,
-    setting,
+    require_confirmation,
+    require_setting_rights,
+    resolve_scope,
 )
-from memstone.server.rest.verb_forms import form_of, parameters
-from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, shown_as, told
+from memstone.server.rest.verb_forms import call_parameters, form_of
+from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, answer_form, shown_as
 
 router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS, route_class=Keyed)
 
@@ -59,35 +59,35 @@ class Me(Answer):
 
 
 @router.get("/me", response_model=Me)
-async def me(caller: KeyHolder) -> Any:
+async def get_key_rights(caller: KeyHolder) -> Any:
     """Who the service takes the caller for."""
     who = caller.subjects
     named = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "may_assert_user": who.may_assert_user}
     return {"tenant_id": caller.key.tenant_id, **named, "verbs": list(caller.key.verbs)}
 
 
-def _allowed(request: Request, caller: Caller, call: Call, given: dict[str, Any]) -> None:
+def _require_call_rights(request: Request, caller: Caller, call: Call, given: dict[str, Any]) -> None:
     """Go on only if this key may make this call."""
     if call.all_needs_admin:
-        reaching(caller, given)
+        resolve_scope(caller, given)
     if given.get("everybody"):
         caller.needs(Verb.ADMIN)
     if call.tenant or given.get("everybody"):
         caller.needs_tenant()
     if call.sets:
-        setting(caller, given.get(call.sets))
+        require_setting_rights(caller, given.get(call.sets))
     if call.operator:
         needs_operator(request, caller)
 
 
-def _endpoint(name: str, call: Call, form: type[BaseModel], *, body_needed: bool) -> Callable[..., Any]:
+def _create_endpoint(name: str, call: Call, form: type[BaseModel], *, body_needed: bool) -> Callable[..., Any]:
     async def endpoint(request: Request, caller: Caller, given: Any = None) -> Any:
         body = {} if given is None else {one: getattr(given, one) for one in given.model_fields_set}
         confirm = body.pop("confirm", None)
-        _allowed(request, caller, call, body)
+        _require_call_rights(request, caller, call, body)
         if call.narrowed_by and (call.all_needs_admin or is_bound(caller)):  # others are refused by the memory itself
             narrowing = {one: body.get(one) for one in call.narrowed_by}
-            confirmed(caller, narrowing, confirm, dry_run=body.get("dry_run", False))
+            require_confirmation(caller, narrowing, confirm, dry_run=body.get("dry_run", False))
         answer = await getattr(caller.memory, name)(**body)
         if name in _CHANGES_KEYS:
             request.app.state.memstone.doorkeeper.forget()
@@ -102,16 +102,20 @@ def _endpoint(name: str, call: Call, form: type[BaseModel], *, body_needed: bool
     return endpoint
 
 
-def _add(name: str, call: Call) -> None:
+def _add_verb_route(name: str, call: Call) -> None:
     method = getattr(AsyncMemory, name)
-    body_needed = any(one.default is one.empty for one in parameters(method))
-    endpoint = _endpoint(name, call, form_of(name, method, confirms=bool(call.narrowed_by)), body_needed=body_needed)
-    router.add_api_route(f"/verbs/{name}", endpoint, methods=["POST"], response_model=told("answers.verbs.VERBS", name))
+    body_needed = any(one.default is one.empty for one in call_parameters(method))
+    endpoint = _create_endpoint(
+        name, call, form_of(name, method, confirms=bool(call.narrowed_by)), body_needed=body_needed
+    )
+    router.add_api_route(
+        f"/verbs/{name}", endpoint, methods=["POST"], response_model=answer_form("answers.verbs.VERBS", name)
+    )
 
 
 for _name, _call in VERBS.items():
     if _name not in _OWN_ROUTE:
-        _add(_name, _call)
+        _add_verb_route(_name, _call)
 
 
 class ExportCall(Scoped):
@@ -128,13 +132,13 @@ async def verb_export(
 ) -> StreamingResponse:
     """Every version, link and event of a scope, or with ``everybody`` of all, one JSON object a line."""
     wanted = (given or ExportCall()).model_dump()
-    _allowed(request, caller, VERBS["export"], wanted)
+    _require_call_rights(request, caller, VERBS["export"], wanted)
     lines = caller.memory.export(**wanted)
     first = await anext(lines)  # what is wrong is found here, before the answer has begun
-    return StreamingResponse(_written(first, lines), media_type=NDJSON)
+    return StreamingResponse(_export_lines(first, lines), media_type=NDJSON)
 
 
-async def _written(first: dict[str, Any], rest: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+async def _export_lines(first: dict[str, Any], rest: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
     yield json.dumps(first) + "\n"
     async for line in rest:
         yield json.dumps(line) + "\n"

@@ -32,14 +32,14 @@ Password: TypeAlias = Annotated[SecretStr, Field(min_length=1, max_length=1_024)
 RoleName: TypeAlias = Literal["viewer", "editor", "admin"]
 
 
-def _example(value: dict[str, Any], extra: Literal["allow", "forbid"]) -> ConfigDict:
+def _example_config(value: dict[str, Any], extra: Literal["allow", "forbid"]) -> ConfigDict:
     return ConfigDict(extra=extra, json_schema_extra={"examples": [value]})
 
 
 class LoginGiven(Given):
     """Who logs in, and to which tenant: the one that runs the service, if none is named."""
 
-    model_config = _example({"login": _LOGIN, "password": _SENTENCE}, "forbid")
+    model_config = _example_config({"login": _LOGIN, "password": _SENTENCE}, "forbid")
 
     login: Login
     password: Password
@@ -49,7 +49,7 @@ class LoginGiven(Given):
 class RefreshGiven(Given):
     """The refresh token; it is used up by that."""
 
-    model_config = _example({"refresh_token": _SAMPLE}, "forbid")
+    model_config = _example_config({"refresh_token": _SAMPLE}, "forbid")
 
     refresh_token: Annotated[SecretStr, Field(min_length=1, max_length=1_200)]
 
@@ -57,7 +57,7 @@ class RefreshGiven(Given):
 class LogoutGiven(Given):
     """Only here, or everywhere."""
 
-    model_config = _example({"everywhere": False}, "forbid")
+    model_config = _example_config({"everywhere": False}, "forbid")
 
     everywhere: bool = False
 
@@ -65,7 +65,7 @@ class LogoutGiven(Given):
 class PasswordGiven(Given):
     """One's own password, and the one that shall be it."""
 
-    model_config = _example({"current": _SENTENCE, "new": "another sentence of mine"}, "forbid")
+    model_config = _example_config({"current": _SENTENCE, "new": "another sentence of mine"}, "forbid")
 
     current: Password
     new: Password
@@ -74,7 +74,7 @@ class PasswordGiven(Given):
 class NewAccount(Given):
     """Somebody who may log in."""
 
-    model_config = _example({"login": _LOGIN, "password": _SENTENCE, "name": "Ada", "role": "editor"}, "forbid")
+    model_config = _example_config({"login": _LOGIN, "password": _SENTENCE, "name": "Ada", "role": "editor"}, "forbid")
 
     login: Login
     password: Password
@@ -87,7 +87,7 @@ class NewAccount(Given):
 class AccountChanges(Given):
     """What shall be different; '' takes a name or a bound away, and what is not named stays."""
 
-    model_config = _example({"role": "admin", "disabled": False}, "forbid")
+    model_config = _example_config({"role": "admin", "disabled": False}, "forbid")
 
     login: Login | None = None
     name: str | None = Field(default=None, max_length=200)
@@ -101,7 +101,7 @@ class AccountChanges(Given):
 class AccountShown(Answer):
     """An account; never what recognises its password."""
 
-    model_config = _example(_ACCOUNT, "allow")
+    model_config = _example_config(_ACCOUNT, "allow")
 
     id: str
     login: str
@@ -163,7 +163,7 @@ class Whoami(Answer):
 class UseCase(Given):
     """What the memory is for, in plain words."""
 
-    model_config = _example({"use_case": "a cooking coach for families"}, "forbid")
+    model_config = _example_config({"use_case": "a cooking coach for families"}, "forbid")
 
     use_case: Annotated[str, Field(min_length=1, max_length=2_000)]
 

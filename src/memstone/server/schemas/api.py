@@ -15,17 +15,17 @@ from memstone.server.schemas.memories import Breadth
 Type = Literal["factual", "episodic", "procedural", "semantic"]
 
 
-def _said(text: str) -> str:
+def _require_text(text: str) -> str:
     """Return a text that says something; raise if it is blank."""
     if not text.strip():
         raise ValueError("must not be blank")
     return text
 
 
-Words = Annotated[str, Field(min_length=1), AfterValidator(_said)]
+Words = Annotated[str, Field(min_length=1), AfterValidator(_require_text)]
 
 
-def camel(example: Json | None = None, *, extra: Literal["forbid", "allow"] = "forbid") -> ConfigDict:
+def camel_config(example: Json | None = None, *, extra: Literal["forbid", "allow"] = "forbid") -> ConfigDict:
     """The form of a model in camelCase, with an example."""
     more: Any = {"examples": [example]} if example else None
     return ConfigDict(extra=extra, alias_generator=to_camel, validate_by_name=True, json_schema_extra=more)
@@ -34,19 +34,21 @@ def camel(example: Json | None = None, *, extra: Literal["forbid", "allow"] = "f
 class ApiGiven(Given):
     """A body in camelCase; what it does not know is an error."""
 
-    model_config = camel()
+    model_config = camel_config()
 
 
 class ApiAnswer(Answer):
     """An answer in camelCase."""
 
-    model_config = camel(extra="allow")
+    model_config = camel_config(extra="allow")
 
 
 class NewEntry(ApiGiven):
     """An entry under a key; the same key again is the same entry with other words."""
 
-    model_config = camel({"key": "user:city", "content": "Lives in Oslo", "type": "factual", "sessionId": "chat-7"})
+    model_config = camel_config(
+        {"key": "user:city", "content": "Lives in Oslo", "type": "factual", "sessionId": "chat-7"}
+    )
 
     content: Words
     key: Words
@@ -61,7 +63,7 @@ class NewEntry(ApiGiven):
 class EntryChanges(ApiGiven):
     """What is different from now on; at least one of them."""
 
-    model_config = camel({"content": "Lives in Bergen"})
+    model_config = camel_config({"content": "Lives in Bergen"})
 
     content: Words = ""
     key: Words = ""
@@ -157,7 +159,7 @@ class Working(ApiAnswer):
 class PreviewQuestion(ApiGiven):
     """What to look for, and how much of it would be shown."""
 
-    model_config = camel({"query": "Where does she live?", "maxTokens": 500, "limit": 5})
+    model_config = camel_config({"query": "Where does she live?", "maxTokens": 500, "limit": 5})
 
     query: Words
     strategy: Literal["recent", "exact", "semantic", "hybrid"] = "hybrid"
@@ -251,7 +253,7 @@ class EmbeddingProviders(ApiAnswer):
 class SummarizeOld(ApiGiven):
     """What is older is shortened; of one owner, or of everybody."""
 
-    model_config = camel({"olderThanDays": 60, "dryRun": True})
+    model_config = camel_config({"olderThanDays": 60, "dryRun": True})
 
     older_than_days: int = Field(default=30, ge=1, le=365)
     api_key_id: Id | None = None
@@ -272,7 +274,7 @@ class Summarized(ApiAnswer):
 class Reindex(ApiGiven):
     """With ``force`` vectors that are there are made anew as well."""
 
-    model_config = camel({"force": False})
+    model_config = camel_config({"force": False})
 
     force: StrictBool = False
 
@@ -284,7 +286,7 @@ class Reindexing(ApiAnswer):
     pending: int
 
 
-def entry(item: Json) -> Json:
+def entry_from_memory(item: Json) -> Json:
     """A memory in the names of this interface."""
     return {
         "id": item["id"],

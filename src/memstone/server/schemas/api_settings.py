@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
-from memstone.server.schemas.api import ApiAnswer, ApiGiven, Words, camel
+from memstone.server.schemas.api import ApiAnswer, ApiGiven, Words, camel_config
 from memstone.server.schemas.base import Json
 
 
@@ -34,7 +34,7 @@ class MemorySettings(ApiAnswer):
 class MemorySettingsChange(ApiGiven):
     """Any of them. Numbers are rounded and moved into their range; the backends hold from the next start."""
 
-    model_config = camel({"maxTokens": 1_500, "strategy": "hybrid"})
+    model_config = camel_config({"maxTokens": 1_500, "strategy": "hybrid"})
 
     enabled: StrictBool = True
     max_tokens: StrictInt | StrictFloat = 2_000
@@ -71,7 +71,7 @@ class QdrantSettings(ApiAnswer):
 class QdrantChange(ApiGiven):
     """Any of them. An empty ``apiKey`` removes it; another host or port removes it too, unless one is given with it."""
 
-    model_config = camel({"enabled": True, "host": "https://xyz.cloud.qdrant.io", "apiKey": "secret"})
+    model_config = camel_config({"enabled": True, "host": "https://xyz.cloud.qdrant.io", "apiKey": "secret"})
 
     enabled: StrictBool = False
     host: str = Field(default="", max_length=500)
@@ -93,7 +93,7 @@ class QdrantHealth(ApiAnswer):
 class QdrantQuestion(ApiGiven):
     """A try of the store."""
 
-    model_config = camel({"query": "green tea", "topK": 5})
+    model_config = camel_config({"query": "green tea", "topK": 5})
 
     query: Annotated[Words, Field(max_length=10_000)]
     top_k: int = Field(default=5, ge=1, le=50)
@@ -113,7 +113,7 @@ class QdrantHits(ApiAnswer):
 class QdrantCleanup(ApiGiven):
     """With ``dryRun`` the store stays as it is."""
 
-    model_config = camel({"dryRun": True})
+    model_config = camel_config({"dryRun": True})
 
     dry_run: StrictBool = False
 

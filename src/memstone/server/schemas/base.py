@@ -52,7 +52,10 @@ class Answer(BaseModel):
         """The schema, with that of the rest."""
         shown = handler(core_schema)
         if cls.besides:
-            own, rest = handler.resolve_ref_schema(shown), handler.resolve_ref_schema(_schema(cls.besides, handler))
+            own, rest = (
+                handler.resolve_ref_schema(shown),
+                handler.resolve_ref_schema(_form_schema(cls.besides, handler)),
+            )
             own["properties"] = {**own.get("properties", {}), **rest["properties"]}
             own["required"] = list(dict.fromkeys([*own.get("required", ()), *rest.get("required", ())]))
         return shown
@@ -72,15 +75,15 @@ class Told:
 
     def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """The schema of the form."""
-        return _schema(self.form, handler, self.key)
+        return _form_schema(self.form, handler, self.key)
 
 
-def told(form: Any, key: str = "") -> Any:
+def answer_form(form: Any, key: str = "") -> Any:
     """The response model of a route whose answer has this form."""
     return Annotated[Any, Told(form, key)]
 
 
-def _schema(form: Any, handler: GetJsonSchemaHandler, key: str = "") -> JsonSchemaValue:
+def _form_schema(form: Any, handler: GetJsonSchemaHandler, key: str = "") -> JsonSchemaValue:
     """The schema of a form: a reference to it, wherever it has a name."""
     if isinstance(form, str):
         module, _, name = form.rpartition(".")

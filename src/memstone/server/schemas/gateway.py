@@ -16,7 +16,7 @@ class Models(Answer):
     data: list[Json]
 
 
-def _described(about: str, example: Json, required: list[str], **properties: Json) -> dict[str, Any]:
+def _route_description(about: str, example: Json, required: list[str], **properties: Json) -> dict[str, Any]:
     """What the description of the service says about a route whose body is passed on."""
     schema = {"type": "object", "required": required, "properties": properties, "examples": [example]}
     answer = {"description": about, "content": {"application/json": {}, "text/event-stream": {}}}
@@ -31,7 +31,7 @@ _STREAM: Json = {"type": "boolean"}
 _LIST: Json = {"type": "array", "minItems": 1, "items": {"type": "object"}}
 _HELLO: list[Json] = [{"role": "user", "content": "Where do I live?"}]
 
-CHAT = _described(
+CHAT = _route_description(
     "what the model says",
     {"model": "gpt-5-mini", "messages": _HELLO},
     ["model", "messages"],
@@ -40,7 +40,7 @@ CHAT = _described(
     stream=_STREAM,
     user=_TEXT,
 )
-MESSAGES = _described(
+MESSAGES = _route_description(
     "what the model says",
     {"model": "claude-sonnet-4-5", "max_tokens": 1_000, "messages": _HELLO},
     ["model", "messages"],
@@ -48,7 +48,7 @@ MESSAGES = _described(
     messages=_LIST,
     stream=_STREAM,
 )
-RESPONSES = _described(
+RESPONSES = _route_description(
     "what the model says",
     {"model": "gpt-5-mini", "input": "Where do I live?"},
     ["model", "input"],
@@ -56,7 +56,7 @@ RESPONSES = _described(
     input={},
     stream=_STREAM,
 )
-RUN = _described(
+RUN = _route_description(
     "what the agent says",
     {"messages": _HELLO, "session_id": "monday"},
     ["messages"],
@@ -64,10 +64,10 @@ RUN = _described(
     session_id=_TEXT,
     stream=_STREAM,
 )
-EMBEDDINGS = _described(
+EMBEDDINGS = _route_description(
     "the vectors", {"model": "text-embedding-3-small", "input": "some text"}, ["model", "input"], model=_TEXT, input={}
 )
-COUNT = _described(
+COUNT = _route_description(
     "how many tokens a request has",
     {"model": "claude-sonnet-4-5", "messages": _HELLO},
     ["model", "messages"],

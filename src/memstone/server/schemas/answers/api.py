@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memstone.server.schemas.answers.parts import Degraded, means, sometimes
+from memstone.server.schemas.answers.parts import Degraded, described_field, optional_field
 from memstone.server.schemas.api import ApiAnswer, Part
 from memstone.server.schemas.base import Answer, Json
 
@@ -33,19 +33,19 @@ class EmbeddingShown(ModelShown):
 
     provider: str | None
     dim: int | None
-    destination: str | None = sometimes("where texts are sent")
-    cache: CacheSizes = sometimes()
-    error: str = sometimes("in a word, what is wrong with it")
+    destination: str | None = optional_field("where texts are sent")
+    cache: CacheSizes = optional_field()
+    error: str = optional_field("in a word, what is wrong with it")
 
 
 class VectorsShown(Part):
     """Where the vectors are."""
 
-    backend: str = means("`local` or `external`")
-    pending: int = means("how many memories wait for a vector")
-    signature: str = sometimes("the vectors of the embedder that is configured")
-    active_signature: str | None = sometimes("the vectors that are searched; null before there are any")
-    needs_reindex: bool = sometimes()
+    backend: str = described_field("`local` or `external`")
+    pending: int = described_field("how many memories wait for a vector")
+    signature: str = optional_field("the vectors of the embedder that is configured")
+    active_signature: str | None = optional_field("the vectors that are searched; null before there are any")
+    needs_reindex: bool = optional_field()
 
 
 class EngineBesides(ApiAnswer):
@@ -110,7 +110,7 @@ class QdrantHitsBesides(ApiAnswer):
 class ModelListed(Answer):
     """A model of an upstream, in the upstream's own words."""
 
-    id: str = means("the name by which it is asked for here")
+    id: str = described_field("the name by which it is asked for here")
 
 
 class ModelsListed(Answer):
@@ -122,16 +122,16 @@ class ModelsListed(Answer):
 class MatchBesides(Answer):
     """What was asked for besides."""
 
-    values: list[float] = sometimes()
-    metadata: Json = sometimes()
+    values: list[float] = optional_field()
+    metadata: Json = optional_field()
 
 
 class CountedBesides(Answer):
     """What the answer about several vectors has at times."""
 
-    warnings: list[str] = sometimes()
-    status: str = sometimes("`paused` or `disabled`, where nothing was stored")
-    reason: str = sometimes()
+    warnings: list[str] = optional_field()
+    status: str = optional_field("`paused` or `disabled`, where nothing was stored")
+    reason: str = optional_field()
 
 
 class UnlinkedBesides(Answer):

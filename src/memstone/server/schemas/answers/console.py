@@ -8,7 +8,7 @@ from memstone.server.schemas.accounts import AccountShown
 from memstone.server.schemas.answers.layers import Episode, PinnedFact
 from memstone.server.schemas.answers.memories import MemoryBesides
 from memstone.server.schemas.answers.moving import BackupMade, ErasureReport, ErasureTrial, Imported
-from memstone.server.schemas.answers.parts import Degraded, Failure, means, sometimes
+from memstone.server.schemas.answers.parts import Degraded, Failure, described_field, optional_field
 from memstone.server.schemas.answers.store import Reindexed, Stats
 from memstone.server.schemas.base import Answer, Json
 from memstone.server.schemas.companion import Agent, Consolidated, Identity
@@ -31,7 +31,7 @@ class Previews(Answer):
 
     results: list[MemoryPreview]
     limit: int
-    more: bool = means("whether there are more than these")
+    more: bool = described_field("whether there are more than these")
 
 
 class LastPass(Answer):
@@ -61,20 +61,20 @@ class Waiting(Answer):
     """What is still to be learned from."""
 
     pending: int
-    dead: int = means("was given up")
+    dead: int = described_field("was given up")
 
 
 class DashboardBesides(Answer):
     """What a management view begins with: of somebody who is named their layers, of the whole tenant its work."""
 
-    counts: dict[str, int] = means("memories by layer")
+    counts: dict[str, int] = described_field("memories by layer")
     last_consolidation: LastPass | None
-    identity: Identity | None = sometimes("null where no user is named")
-    facts: list[PinnedFact] = sometimes()
-    episodes: list[Episode] = sometimes()
-    processing: Processing = sometimes()
-    waiting: Waiting = sometimes()
-    agents: list[Agent] = sometimes()
+    identity: Identity | None = optional_field("null where no user is named")
+    facts: list[PinnedFact] = optional_field()
+    episodes: list[Episode] = optional_field()
+    processing: Processing = optional_field()
+    waiting: Waiting = optional_field()
+    agents: list[Agent] = optional_field()
 
 
 class Counts(Answer):
@@ -83,18 +83,18 @@ class Counts(Answer):
     added: int
     replaced: int
     ended: int
-    redundant: int = means("were told again")
-    injected: int = means("were shown to a model")
-    judged: int = means("were shown with an answer that is known")
-    used: int = means("of these, were used in it")
-    useful: int = means("people found so")
-    useless: int = means("people found so")
+    redundant: int = described_field("were told again")
+    injected: int = described_field("were shown to a model")
+    judged: int = described_field("were shown with an answer that is known")
+    used: int = described_field("of these, were used in it")
+    useful: int = described_field("people found so")
+    useless: int = described_field("people found so")
 
 
 class MetricsBesides(Answer):
     """Whose figures they are, and what they are made of."""
 
-    user_id: str | None = means("null for everybody")
+    user_id: str | None = described_field("null for everybody")
     counts: Counts
 
 
@@ -119,15 +119,15 @@ class RequestLog(Answer):
 class JobDone(Answer):
     """One piece of work in the background; an id is '' where it was for no one in particular."""
 
-    user_id: str | None = means("null is the pool of the key itself")
+    user_id: str | None = described_field("null is the pool of the key itself")
     agent_id: str
     run_id: str
     id: str
     task: str
-    status: str = means("`success`, `skipped`, `empty`, `error` or `dead_letter`")
+    status: str = described_field("`success`, `skipped`, `empty`, `error` or `dead_letter`")
     created_at: str
-    model: str | None = means("null where rules did it")
-    details: Json = means("what came of it; each task has its own")
+    model: str | None = described_field("null where rules did it")
+    details: Json = described_field("what came of it; each task has its own")
     input_tokens: int
     output_tokens: int
     duration_ms: float
@@ -143,9 +143,9 @@ class JobLog(Answer):
 class JobBesides(Answer):
     """What came of a job."""
 
-    task: str = means("`consolidate`, `reindex`, `erase`, `backup` or `import`")
-    total: int | None = means("null as long as it is not known")
-    result: Consolidated | Reindexed | ErasureReport | ErasureTrial | BackupMade | Imported | None = means(
+    task: str = described_field("`consolidate`, `reindex`, `erase`, `backup` or `import`")
+    total: int | None = described_field("null as long as it is not known")
+    result: Consolidated | Reindexed | ErasureReport | ErasureTrial | BackupMade | Imported | None = described_field(
         "what the task answers, once it is done"
     )
     error: Failure | None
@@ -154,15 +154,15 @@ class JobBesides(Answer):
 class PauseShown(Answer):
     """Who is paused where they are together; who is not named is not bound to it."""
 
-    user_id: str | None = sometimes("null is the pool of the key itself")
-    agent_id: str = sometimes()
-    run_id: str = sometimes()
+    user_id: str | None = optional_field("null is the pool of the key itself")
+    agent_id: str = optional_field()
+    run_id: str = optional_field()
 
 
 class PauseHeld(PauseShown):
     """A pause, and until when."""
 
-    until: str | None = means("null until it is ended")
+    until: str | None = described_field("null until it is ended")
 
 
 class Pauses(Answer):
@@ -186,15 +186,17 @@ class Resumed(Answer):
 class SettledBesides(Answer):
     """What settings are made of."""
 
-    settings: Json = means("values by the names of the settings")
-    sources: dict[str, str] = means("where each value comes from: `default`, `tenant`, `user`, `agent` and so on")
-    effective: Json = sometimes("with the names of the gateway: what holds in the end")
+    settings: Json = described_field("values by the names of the settings")
+    sources: dict[str, str] = described_field(
+        "where each value comes from: `default`, `tenant`, `user`, `agent` and so on"
+    )
+    effective: Json = optional_field("with the names of the gateway: what holds in the end")
 
 
 class MovedBesides(Answer):
     """What else was handed over."""
 
-    merged: int = means("said the same as what was there, and became one with it")
+    merged: int = described_field("said the same as what was there, and became one with it")
     signals: int
     receipts: int
 
@@ -203,7 +205,7 @@ class Emptied(Answer):
     """Everything is gone; for a dry run, what there is to go."""
 
     status: Literal["reset", "cleared", "dry_run"]
-    would_delete: Stats = sometimes("counts of everything, for a dry run")
+    would_delete: Stats = optional_field("counts of everything, for a dry run")
 
 
 class AccountRemoved(AccountShown):
@@ -222,4 +224,4 @@ class TokenKeyRotated(Answer):
 class SuggestionBesides(Answer):
     """What a suggestion has at times."""
 
-    degraded: list[Degraded] = sometimes()
+    degraded: list[Degraded] = optional_field()

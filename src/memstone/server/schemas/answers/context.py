@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memstone.server.schemas.answers.memories import ScoreParts
-from memstone.server.schemas.answers.parts import Degraded, Gate, GateDecision, Whose, means
+from memstone.server.schemas.answers.parts import Degraded, Gate, GateDecision, Whose, described_field
 from memstone.server.schemas.base import Answer
 from memstone.server.schemas.memories import MemoryItem
 
@@ -20,18 +20,18 @@ class Citation(Answer):
     """Where one line of a block comes from."""
 
     memory_id: str
-    turn_id: str | None = means("what was said, when that is known")
+    turn_id: str | None = described_field("what was said, when that is known")
     date: str
     line: str
-    memory: str = means("what the memory says, without what stands around it in the line")
+    memory: str = described_field("what the memory says, without what stands around it in the line")
 
 
 class PackBesides(Answer):
     """What a block is made of."""
 
-    stable: str = means("the part that stays the same, byte for byte, until what it is made of changes")
-    volatile: str = means("the part that belongs to this message and this day")
-    receipt_id: str = means("where the account of it is; '' when none could be kept")
+    stable: str = described_field("the part that stays the same, byte for byte, until what it is made of changes")
+    volatile: str = described_field("the part that belongs to this message and this day")
+    receipt_id: str = described_field("where the account of it is; '' when none could be kept")
     sections: list[Section]
     citations: list[Citation]
     gate: GateDecision
@@ -46,7 +46,7 @@ class Chosen(Answer):
     layer: str
     tokens: int
     score: float | None
-    counts: bool = means("whether it counts as used: what stands in the profile is shown whatever is asked")
+    counts: bool = described_field("whether it counts as used: what stands in the profile is shown whatever is asked")
 
 
 class Dropped(Answer):
@@ -61,16 +61,18 @@ class Receipt(Whose):
 
     id: str
     created_at: str
-    query: str = means("what was asked, with secrets masked; the beginning of it where it is long")
+    query: str = described_field("what was asked, with secrets masked; the beginning of it where it is long")
     gate: GateDecision
     budget: int
     tokens: int
     considered: int
     chosen: list[Chosen]
     dropped: list[Dropped]
-    ms: dict[str, float] = means("how long each step took")
+    ms: dict[str, float] = described_field("how long each step took")
     degraded: list[Degraded]
-    used: list[str] | None = means("the memories that the answer took something from; null until one is known")
+    used: list[str] | None = described_field(
+        "the memories that the answer took something from; null until one is known"
+    )
 
 
 class ProfileInstruction(Answer):
@@ -85,7 +87,7 @@ class KnownFact(Answer):
 
     id: str
     memory: str
-    about: str = means(
+    about: str = described_field(
         "what makes it important: `pinned`, `identity`, `health`, `family`, `home`, `work`, `preference`, `project` or "
         "`other`"
     )
@@ -107,15 +109,15 @@ class Profile(Answer):
     turns: list[OwnWords]
     left_out: list[Dropped]
     tokens: int
-    profile_tokens: int = means("how many it may have, beside the instructions")
-    complete: bool = means("whether everything that may be in it is in it")
+    profile_tokens: int = described_field("how many it may have, beside the instructions")
+    complete: bool = described_field("whether everything that may be in it is in it")
 
 
 class PreviewedBesides(Answer):
     """What a preview of a block is made of."""
 
     gate: Gate
-    chosen: list[str] = means("the ids of what would be shown")
+    chosen: list[str] = described_field("the ids of what would be shown")
     dropped: list[Dropped]
 
 
@@ -124,11 +126,11 @@ class Candidate(MemoryItem):
 
     score: float
     score_parts: ScoreParts
-    tier: str = means("which channel it comes from: `hybrid`, `vector`, `keyword` or `recent`")
+    tier: str = described_field("which channel it comes from: `hybrid`, `vector`, `keyword` or `recent`")
     tokens: int
     vec_score: float | None
     fts_score: float | None
-    injected: bool = means("whether the block holds it")
+    injected: bool = described_field("whether the block holds it")
 
 
 class HowSearched(Answer):
@@ -139,7 +141,7 @@ class HowSearched(Answer):
     vectors: bool
     rerank: bool
     degraded: list[Degraded]
-    fallback_reason: str | None = means("why not as it was asked for")
+    fallback_reason: str | None = described_field("why not as it was asked for")
 
 
 class Fitting(Answer):
@@ -155,7 +157,7 @@ class Candidates(Answer):
     """What a search would find, best first, as far as it fits. Nothing of it counts as used."""
 
     items: list[Candidate]
-    block: str = means("what a chat with this message would be given, to the line")
+    block: str = described_field("what a chat with this message would be given, to the line")
     resolution: HowSearched
     totals: Fitting
 
@@ -165,7 +167,7 @@ class UseOfMemory(Answer):
 
     id: str
     used: bool
-    share: float = means("the share of it, from 0 to 1, that the answer told")
+    share: float = described_field("the share of it, from 0 to 1, that the answer told")
 
 
 class UseBesides(Answer):

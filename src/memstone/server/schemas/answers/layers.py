@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memstone.server.schemas.answers.parts import Degraded, Failure, Whose, means, sometimes
+from memstone.server.schemas.answers.parts import Degraded, Failure, Whose, described_field, optional_field
 from memstone.server.schemas.base import Answer, Json
 
 
@@ -20,7 +20,7 @@ class Statement(Answer):
 class Derived(Statement):
     """One that was derived from a fact."""
 
-    fact: str | None = means("the id of the fact")
+    fact: str | None = described_field("the id of the fact")
 
 
 class Narrative(Answer):
@@ -29,19 +29,19 @@ class Narrative(Answer):
     id: str
     text: str
     version: int
-    model: str | None = means("who wrote it: a model, `rules`, or `user` by hand")
+    model: str | None = described_field("who wrote it: a model, `rules`, or `user` by hand")
     generated_at: str
     token_count: int
-    stale: bool = means("whether something it was made of has changed since")
+    stale: bool = described_field("whether something it was made of has changed since")
 
 
 class IdentityBesides(Answer):
     """What an identity is made of."""
 
-    overrides: list[Statement] = means("what they wrote themselves")
+    overrides: list[Statement] = described_field("what they wrote themselves")
     derived: list[Derived]
     narrative: Narrative | None
-    warnings: list[str] = sometimes()
+    warnings: list[str] = optional_field()
 
 
 class Episode(Whose):
@@ -53,10 +53,10 @@ class Episode(Whose):
     entities: list[str]
     decisions: list[str]
     action_items: list[str]
-    facts: list[str] = means("the ids of the facts it mentions")
+    facts: list[str] = described_field("the ids of the facts it mentions")
     salience: float
     token_count: int
-    model: str | None = means("null where rules wrote it")
+    model: str | None = described_field("null where rules wrote it")
     version: int
     status: str
     occurred_at: str
@@ -74,7 +74,7 @@ class TurnShown(Whose):
     """One thing that was said."""
 
     id: str
-    index: int = means("its place, counted from 0")
+    index: int = described_field("its place, counted from 0")
     role: str | None
     content: str
     token_count: int
@@ -94,8 +94,8 @@ class PinnedFact(Answer):
     id: str
     content: str
     salience: float
-    effective_salience: float = means("what time has left of it since it was last told or used")
-    source_count: int = means("how many sessions tell it")
+    effective_salience: float = described_field("what time has left of it since it was last told or used")
+    source_count: int = described_field("how many sessions tell it")
     source_episode_id: str | None
     last_used: str | None
     use_count: int
@@ -124,7 +124,7 @@ class Instruction(Answer):
 class Instructions(Answer):
     """What a user wants to be done always, oldest first."""
 
-    text: str = means("all of it, one a line; may be empty")
+    text: str = described_field("all of it, one a line; may be empty")
     instructions: list[Instruction]
 
 
@@ -155,8 +155,8 @@ class Relation(Answer):
     target_id: str
     confidence: float
     valid_from: str
-    valid_to: str | None = means("null while it holds")
-    memories: int = means("how many memories state it")
+    valid_to: str | None = described_field("null while it holds")
+    memories: int = described_field("how many memories state it")
 
 
 class Relations(Answer):
@@ -169,45 +169,45 @@ class TranscriptKept(Answer):
     """What became of the turns of a transcript."""
 
     stored: int
-    known: int = means("were there already")
-    deleted: int = means("somebody had deleted before, and stay deleted")
-    masked: int = means("held something that was masked")
-    dropped: int = means("held something that may not be kept")
-    skipped: int = means("were empty, or said neither by a person nor by the assistant")
-    queued: int = means("are learned from in a while")
-    degraded: list[Degraded] = sometimes()
-    warnings: list[str] = sometimes()
-    status: str = sometimes("`paused` or `disabled`, where nothing was stored")
-    reason: str = sometimes()
-    hint: str = sometimes()
+    known: int = described_field("were there already")
+    deleted: int = described_field("somebody had deleted before, and stay deleted")
+    masked: int = described_field("held something that was masked")
+    dropped: int = described_field("held something that may not be kept")
+    skipped: int = described_field("were empty, or said neither by a person nor by the assistant")
+    queued: int = described_field("are learned from in a while")
+    degraded: list[Degraded] = optional_field()
+    warnings: list[str] = optional_field()
+    status: str = optional_field("`paused` or `disabled`, where nothing was stored")
+    reason: str = optional_field()
+    hint: str = optional_field()
 
 
 class IngestedBesides(Answer):
     """What the answer to a whole conversation has at times."""
 
-    status: str = means("`ok`, `pending` (it is tried again), `failed`, `disabled` or `paused`")
-    warnings: list[str] = sometimes()
-    reason: str = sometimes("why nothing was stored")
+    status: str = described_field("`ok`, `pending` (it is tried again), `failed`, `disabled` or `paused`")
+    warnings: list[str] = optional_field()
+    reason: str = optional_field("why nothing was stored")
 
 
 class Backfill(Answer):
     """What became of one conversation."""
 
-    run_id: Any = means("as it was given, where it is wrong; else text")
-    status: str = means("`ok`, `known`, `pending`, `failed`, `disabled`, `paused` or `error`")
-    turns_ingested: int = sometimes()
-    distillation: str = sometimes("whether an episode came of it, or why not")
-    episode_id: int = sometimes()
-    warnings: list[str] = sometimes()
-    reason: str = sometimes()
-    error: Failure = sometimes()
+    run_id: Any = described_field("as it was given, where it is wrong; else text")
+    status: str = described_field("`ok`, `known`, `pending`, `failed`, `disabled`, `paused` or `error`")
+    turns_ingested: int = optional_field()
+    distillation: str = optional_field("whether an episode came of it, or why not")
+    episode_id: int = optional_field()
+    warnings: list[str] = optional_field()
+    reason: str = optional_field()
+    error: Failure = optional_field()
 
 
 class Backfilled(Answer):
     """What became of conversations, in their order."""
 
     ingested: int
-    known: int = means("were there already, and are left alone")
+    known: int = described_field("were there already, and are left alone")
     failed: int
     cancelled: bool
     results: list[Backfill]
@@ -216,11 +216,11 @@ class Backfilled(Answer):
 class SessionEnded(Answer):
     """What became of one session; an id is '' where it has none."""
 
-    user_id: str | None = means("null is the pool of the key itself")
+    user_id: str | None = described_field("null is the pool of the key itself")
     agent_id: str
     run_id: str
-    distillation: str = means("`distilled`, or why no episode came of it")
-    episode_id: int = sometimes()
+    distillation: str = described_field("`distilled`, or why no episode came of it")
+    episode_id: int = optional_field()
 
 
 class SessionsEnded(Answer):
@@ -234,10 +234,10 @@ class AgentBesides(Answer):
 
     model: str | None
     system_prompt: str | None
-    settings: Json = means(
+    settings: Json = described_field(
         "values by the names of the settings, and its switches under the names its host has for them"
     )
     paused: bool
-    memory_counts: dict[str, int] = means("how many memories of each layer it has")
+    memory_counts: dict[str, int] = described_field("how many memories of each layer it has")
     created_at: str
     updated_at: str

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from memstone.server.schemas.answers.parts import Attachment, Degraded, Evidence, Failure, Whose, means, sometimes
+from memstone.server.schemas.answers.parts import (
+    Attachment,
+    Degraded,
+    Evidence,
+    Failure,
+    Whose,
+    described_field,
+    optional_field,
+)
 from memstone.server.schemas.base import Answer, Json
 from memstone.server.schemas.memories import Added, Change, HistoryLine, MemoryItem
 
@@ -12,17 +20,17 @@ from memstone.server.schemas.memories import Added, Change, HistoryLine, MemoryI
 class ScoreParts(Answer):
     """What a score is made of; a channel that had nothing to say is not there."""
 
-    semantic: float = sometimes()
-    keyword: float = sometimes()
-    words: float = sometimes("word by word")
-    speaker: float = sometimes()
-    asking: float = sometimes()
-    entity: float = sometimes("that it speaks of whom or what is asked about")
-    time: float = sometimes()
-    rrf: float = sometimes("by its ranks in the channels")
-    salience: float = sometimes()
-    decay: float = sometimes("by its age")
-    rerank: float = sometimes()
+    semantic: float = optional_field()
+    keyword: float = optional_field()
+    words: float = optional_field("word by word")
+    speaker: float = optional_field()
+    asking: float = optional_field()
+    entity: float = optional_field("that it speaks of whom or what is asked about")
+    time: float = optional_field()
+    rrf: float = optional_field("by its ranks in the channels")
+    salience: float = optional_field()
+    decay: float = optional_field("by its age")
+    rerank: float = optional_field()
 
 
 class Overtaking(Answer):
@@ -35,26 +43,32 @@ class Overtaking(Answer):
 class MemoryBesides(Whose):
     """Whose a memory is, and what it has at times."""
 
-    layer: str = means("`fact`, `turn` (what was said, word for word), `episode` or `identity`")
-    kind: str = means("`factual`, `episodic`, `procedural`, `semantic`, or in the layer of identity what it is there")
-    key: str | None = means("under which it is kept, where a caller gave one: the same key again is its next version")
-    status: str = means("`active`, `disabled`, `quarantined`, `evicted`, `superseded` or `deleted`")
-    occurred_at: str = means("when it was said, or happened")
-    expires_at: str | None = means("from when on it is not shown any more")
-    role: str = sometimes("who said it: `user` or `assistant`")
-    actor: str = sometimes("the name of who said it, else the role")
-    shared_by: str = sometimes("of what was shared, or said in a project: whose it is")
-    order: int = sometimes("of what was said word for word: its place in time")
-    evidence: Evidence = sometimes()
-    category: str = sometimes()
-    doubt: str = sometimes("of what a model learned: why the conversation does not bear it out")
-    attachments: list[Attachment] = sometimes()
-    visibility: str = sometimes("what a person decided about showing it to models: `pinned`, `hidden` or `private`")
-    score: float = sometimes("of what a search found: how well it answers, from 0 to 1")
-    score_parts: ScoreParts = sometimes("where a search was asked to explain itself")
-    source: str = sometimes("the id of what was said, where that was found as well and left out")
-    facts: list[Overtaking] = sometimes("of what was said: the facts that it was found in the place of")
-    superseded_by: list[Overtaking] = sometimes("of what was said: all that holds since then in its place")
+    layer: str = described_field("`fact`, `turn` (what was said, word for word), `episode` or `identity`")
+    kind: str = described_field(
+        "`factual`, `episodic`, `procedural`, `semantic`, or in the layer of identity what it is there"
+    )
+    key: str | None = described_field(
+        "under which it is kept, where a caller gave one: the same key again is its next version"
+    )
+    status: str = described_field("`active`, `disabled`, `quarantined`, `evicted`, `superseded` or `deleted`")
+    occurred_at: str = described_field("when it was said, or happened")
+    expires_at: str | None = described_field("from when on it is not shown any more")
+    role: str = optional_field("who said it: `user` or `assistant`")
+    actor: str = optional_field("the name of who said it, else the role")
+    shared_by: str = optional_field("of what was shared, or said in a project: whose it is")
+    order: int = optional_field("of what was said word for word: its place in time")
+    evidence: Evidence = optional_field()
+    category: str = optional_field()
+    doubt: str = optional_field("of what a model learned: why the conversation does not bear it out")
+    attachments: list[Attachment] = optional_field()
+    visibility: str = optional_field(
+        "what a person decided about showing it to models: `pinned`, `hidden` or `private`"
+    )
+    score: float = optional_field("of what a search found: how well it answers, from 0 to 1")
+    score_parts: ScoreParts = optional_field("where a search was asked to explain itself")
+    source: str = optional_field("the id of what was said, where that was found as well and left out")
+    facts: list[Overtaking] = optional_field("of what was said: the facts that it was found in the place of")
+    superseded_by: list[Overtaking] = optional_field("of what was said: all that holds since then in its place")
 
 
 class ChangedMemory(MemoryItem):
@@ -63,21 +77,21 @@ class ChangedMemory(MemoryItem):
     Where others hold what it was, the caller has a memory of their own from now on: ``event`` is ``REPLACE`` then.
     """
 
-    event: str = sometimes("`UPDATE` or `REPLACE`")
-    old_id: str = sometimes("the id of what the others hold")
-    warnings: list[str] = sometimes()
+    event: str = optional_field("`UPDATE` or `REPLACE`")
+    old_id: str = optional_field("the id of what the others hold")
+    warnings: list[str] = optional_field()
 
 
 class ChangeBesides(Answer):
     """What a change has at times."""
 
-    old_id: str = sometimes("the memory whose place was taken")
-    new_id: str = sometimes("of one that ended: the memory that took its place")
-    evidence: Evidence = sometimes()
-    doubt: str = sometimes("of a new memory: why the conversation does not bear it out")
-    status: str = sometimes("of a new memory that is not active: `quarantined`, or `superseded` when it is past")
-    error: Failure = sometimes("why it waits")
-    erased: bool = sometimes("what stood here was erased since")
+    old_id: str = optional_field("the memory whose place was taken")
+    new_id: str = optional_field("of one that ended: the memory that took its place")
+    evidence: Evidence = optional_field()
+    doubt: str = optional_field("of a new memory: why the conversation does not bear it out")
+    status: str = optional_field("of a new memory that is not active: `quarantined`, or `superseded` when it is past")
+    error: Failure = optional_field("why it waits")
+    erased: bool = optional_field("what stood here was erased since")
 
 
 class DroppedFact(Answer):
@@ -92,33 +106,33 @@ class RemovalToReview(Answer):
 
     id: str
     memory: str
-    operation: str = means("`REMOVE`")
+    operation: str = described_field("`REMOVE`")
 
 
 class AddedBesides(Answer):
     """What the answer to something that was said has at times."""
 
-    status: str = means(
+    status: str = described_field(
         "`ok`, `queued` (it is learned from in a while), `partial` or `deferred` (some or all of it waits), `paused`, "
         "`disabled`, or, in a batch, `error`"
     )
-    deferred: list[Change] = sometimes("what waits, and why")
-    error: Failure = sometimes()
-    warnings: list[str] = sometimes()
-    queued: int = sometimes("how much is learned from in a while")
-    left_out: int = sometimes("how much was left as it is: deleted by the user, or changed since it was said")
-    degraded: list[Degraded] = sometimes()
-    dropped: list[DroppedFact] = sometimes("what a model wrote and is not stored, and why")
-    review: list[RemovalToReview] = sometimes("memories that a model would end all at once: delete them by hand")
-    reason: str = sometimes("why nothing was stored")
-    hint: str = sometimes()
+    deferred: list[Change] = optional_field("what waits, and why")
+    error: Failure = optional_field()
+    warnings: list[str] = optional_field()
+    queued: int = optional_field("how much is learned from in a while")
+    left_out: int = optional_field("how much was left as it is: deleted by the user, or changed since it was said")
+    degraded: list[Degraded] = optional_field()
+    dropped: list[DroppedFact] = optional_field("what a model wrote and is not stored, and why")
+    review: list[RemovalToReview] = optional_field("memories that a model would end all at once: delete them by hand")
+    reason: str = optional_field("why nothing was stored")
+    hint: str = optional_field()
 
 
 class AddedMany(Answer):
     """What became of each item, in their order."""
 
     results: list[Added]
-    replayed: Literal[True] = sometimes("this batch was carried out before, and this is what was answered then")
+    replayed: Literal[True] = optional_field("this batch was carried out before, and this is what was answered then")
 
 
 class FailedItem(Answer):
@@ -131,9 +145,9 @@ class FailedItem(Answer):
 class ErasedItem(Answer):
     """What is left of an answer to a batch after what it spoke of was erased."""
 
-    id: str = sometimes()
-    memory_id: str = sometimes()
-    event: str = sometimes()
+    id: str = optional_field()
+    memory_id: str = optional_field()
+    event: str = optional_field()
     erased: Literal[True]
 
 
@@ -141,7 +155,7 @@ class ChangedMany(Answer):
     """What became of each item, in their order."""
 
     results: list[ChangedMemory | FailedItem | ErasedItem]
-    replayed: Literal[True] = sometimes("this batch was carried out before, and this is what was answered then")
+    replayed: Literal[True] = optional_field("this batch was carried out before, and this is what was answered then")
 
 
 class DeletedItem(Answer):
@@ -149,25 +163,25 @@ class DeletedItem(Answer):
 
     id: str
     event: Literal["DELETE", "ERROR"]
-    error: Failure = sometimes()
+    error: Failure = optional_field()
 
 
 class DeletedByIds(Answer):
     """What became of each, in their order."""
 
     results: list[DeletedItem]
-    replayed: Literal[True] = sometimes("this batch was carried out before, and this is what was answered then")
+    replayed: Literal[True] = optional_field("this batch was carried out before, and this is what was answered then")
 
 
 class FoundBesides(Answer):
     """What a list of memories has at times."""
 
-    degraded: list[Degraded] = sometimes()
-    total: int = sometimes("how many match on all pages, where counts were asked for")
-    by_kind: dict[str, int] = sometimes()
-    limit: int = sometimes()
-    offset: int = sometimes()
-    page: int = sometimes()
+    degraded: list[Degraded] = optional_field()
+    total: int = optional_field("how many match on all pages, where counts were asked for")
+    by_kind: dict[str, int] = optional_field()
+    limit: int = optional_field()
+    offset: int = optional_field()
+    page: int = optional_field()
 
 
 class CacheCounts(Answer):
@@ -183,7 +197,9 @@ class PageFigures(Answer):
     total: int
     by_kind: dict[str, int]
     tokens: int
-    hit_rate: float | None = means("the share of shown memories that answers used; null until one was recorded")
+    hit_rate: float | None = described_field(
+        "the share of shown memories that answers used; null until one was recorded"
+    )
     cache: CacheCounts
 
 
@@ -195,59 +211,59 @@ class MemoryPage(Answer):
     total: int
     limit: int
     offset: int
-    page: int = means("counted from 1")
+    page: int = described_field("counted from 1")
     pages: int
 
 
 class State(Answer):
     """A version without its words; of its fields those that are not as usual."""
 
-    kind: str = sometimes()
-    layer: str = sometimes()
-    key: str = sometimes()
-    status: str = sometimes()
-    version: int = sometimes()
-    metadata: Json = sometimes()
-    occurred_at: str = sometimes()
-    expires_at: str = sometimes()
+    kind: str = optional_field()
+    layer: str = optional_field()
+    key: str = optional_field()
+    status: str = optional_field()
+    version: int = optional_field()
+    metadata: Json = optional_field()
+    occurred_at: str = optional_field()
+    expires_at: str = optional_field()
 
 
 class HistoryBesides(Whose):
     """What a line of history tells besides, and in whose name it happened."""
 
-    old_value: str | None = means("what it said before")
-    new_value: str | None = means("what it says since then; null when it was deleted")
+    old_value: str | None = described_field("what it said before")
+    new_value: str | None = described_field("what it says since then; null when it was deleted")
     reason: str | None
     before: State | None
     after: State | None
-    old_id: str | None = means("the memory whose place was taken")
-    new_id: str | None = means("the memory that took the place of another")
+    old_id: str | None = described_field("the memory whose place was taken")
+    new_id: str | None = described_field("the memory that took the place of another")
 
 
 class Happened(HistoryLine):
     """One line of the feed."""
 
-    seq: int = means("the cursor of this line")
-    job_id: str | None = means("the job that did it")
-    undoes: str | None = means("the event that it takes back")
+    seq: int = described_field("the cursor of this line")
+    job_id: str | None = described_field("the job that did it")
+    undoes: str | None = described_field("the event that it takes back")
 
 
 class Events(Answer):
     """What happened, oldest first."""
 
     results: list[Happened]
-    cursor: int = means("where the next call goes on, as `after`")
+    cursor: int = described_field("where the next call goes on, as `after`")
 
 
 class Replacement(Whose):
     """What took the place of what for somebody."""
 
-    id: str = means("the id of the event")
+    id: str = described_field("the id of the event")
     event: str
     old_id: str
     new_id: str | None
-    old_version: int | None = means("the number of the version that ended")
-    new_version: int | None = means("the number of the version that took its place under the same id")
+    old_version: int | None = described_field("the number of the version that ended")
+    new_version: int | None = described_field("the number of the version that took its place under the same id")
     old_memory: str | None
     new_memory: str | None
     reason: str | None
@@ -264,26 +280,28 @@ class VisibilitySet(Answer):
     """What a person decided about showing a memory to models."""
 
     id: str
-    event: str = means("`UPDATE`, or `NONE` where it was so already")
+    event: str = described_field("`UPDATE`, or `NONE` where it was so already")
     visibility: str
-    version: int = sometimes("of the memory, where it is a new one")
+    version: int = optional_field("of the memory, where it is a new one")
 
 
 class StatusSet(Answer):
     """What became of a memory that was put aside, brought back or let out of quarantine."""
 
     id: str
-    event: str = means("`NONE` where it was so already")
+    event: str = described_field("`NONE` where it was so already")
     status: str
-    version: int = sometimes("the version that says so")
+    version: int = optional_field("the version that says so")
 
 
 class Shared(Whose):
     """Who holds a memory now, or no longer."""
 
     id: str
-    event: str = means("`LINK`, `UNLINK`, `DELETE` with the last who held it, or `NONE` where it was so already")
-    reason: str = sometimes()
+    event: str = described_field(
+        "`LINK`, `UNLINK`, `DELETE` with the last who held it, or `NONE` where it was so already"
+    )
+    reason: str = optional_field()
 
 
 class Restored(Answer):
@@ -294,13 +312,13 @@ class Restored(Answer):
     memory: str | None
     status: str
     event_id: str
-    undoes: str | None = means("the event that was taken back")
+    undoes: str | None = described_field("the event that was taken back")
 
 
 class RestoredMemory(Restored):
     """A memory that was brought back."""
 
-    degraded: list[Degraded] = sometimes()
+    degraded: list[Degraded] = optional_field()
 
 
 class TakenBack(Answer):
@@ -308,8 +326,8 @@ class TakenBack(Answer):
 
     undone: int
     results: list[Restored]
-    job_id: str = sometimes("where several were taken back together: by this they can be done again")
-    degraded: list[Degraded] = sometimes()
+    job_id: str = optional_field("where several were taken back together: by this they can be done again")
+    degraded: list[Degraded] = optional_field()
 
 
 class Kept(Answer):
@@ -327,9 +345,11 @@ class RolledBack(Answer):
 
     dry_run: bool
     undone: int
-    memories: int = means("how many memories that are")
+    memories: int = described_field("how many memories that are")
     by_event: dict[str, int]
-    conflicts: list[Kept] = means("the first of those that were left, because somebody has changed them since")
-    skipped: int = means("how many were left")
-    job_id: str = sometimes("by this it can be taken back again")
-    degraded: list[Degraded] = sometimes()
+    conflicts: list[Kept] = described_field(
+        "the first of those that were left, because somebody has changed them since"
+    )
+    skipped: int = described_field("how many were left")
+    job_id: str = optional_field("by this it can be taken back again")
+    degraded: list[Degraded] = optional_field()

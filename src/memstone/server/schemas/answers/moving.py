@@ -6,42 +6,42 @@ from typing import Literal
 
 from pydantic import Field
 
-from memstone.server.schemas.answers.parts import Degraded, Failure, means, sometimes
+from memstone.server.schemas.answers.parts import Degraded, Failure, described_field, optional_field
 from memstone.server.schemas.base import Answer
 
 
 class Subject(Answer):
     """Whom or what an erasure was about."""
 
-    user_id: str = sometimes()
-    agent_id: str = sometimes()
-    run_id: str = sometimes()
-    memory_id: str = sometimes()
+    user_id: str = optional_field()
+    agent_id: str = optional_field()
+    run_id: str = optional_field()
+    memory_id: str = optional_field()
 
 
 class CopyErased(Answer):
     """What became of a backup. Where it lies is told to the operator only."""
 
-    path: str = sometimes()
-    state: str = means("`rewritten`, `deleted`, `clean`, `missing` or `unreachable`")
-    reason: str = sometimes()
-    found: int = sometimes("pieces of what was erased that it still holds")
+    path: str = optional_field()
+    state: str = described_field("`rewritten`, `deleted`, `clean`, `missing` or `unreachable`")
+    reason: str = optional_field()
+    found: int = optional_field("pieces of what was erased that it still holds")
 
 
 class ErasureCheck(Answer):
     """One thing that was looked at afterwards."""
 
-    check: str = means("`indexes`, `log`, `backups`, `rows`, `files` or `free space`")
+    check: str = described_field("`indexes`, `log`, `backups`, `rows`, `files` or `free space`")
     ok: bool
-    pending: bool = sometimes("it will be done without anybody's doing")
-    points_left: int = sometimes("vectors that are still there")
-    copies: list[CopyErased] = sometimes()
-    left: dict[str, int] = sometimes("rows that are still there, by table")
-    pieces: int = sometimes("how many pieces of text were looked for")
-    found: dict[str, int] = sometimes("pieces that are still there, by file")
-    note: str = sometimes()
-    hint: str = sometimes()
-    error: Failure = sometimes()
+    pending: bool = optional_field("it will be done without anybody's doing")
+    points_left: int = optional_field("vectors that are still there")
+    copies: list[CopyErased] = optional_field()
+    left: dict[str, int] = optional_field("rows that are still there, by table")
+    pieces: int = optional_field("how many pieces of text were looked for")
+    found: dict[str, int] = optional_field("pieces that are still there, by file")
+    note: str = optional_field()
+    hint: str = optional_field()
+    error: Failure = optional_field()
 
 
 class ErasureReport(Answer):
@@ -53,14 +53,14 @@ class ErasureReport(Answer):
     tenant_id: str
     subject: Subject
     created_at: str
-    erased: dict[str, int] = means("rows by table")
-    rewritten: int = means("how much of others' spoke of it, and does so no longer")
+    erased: dict[str, int] = described_field("rows by table")
+    rewritten: int = described_field("how much of others' spoke of it, and does so no longer")
     kept_for_others: int
     checks: list[ErasureCheck]
-    complete: bool = means("every check was passed, and there is nothing that was not looked at")
-    pending: bool = means("what is missing will be done without anybody's doing")
-    not_looked_at: list[str] = means("where something may be left that Memstone cannot look at")
-    to_finish: list[str] = means("what the operator of the database runs to remove it there")
+    complete: bool = described_field("every check was passed, and there is nothing that was not looked at")
+    pending: bool = described_field("what is missing will be done without anybody's doing")
+    not_looked_at: list[str] = described_field("where something may be left that Memstone cannot look at")
+    to_finish: list[str] = described_field("what the operator of the database runs to remove it there")
     sha256: str
     hmac: str
 
@@ -70,8 +70,8 @@ class ErasureTrial(Answer):
 
     dry_run: Literal[True]
     subject: Subject
-    erased: dict[str, int] = means("rows by table")
-    rewritten: int = means("how much of others' speaks of it")
+    erased: dict[str, int] = described_field("rows by table")
+    rewritten: int = described_field("how much of others' speaks of it")
     kept_for_others: int
 
 
@@ -82,8 +82,8 @@ class ErasureVerified(Answer):
     unchanged: bool
     sealed_by_this_store: bool
     complete: bool
-    not_looked_at: list[str] = means("where something may be left that Memstone cannot look at")
-    left: dict[str, int] = means("rows that are there, by table")
+    not_looked_at: list[str] = described_field("where something may be left that Memstone cannot look at")
+    left: dict[str, int] = described_field("rows that are there, by table")
     subject: Subject
 
 
@@ -102,11 +102,13 @@ class BackupMade(Answer):
     version: int
     store: str
     schema_: int = Field(alias="schema", description="the version of its schema")
-    tables: dict[str, int] = means("rows by table")
+    tables: dict[str, int] = described_field("rows by table")
     created_at: str
     files: dict[str, BackupFile]
-    signature: dict[str, str] = means("the id of the store's key, and what shows that it was there: `key`, `hmac`")
-    key_place: str = means("where the key is kept: keep a copy of it elsewhere")
+    signature: dict[str, str] = described_field(
+        "the id of the store's key, and what shows that it was there: `key`, `hmac`"
+    )
+    key_place: str = described_field("where the key is kept: keep a copy of it elsewhere")
 
 
 class Imported(Answer):
@@ -114,16 +116,16 @@ class Imported(Answer):
 
     format: str
     stored: int
-    known: int = means("were there already")
-    quarantined: int = means("wait until somebody approves them")
+    known: int = described_field("were there already")
+    quarantined: int = described_field("wait until somebody approves them")
     turns: int
     facts: int
     episodes: int
     identity: int
-    queued: int = means("are learned from in a while")
-    skipped: dict[str, int] = means("by reason")
-    warnings: list[str] = sometimes()
-    degraded: list[Degraded] = sometimes()
-    status: str = sometimes("`paused` or `disabled`, where nothing was stored")
-    reason: str = sometimes()
-    hint: str = sometimes()
+    queued: int = described_field("are learned from in a while")
+    skipped: dict[str, int] = described_field("by reason")
+    warnings: list[str] = optional_field()
+    degraded: list[Degraded] = optional_field()
+    status: str = optional_field("`paused` or `disabled`, where nothing was stored")
+    reason: str = optional_field()
+    hint: str = optional_field()

@@ -9,7 +9,7 @@ from pydantic import Field
 from memstone.server.schemas.base import Answer
 
 
-def sometimes(meaning: str | None = None) -> Any:
+def optional_field(meaning: str | None = None) -> Any:
     """A field that an answer has or has not; where it has it, it is not null unless its type says so."""
     return Field(default=None, description=meaning, json_schema_extra=_without_default)
 
@@ -18,7 +18,7 @@ def _without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def means(meaning: str) -> Any:
+def described_field(meaning: str) -> Any:
     """A field whose name does not say all of it."""
     return Field(description=meaning)
 
@@ -34,40 +34,40 @@ class Whose(Answer):
 class Failure(Answer):
     """Why something could not be done."""
 
-    code: str = means("what kind of error it is, in a word that does not change")
+    code: str = described_field("what kind of error it is, in a word that does not change")
     message: str
-    hint: str = means("what to do about it; may be empty")
-    retryable: bool = means("whether the same may work later")
+    hint: str = described_field("what to do about it; may be empty")
+    retryable: bool = described_field("whether the same may work later")
 
 
 class Degraded(Answer):
     """What could not be used for an answer, and why; it was made without."""
 
-    step: str = sometimes("the step that was left out, such as `embedding`")
-    channel: str = sometimes("the part of a search that was left out: `dense`, `text`, `entity` or `rerank`")
+    step: str = optional_field("the step that was left out, such as `embedding`")
+    channel: str = optional_field("the part of a search that was left out: `dense`, `text`, `entity` or `rerank`")
     code: str
     message: str
-    hint: str = sometimes()
-    retryable: bool = sometimes()
-    reason: str = sometimes("of an embedder, in a word, what is wrong with it")
+    hint: str = optional_field()
+    retryable: bool = optional_field()
+    reason: str = optional_field("of an embedder, in a word, what is wrong with it")
 
 
 class Evidence(Answer):
     """The words that a memory was learned from."""
 
-    turn: str | None = means("the id of what was said, where that is kept")
-    start: int = means("where the words begin in it, in characters")
-    end: int = means("where they end")
-    quote: str = sometimes("the words themselves")
+    turn: str | None = described_field("the id of what was said, where that is kept")
+    start: int = described_field("where the words begin in it, in characters")
+    end: int = described_field("where they end")
+    quote: str = optional_field("the words themselves")
 
 
 class Attachment(Answer):
     """Something in a message that is not words."""
 
-    type: str = sometimes("what kind of thing: `image`, `audio`, `file` and so on")
-    name: str = sometimes()
-    media_type: str = sometimes()
-    url: str = sometimes()
+    type: str = optional_field("what kind of thing: `image`, `audio`, `file` and so on")
+    name: str = optional_field()
+    media_type: str = optional_field()
+    url: str = optional_field()
 
 
 class CacheState(Answer):
@@ -82,12 +82,12 @@ class CacheState(Answer):
 class Gate(Answer):
     """Where it was decided to look for a message, and why."""
 
-    route: str = means("`none`, or which part of the memory was looked at first")
+    route: str = described_field("`none`, or which part of the memory was looked at first")
     reason: str
 
 
 class GateDecision(Gate):
     """The same, with what made it so."""
 
-    matched: str = means("the words that decided it; may be empty")
-    asks_memory: bool = means("whether the message asks for something that was said or is known")
+    matched: str = described_field("the words that decided it; may be empty")
+    asks_memory: bool = described_field("whether the message asks for something that was said or is known")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from memstone.server.schemas.answers.parts import CacheState, Degraded, Failure, means, sometimes
+from memstone.server.schemas.answers.parts import CacheState, Degraded, Failure, described_field, optional_field
 from memstone.server.schemas.base import Answer
 
 
@@ -34,19 +34,19 @@ class EmbeddingPart(ModelPart):
 
     provider: str | None
     dim: int | None
-    destination: str | None = sometimes("where texts are sent")
-    cache: CacheState = sometimes("for the tenant that runs the service")
-    error: str = sometimes("in a word, what is wrong with it")
+    destination: str | None = optional_field("where texts are sent")
+    cache: CacheState = optional_field("for the tenant that runs the service")
+    error: str = optional_field("in a word, what is wrong with it")
 
 
 class VectorPart(EnginePart):
     """Where the vectors are."""
 
-    backend: str = means("`local` or `external`")
-    pending: int = means("how many memories wait for a vector")
-    signature: str = sometimes("the vectors of the embedder that is configured")
-    active_signature: str | None = sometimes("the vectors that are searched; null before there are any")
-    needs_reindex: bool = sometimes()
+    backend: str = described_field("`local` or `external`")
+    pending: int = described_field("how many memories wait for a vector")
+    signature: str = optional_field("the vectors of the embedder that is configured")
+    active_signature: str | None = optional_field("the vectors that are searched; null before there are any")
+    needs_reindex: bool = optional_field()
 
 
 class EngineMade(Answer):
@@ -71,7 +71,7 @@ class Probe(Answer):
     """Whether something could be stored and found again."""
 
     ok: bool
-    failed_at: str | None = means("the step that failed")
+    failed_at: str | None = described_field("the step that failed")
     error: Failure | None
 
 
@@ -81,39 +81,39 @@ class Health(Answer):
     level: Literal["healthy", "degraded", "unavailable"]
     reasons: list[str]
     probe: Probe
-    memories: int = sometimes()
-    fulltext: int = sometimes("memories that are found by words")
-    vectors: int = sometimes()
-    pending: int = sometimes("how much waits to be learned from")
-    dead: int = sometimes("how much was given up")
-    without_vector: int = sometimes()
-    late: bool = sometimes("whether something has waited too long")
-    waiting_for_model: int = sometimes("how many sessions wait for a model that could not be asked")
-    jobs: bool = sometimes("whether work in the background was ever done")
+    memories: int = optional_field()
+    fulltext: int = optional_field("memories that are found by words")
+    vectors: int = optional_field()
+    pending: int = optional_field("how much waits to be learned from")
+    dead: int = optional_field("how much was given up")
+    without_vector: int = optional_field()
+    late: bool = optional_field("whether something has waited too long")
+    waiting_for_model: int = optional_field("how many sessions wait for a model that could not be asked")
+    jobs: bool = optional_field("whether work in the background was ever done")
 
 
 class VectorSpace(Answer):
     """An index of vectors."""
 
     signature: str
-    state: str = means("`active` or `building`")
+    state: str = described_field("`active` or `building`")
     dim: int
-    quant: str | None = means("how its vectors are made smaller")
+    quant: str | None = described_field("how its vectors are made smaller")
 
 
 class Formation(Answer):
     """How memory is formed, and how often this process has kept something for later."""
 
     mode: str
-    attempts: int = sometimes("as all that follow, for the tenant that runs the service")
-    insert_successes: int = sometimes()
-    insert_failures: int = sometimes()
-    early_returns_empty_message: int = sometimes()
-    early_returns_disabled: int = sometimes()
-    last_attempt_at: str | None = sometimes()
-    last_success_at: str | None = sometimes()
-    last_error: str | None = sometimes()
-    worker: bool = sometimes("whether a worker is at work in this process")
+    attempts: int = optional_field("as all that follow, for the tenant that runs the service")
+    insert_successes: int = optional_field()
+    insert_failures: int = optional_field()
+    early_returns_empty_message: int = optional_field()
+    early_returns_disabled: int = optional_field()
+    last_attempt_at: str | None = optional_field()
+    last_success_at: str | None = optional_field()
+    last_error: str | None = optional_field()
+    worker: bool = optional_field("whether a worker is at work in this process")
 
 
 class Stats(Answer):
@@ -122,12 +122,12 @@ class Stats(Answer):
     memories: int
     turns: int
     events: int
-    fulltext: int = means("memories that are found by words")
+    fulltext: int = described_field("memories that are found by words")
     vectors: int
-    pending: int = means("how much waits to be learned from")
-    dead: int = means("how much was given up")
+    pending: int = described_field("how much waits to be learned from")
+    dead: int = described_field("how much was given up")
     indexes: list[VectorSpace]
-    embedding_cache: CacheState = sometimes("for the tenant that runs the service")
+    embedding_cache: CacheState = optional_field("for the tenant that runs the service")
     formation: Formation
 
 
@@ -138,24 +138,24 @@ class StoreState(Answer):
     schema_: int = Field(alias="schema", description="the version of its schema")
     latest_schema: int
     bytes: int
-    sqlite: str = sometimes("of SQLite: its version")
-    journal: str = sometimes("of SQLite")
-    integrity: list[str] = sometimes("of SQLite: `ok`, or what is damaged")
-    foreign_keys: int = sometimes("of SQLite: how many rows refer to what is not there")
-    postgresql: str = sometimes("of PostgreSQL: its version")
-    pgvector: str | None = sometimes("of PostgreSQL: the version of the extension")
-    role: str = sometimes("of PostgreSQL: who connects")
-    acts_as: str = sometimes("of PostgreSQL: as whom it works")
-    walled: bool = sometimes("of PostgreSQL: whether the database itself keeps tenants apart")
+    sqlite: str = optional_field("of SQLite: its version")
+    journal: str = optional_field("of SQLite")
+    integrity: list[str] = optional_field("of SQLite: `ok`, or what is damaged")
+    foreign_keys: int = optional_field("of SQLite: how many rows refer to what is not there")
+    postgresql: str = optional_field("of PostgreSQL: its version")
+    pgvector: str | None = optional_field("of PostgreSQL: the version of the extension")
+    role: str = optional_field("of PostgreSQL: who connects")
+    acts_as: str = optional_field("of PostgreSQL: as whom it works")
+    walled: bool = optional_field("of PostgreSQL: whether the database itself keeps tenants apart")
 
 
 class Reindexed(Answer):
     """Vectors that were made."""
 
-    signature: str = means("the vectors of the embedder that is configured")
+    signature: str = described_field("the vectors of the embedder that is configured")
     indexed: int
     failed: int
-    dropped: int = means("vectors of other embedders that are gone")
+    dropped: int = described_field("vectors of other embedders that are gone")
 
 
 class Refreshed(Reindexed):
@@ -172,29 +172,29 @@ class Redacted(Answer):
     found: int
     by_kind: dict[str, int]
     by_table: dict[str, int]
-    degraded: list[Degraded] = sometimes()
+    degraded: list[Degraded] = optional_field()
 
 
 class ConsolidatedBesides(Answer):
     """What a pass has changed; nothing of it is there when there was none."""
 
-    status: str = means("`completed`, `already_running` or `disabled`")
-    job_id: str = sometimes("by this it can be taken back")
-    dry_run: Literal[True] = sometimes()
-    merged: int = sometimes()
-    promoted: int = sometimes()
-    evicted: int = sometimes()
-    expired: int = sometimes()
-    pruned: int = sometimes()
-    summarized: int = sometimes()
-    narratives: int = sometimes("texts about users that were made anew")
-    purged: dict[str, int] = sometimes("rows that were kept long enough, by table")
+    status: str = described_field("`completed`, `already_running` or `disabled`")
+    job_id: str = optional_field("by this it can be taken back")
+    dry_run: Literal[True] = optional_field()
+    merged: int = optional_field()
+    promoted: int = optional_field()
+    evicted: int = optional_field()
+    expired: int = optional_field()
+    pruned: int = optional_field()
+    summarized: int = optional_field()
+    narratives: int = optional_field("texts about users that were made anew")
+    purged: dict[str, int] = optional_field("rows that were kept long enough, by table")
 
 
 class Shortened(Answer):
     """What was shortened to its first sentences, or would be."""
 
-    originalCount: int = means("how many memories there were")  # noqa: N815 - the name on the wire
+    originalCount: int = described_field("how many memories there were")  # noqa: N815 - the name on the wire
     summarizedCount: int  # noqa: N815 - the name on the wire
     tokensSaved: int  # noqa: N815 - the name on the wire
 
@@ -202,11 +202,11 @@ class Shortened(Answer):
 class ShortenedOne(Shortened):
     """The same, of one scope."""
 
-    job_id: str = sometimes("by this it can be taken back")
+    job_id: str = optional_field("by this it can be taken back")
 
 
 class ShortenedAll(Shortened):
     """The same, of everybody."""
 
-    job_ids: list[str] = means("by these it can be taken back")
+    job_ids: list[str] = described_field("by these it can be taken back")
     dry_run: bool
