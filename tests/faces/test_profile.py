@@ -60,6 +60,16 @@ async def test_a_profile_may_be_smaller_and_names_what_is_left_out(face: Face, o
         await face.profile(user_id="")
 
 
+async def test_a_profile_is_as_large_as_the_settings_of_its_user_say(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY, user_id="alice")
+    await face.set_settings({"context.profile_tokens": 15}, user_id="alice")
+    known = await face.profile(user_id="alice")
+    assert (known["profile_tokens"], known["complete"]) == (15, False)
+    assert {one["memory"] for one in known["facts"]} < {
+        one["memory"] for one in (await face.profile(user_id="alice", tokens=900))["facts"]
+    }
+
+
 async def test_a_profile_is_there_when_the_embedder_is_not(opens: Opens) -> None:
     broken = Fragile()
     face = opens({"embedder": {"provider": "callable"}}, embedder=broken)

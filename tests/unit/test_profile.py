@@ -67,6 +67,21 @@ def chosen(said: list[ProfileTurn], room: int) -> list[str]:
 # --- facts ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("text", "category", "about"),
+    [
+        ("User's dog is called Rufus.", "possession", "family"),
+        ("User's boss is called Petra.", "work", "work"),
+        ("User is restoring an old wooden boat called Freya.", "project", "project"),
+        ("User goes by Ida.", "other", "identity"),
+        ("User's full name is Ida Holm.", "identity", "identity"),
+        ("User uses a wheelchair.", "possession", "health"),
+    ],
+)
+def test_only_what_the_user_is_called_says_who_they_are(text: str, category: str, about: str) -> None:
+    assert CLASSES[importance_rank(category, text)] == about
+
+
 @given(st.permutations(known()))
 def test_facts_stand_by_importance_whatever_order_they_were_stored_in(facts: list[ProfileFact]) -> None:
     stored = [replace(one, seq=seq) for seq, one in enumerate(facts, 1)]

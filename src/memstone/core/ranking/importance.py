@@ -76,6 +76,12 @@ _KIN: Final = re.compile(
     r"|parents?|sister|brother|siblings?|grand\w+|nephew|niece|aunt|uncle|cousin|twins)\b"
 )
 
+_OF_SELF: Final = re.compile(
+    r"(?!(?:the )?user(?:'s (?!(?:\w+ )?(?:\w*names?|age|birthday|pronouns?|nationality|visa|languages?)\b)"
+    r"| (?:has|had|owns?|bought|restor\w+|is restoring|is building|named|calls (?:his|her|their|the))\b))"
+)
+"""What is not about something of the user's: a dog that is called something is not who the user is."""
+
 
 @lru_cache(maxsize=8192)  # the same facts are ranked again whenever one is added
 def importance_rank(category: str, text: str) -> int:
@@ -84,7 +90,9 @@ def importance_rank(category: str, text: str) -> int:
     found = {_OF_CATEGORY.get(category, "other"), *(_OF_TOPIC.get(one, "other") for one in topics_of(lowered))}
     if _KIN.search(lowered):
         found = (found | {"family"}) - {"identity"}
-    return min(map(CLASSES.index, found))
+    elif not _OF_SELF.match(lowered):
+        found -= {"identity"}
+    return min(map(CLASSES.index, found), default=CLASSES.index("other"))
 
 
 # --- how memories fade ------------------------------------------------------------------------------------------------

@@ -215,7 +215,7 @@ _WORDS: Final = {
     "gym": "gym, gyms, fitness, crossfit, membership, member at, puregym, gold's, workout, workouts, pilates, yoga, trainer, pt, the weights",
     "medicine": """takes, mg, dose, dosage, meds, medication, tablet, tablets, pill, pills, prescri*, weaned, insulin, inhaler, statin, statins,
         antidepressants, sertraline, metformin, ibuprofen, lisinopril, levothyroxine, prozac, ssri, antibiotics, blood thinners, ozempic, pump""",
-    "illness": """diabet*, prediabet*, a1c, type 1, type 2, blood pressure, readings, asthma, asthmatic, migraine, migraines, allerg*, intoleran*, diagnos*,
+    "illness": """wheelchair, disability, disabled, prosthesis, hearing aid, diabet*, prediabet*, a1c, type 1, type 2, blood pressure, readings, asthma, asthmatic, migraine, migraines, allerg*, intoleran*, diagnos*,
         misdiagnos*, cast, crutches, broken, sprain*, injur*, surgery, physio, recover*, healed, remission, anaemi*, anemi*, iron, hay fever, cancer,
         knee, back pain, therapy, all clear, cleared me, insomnia, arthritis, tendonitis, boot came off""",
     "dentist": "dentist, teeth, tooth, root canal, orthodontist, braces, hygienist",

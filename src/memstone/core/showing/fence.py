@@ -327,6 +327,12 @@ _MARKER: Final = re.compile(
 _NOTICE: Final = re.compile(r"[\s>]{0,40}+memory context: notes")
 """How every block of Memstone begins: by this one is known whose end was cut off."""
 
+_BARE_BLOCK: Final = re.compile(
+    r"^[\s>]{0,40}+memory context: notes[^\n]*(?:\n(?:current date:[^\n]*|[^\n]{1,60}:[^\S\n]*|[^\S\n]*- [^\n]*))*\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The notice of a block with the headings and lists behind it, without markers."""
+
 _SOMETHING: Final = re.compile(r"[^\S\r\n]*\S")
 _LINE_END: Final = re.compile(r"\r\n|\n|\r|")
 _LONGEST_QUOTING: Final = 200
@@ -365,18 +371,25 @@ class Fence:
     def strip(self, text: str) -> tuple[str, bool]:
         """Return the text without fenced blocks, and whether there were any.
 
-        A block reaches from its opening marker, which has an id, to the closing one with the same id or with none;
-        what stands between, other markers too, goes with it. One whose end was cut off is known by its notice, and
-        reaches to the end of the text. Any other marker that stands alone is something the user wrote. The line that a
-        block stood on goes with it, also when a client indented or quoted the block.
+        A block reaches from its opening marker to the closing one with the same id or with none; what stands between,
+        other markers too, goes with it. An opening marker without an id counts on a line of its own. A block whose end
+        was cut off is known by its notice, and reaches to the end of the text; one without markers by its notice and
+        its headings, and reaches to the end of its list. A marker that stands alone is something the user wrote. The
+        line that a block stood on goes with it, also when a client indented or quoted the block.
         """
         if not may_hold_marker(text):
-            return text, False
+            return self._strip_bare_blocks(text)
         parts, at = [], 0
         for start, end in self._blocks(text):
             parts.append(text[at:start])
             at = end
-        return "".join(parts) + text[at:], bool(parts)
+        rest, is_bare = self._strip_bare_blocks("".join(parts) + text[at:])
+        return rest, is_bare or bool(parts)
+
+    def _strip_bare_blocks(self, text: str) -> tuple[str, bool]:
+        """Return the text without blocks that somebody wrote or copied without their markers."""
+        rest, count = _BARE_BLOCK.subn("", text) if self._foreign and "emory context: notes" in text else (text, 0)
+        return rest, count > 0
 
     def _id_of(self, shown: str) -> str:
         """Return a number that stands for the block, and the proof that whoever chose it knew the secret."""
@@ -391,15 +404,18 @@ class Fence:
         markers, end = list(_find_markers(fold_text(text))), 0
         ends = _Ends(markers)
         for opened in markers:
-            if opened.closes or opened.start < end or not self._is_fence(opened.id):
+            if opened.closes or opened.start < end or not self._is_fence(text, opened):
                 continue
             closing = ends.of(opened)
             if closing is not None or opened.noted:
                 end = closing.end if closing else len(text)
                 yield _whole_lines(text, opened, closing)
 
-    def _is_fence(self, block_id: str) -> bool:
-        return bool(block_id) and (self._foreign or self.owns(block_id))
+    def _is_fence(self, text: str, opened: _Marker) -> bool:
+        """Whether a marker may open a block; without an id only where it stands on a line of its own."""
+        if not opened.id:
+            return self._foreign and _ends_line(text, opened.end)
+        return self._foreign or self.owns(opened.id)
 
 
 class _Ends:

@@ -31,6 +31,7 @@ from memstone.core.showing.profile import (
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.block_cache import BlockCache
 from memstone.engine.layers.portrayed import Portrait, read_portrait
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
@@ -321,11 +322,11 @@ def profile_fact(record: Record) -> ProfileFact:
 
 async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> dict[str, Any]:
     """Return what a model is always shown of a person, in order, and what is left out with the reason."""
-    policy = parts.policy.retrieval
-    size = _validate_tokens(policy.profile_tokens if tokens is None else tokens)
     scope, now = parts.scope(given), parts.now()
     if not scope.user_id:
         raise ScopeError("a profile belongs to a user", hint="give user_id")
+    policy = (await apply_scope_policy(parts, scope)).policy.retrieval
+    size = _validate_tokens(policy.profile_tokens if tokens is None else tokens)
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
         wanted = ProfileRequest(scope, now, size, zone=parts.zone, names_all=True)
