@@ -170,3 +170,21 @@ async def test_what_says_more_of_something_private_or_changes_it_is_private(
         assert "diabetes" not in await block(face, query, gate="always"), query
         told = await block(face, query)
         assert ("diabetes" in told, "User keeps bees." in told) == (False, True), query
+
+
+@pytest.mark.req("X-42")
+async def test_what_was_said_on_a_day_is_recalled_for_a_question_that_names_nothing_else(opens: Opens) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    await face.add("The dentist drilled two holes.", user_id="alice", occurred_at="2025-03-14T10:00:00Z")
+    await face.add("A new bicycle came by mail.", user_id="alice", occurred_at="2025-04-14T10:00:00Z")
+    for asked in ("What happened on 14 March 2025?", "what happened on 2025-03-14?"):
+        shown = (await face.context(asked, user_id="alice")).volatile
+        assert "dentist" in shown
+        assert "bicycle" not in shown
+
+
+async def test_a_greeting_recalls_nothing_even_where_its_words_were_said(opens: Opens) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    await face.add("Subject: hi\n\nThe meeting with Bob is moved to noon.", user_id="alice")
+    for said in ("hi", "hello there!", "thanks"):
+        assert (await face.context(said, user_id="alice")).volatile == ""

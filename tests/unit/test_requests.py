@@ -18,6 +18,11 @@ from memstone.model.memory import Kind
         ("remember that the gate code is on the fridge", "The gate code is on the fridge."),
         ("do not forget: the spare key is with our neighbour", "The spare key is with User's neighbour."),
         ("please remember my locker number is 218", "User's locker number is 218."),
+        ("Remind me to renew my permit by 3 May.", "User wants to be reminded to renew their permit by 3 May."),
+        (
+            "could you remind me on Friday to water the ferns?",
+            "User wants to be reminded on Friday to water the ferns.",
+        ),
         ("always answer in German", "User wants the assistant to always answer in German."),
         ("never suggest recipes with pork", "User wants the assistant to never suggest recipes with pork."),
         ("whenever you show code, add comments", "User wants the assistant to add comments whenever it shows code."),

@@ -34,6 +34,7 @@ _REMEMBER: Final = re.compile(
     r"^(?:please |pls |can you |could you )*(?:remember|keep in mind|note|do not forget(?=:? (?:that|my|i|the)\b)|never forget(?= (?:that|my|i)\b)|make a note|take note|bear in mind|for (?:your|the) (?:information|record))(?: down)?(?: that|:|,|;)? (?!to (?:tell|ask|call|buy|send|do|check)\b)(.+)$",
     re.IGNORECASE,
 )
+_REMIND: Final = re.compile(rf"{_PLEASE}remind me ((?:\S+ ){{0,6}}?to (?!do\b$)\w.+)$", re.IGNORECASE)
 _WORTH_KEEPING: Final = re.compile(
     r"^(?:i|we|my|our|the|a|an|user|there (?:is|are)|(?:\S+ ){1,4}(?:is|are|has|have|will be|was|starts|ends) )",
     re.IGNORECASE,
@@ -131,6 +132,7 @@ def request_of(said: str, who: str) -> Request | None:
         _match_name_request,
         _match_forget_request,
         _match_remember_request,
+        _match_reminder,
         _match_permission,
         _match_standing_instruction,
         _match_conditional_order,
@@ -164,6 +166,11 @@ def _match_remember_request(said: str, who: str) -> Request | None:
     if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3 or _ADVICE.match(found[1]):
         return None
     return Request(_as_fact(found[1], who), "instruction")
+
+
+def _match_reminder(said: str, who: str) -> Request | None:
+    found = _REMIND.match(said)
+    return Request(_as_fact(f"I want to be reminded {found[1].rstrip(' ?')}", who), "plan") if found else None
 
 
 def _match_permission(said: str, who: str) -> Request | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstone.core.rules.own_prose import has_foreign_words, is_english
+from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.inject import EXCERPT_CHARS
 from memstone.core.text.analyze import document_terms, query_terms
 from memstone.core.text.normalize import normal_text
@@ -33,6 +34,13 @@ _OF_A_TIME: Final = 5
 
 _NOTHING_ELSE: Final = 2
 """A question of so few words says when, and no more than that something was."""
+
+_CALENDAR: Final = frozenset(
+    query_terms(
+        "january february march april may june july august september october november december "
+        "monday tuesday wednesday thursday friday saturday sunday day week month year today yesterday last this past"
+    )
+)
 
 _READ: Final = 6
 _NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
@@ -64,10 +72,12 @@ _ANSWERED: Final = 0.15
 
 
 async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> None:
-    """Look for what is near to a message, and leave out what is not near enough.
+    """Look for what is near to a message, and leave out what is not near enough; courtesies are near to nothing.
 
     Where there are no vectors, or the embedder does not answer in time, the words decide.
     """
+    if tells_nothing(asked.query):
+        return
     hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
     if any(note.get("channel") == "dense" for note in hits.degraded):
         degraded = hits.degraded
@@ -96,11 +106,16 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
     Whoever asks what happened in March, or of their own life, names little else that something could be near to.
     """
     found = [hit for hit in near if period.holds(hit[0].record)]
-    if found or (person_of(asked.query) is Person.NOBODY and len(query_terms(asked.query)) > _NOTHING_ELSE):
+    if found or (person_of(asked.query) is Person.NOBODY and _count_other_words(asked.query) > _NOTHING_ELSE):
         return found
     then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
     with limit_model_calls(parts.policy.retrieval.embed_seconds):
         return (await hits_of(parts, check_search(parts, then))).found
+
+
+def _count_other_words(query: str) -> int:
+    """Return how many words of a question say something besides a date."""
+    return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in query_terms(query))
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
