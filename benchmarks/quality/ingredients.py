@@ -57,13 +57,13 @@ def _no_word(*_: Any) -> str:
     return ""
 
 
-_NEIGHBOURS_WORDS: Final = Seam("memstone.adapters.text.ranking", "_neighbours", _none)
-_NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.ranking", "_near", _none)
+_NEIGHBOURS_WORDS: Final = Seam("memstone.adapters.text.ranking", "_adjacent_columns", _none)
+_NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.ranking", "_list_adjacent", _none)
 _CONTEXT: Final = Seam("memstone.engine.storing.write", "said_before", _nothing_before)
 
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
-    "words (text channel)": (Seam("memstone.engine.recall.search", "fuse", _text_left_out),),
-    "meaning (vector of the whole text)": (Seam("memstone.engine.recall.search", "fuse", _meaning_left_out),),
+    "words (text channel)": (Seam("memstone.engine.recall.search", "fuse_channels", _text_left_out),),
+    "meaning (vector of the whole text)": (Seam("memstone.engine.recall.search", "fuse_channels", _meaning_left_out),),
     "word-by-word comparison": (Seam("memstone.engine.recall.search", "word_by_word", _as_ranked),),
     "neighbours' words in the text channel": (_NEIGHBOURS_WORDS,),
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
@@ -71,7 +71,9 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
     "speaker match": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, speaker=0.0)),),
     "penalty for questions": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, asking=0.0)),),
-    "names put in the first person": (Seam("memstone.engine.recall.retrieve", "spoken", _as_it_was_asked),),
+    "names put in the first person": (
+        Seam("memstone.engine.recall.retrieve", "rephrase_as_speaker", _as_it_was_asked),
+    ),
     "words of the day": (
         Seam("memstone.engine.storing.draft", "_day_words", _no_word),
         Seam("memstone.engine.recall.retrieve", "asked_days", _no_days),

@@ -35,17 +35,17 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from memstone.adapters.sqlite import integrity as marks
-from memstone.adapters.sqlite.connection import connect
+from memstone.adapters.sqlite.connection import open_connection
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-run = marks._run
+run = marks._execute_in_transaction
 if int(sys.argv[2]):
     marks.begin_log = die
 else:
-    marks._run = lambda connection, statement: (run(connection, statement), die())
-connection = connect(sys.argv[1], uri=False, writable=True, durable=True)
+    marks._execute_in_transaction = lambda connection, statement: (run(connection, statement), die())
+connection = open_connection(sys.argv[1], uri=False, writable=True, durable=True)
 marks.LogMark(Path(sys.argv[1]))._announce(connection)
 """
 

@@ -115,5 +115,5 @@ class Distiller:
 def distiller(monkeypatch: pytest.MonkeyPatch) -> Distiller:
     """Stands in for whoever distils."""
     made = Distiller()
-    monkeypatch.setattr("memstone.engine.work.sessions.distill", made)
+    monkeypatch.setattr("memstone.engine.work.sessions.distill_session", made)
     return made

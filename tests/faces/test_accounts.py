@@ -111,7 +111,7 @@ async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
         compared.append(stored)
         return passwords.is_correct_password(given, stored)
 
-    monkeypatch.setattr(accounts, "matches", counted)
+    monkeypatch.setattr(accounts, "is_correct_password", counted)
     with pytest.raises(Unauthenticated) as refused:
         await logged_in(face, login, password)
     assert refused.value.message == "the login or the password is wrong"

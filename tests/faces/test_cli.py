@@ -18,7 +18,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.parametrize("args", [["--help"], ["--version"], [], ["search", "--help"]])
 def test_help_and_version_load_nothing_heavy(args: list[str]) -> None:
     code = (
-        "import sys; from memstone.cli.run import run; code = run(sys.argv[1:]);"
+        "import sys; from memstone.cli.run import run_command; code = run_command(sys.argv[1:]);"
         "print(sorted({'numpy', 'pydantic', 'httpx2', 'onnxruntime', 'sqlite3', 'asyncio'} & set(sys.modules)), code)"
     )
     ran = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)  # noqa: S603
@@ -28,7 +28,7 @@ def test_help_and_version_load_nothing_heavy(args: list[str]) -> None:
 def test_reading_by_id_or_in_order_computes_nothing(cli: Cli) -> None:
     memory_id = cli.added("I live in Oslo")
     code = (
-        "import sys; from memstone.cli.run import run; code = run(sys.argv[1:]);"
+        "import sys; from memstone.cli.run import run_command; code = run_command(sys.argv[1:]);"
         "print(sorted({'numpy', 'httpx2', 'onnxruntime', 'asyncio'} & set(sys.modules)), code)"
     )
     for args in (["get", memory_id], ["list", "--user", "alice"], ["history", memory_id]):

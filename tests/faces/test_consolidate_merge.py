@@ -142,7 +142,7 @@ async def test_what_somebody_changes_at_the_same_moment_is_left_for_the_next_pas
         raise Conflict("changed by somebody else")
 
     with monkeypatch.context() as patched:
-        patched.setattr("memstone.engine.upkeep.consolidate.leave", beaten)
+        patched.setattr("memstone.engine.upkeep.consolidate.end_version", beaten)
         assert (await face.consolidate(everybody=True))["merged"] == 0
     assert (await face.consolidate(everybody=True))["merged"] == 1
 

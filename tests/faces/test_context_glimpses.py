@@ -65,7 +65,7 @@ async def test_only_what_is_judged_or_shown_is_read(face: Face, opens: Opens, mo
         return Relevance(list(hits[:best]), "these")
 
     monkeypatch.setattr(MemoriesTable, "among", counted)
-    monkeypatch.setattr(module, "relevance", kept)
+    monkeypatch.setattr(module, "judge_relevance", kept)
     pack = await shown(parts, "Where is my red kayak?")
     assert len(pack.citations) == best
     assert read == [READ, best - READ]
@@ -88,7 +88,7 @@ async def test_what_is_deleted_after_it_was_judged_is_not_shown(
     async def all_of_them(_parts: Parts, _scope: Any, _question: str, hits: Any, *_: object) -> Relevance:
         return Relevance(list(hits), "these")
 
-    monkeypatch.setattr(module, "relevance", all_of_them)
+    monkeypatch.setattr(module, "judge_relevance", all_of_them)
     monkeypatch.setattr(module, "read_up", meanwhile)
     pack = await shown(parts, "Where is my red kayak?")
     assert len(pack.citations) > READ
@@ -109,7 +109,7 @@ async def test_an_index_that_lags_takes_nothing_from_what_is_judged(
         return Relevance(list(hits), "these")
 
     monkeypatch.setattr(MemoriesTable, "among", without_some)
-    monkeypatch.setattr(module, "relevance", noted)
+    monkeypatch.setattr(module, "judge_relevance", noted)
     await shown(parts, "Where is my red kayak?")
     assert len(hidden) == 3
     assert not hidden & {scored.seq for _, scored in judged}

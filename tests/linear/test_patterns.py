@@ -64,23 +64,23 @@ def test_patterns_made_at_run_time_are_known() -> None:
 
 _BUILT: Final = frozenset(
     {
-        "adapters.embed.wordpiece: _patterns",
-        "core.entities.naming: _pattern",
-        "core.gate.people: _stands",
+        "adapters.embed.onnx_model: _compile_patterns",
+        "core.entities.find: _speaker_pattern",
+        "core.gate.people: _is_mentioned",
         "core.gate.phrases: any_of",
-        "core.importers.markup: _end",
-        "core.privacy.numbers: pattern",
-        "core.rules.named: _name",
-        "core.rules.named: _prefix",
-        "core.rules.own: _compiled",
-        "core.rules.own: _form",
-        "core.rules.requests: _about",
-        "core.rules.shipped: shipped_slots",
-        "core.showing.excerpt: _pieces",
-        "core.showing.excerpt: _starts",
-        "core.temporal.phrases: _rule",
+        "core.importers.items: _find_element_end",
+        "core.privacy.redact: pattern_finder",
+        "core.rules.own: _compile_fact_form",
+        "core.rules.own: _compile_pattern",
+        "core.rules.own: shipped_slots",
+        "core.rules.requests: _reword_order",
+        "core.rules.sentence: _name_pattern",
+        "core.rules.sentence: _speaker_prefix_pattern",
+        "core.showing.inject: _piece_pattern",
+        "core.showing.inject: _word_start_pattern",
+        "core.temporal.dates: _build_rule",
         "core.text.analyze: _chunk_pattern",
-        "core.text.clues: clued",
+        "core.text.clues: compile_with_clues",
     }
 )
 """Where an expression is made of what is only known then: a name or a number, with its signs escaped, or a table that

@@ -93,7 +93,7 @@ def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: st
     before, reason = skipped("deadline"), "deadline" if failure == "slow" else "error"
     with pytest.MonkeyPatch.context() as patch, structlog.testing.capture_logs() as logs:
         if failure == "settings":
-            patch.setattr("memstone.server.gateway.chat.tuned", broken)
+            patch.setattr("memstone.server.gateway.chat.apply_scope_policy", broken)
         else:
             patch.setattr("memstone.engine.engine.Engine.shown", broken)
         raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(

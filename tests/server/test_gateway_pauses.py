@@ -89,7 +89,7 @@ def test_while_settings_cannot_be_read_the_model_gets_no_tool(
     if failure == "busy":  # what the settings themselves make of a store that does not answer
         monkeypatch.setattr("memstone.engine.policy._read_stored_settings", broken)
     else:
-        monkeypatch.setattr("memstone.server.gateway.chat.tuned", broken)
+        monkeypatch.setattr("memstone.server.gateway.chat.apply_scope_policy", broken)
     gate.upstream.turns = [Turn("", [CALL]), Turn("Hm.")]
     ask(client, ASKED)
     assert gate.upstream.seen[1:] == [{"model": "m", "messages": [{"role": "user", "content": ASKED}]}]

@@ -84,7 +84,7 @@ def test_of_a_long_text_little_is_analysed(monkeypatch: pytest.MonkeyPatch, text
         analysed.append(said)
         return document_terms(said)
 
-    monkeypatch.setattr("memstone.core.showing.inject.terms", counted)
+    monkeypatch.setattr("memstone.core.showing.inject.document_terms", counted)
     words = [*query_terms("harbour crane \u559d\u8336"), "nowhere"]
     place_of(text, words)
     assert 0 < sum(map(len, analysed)) <= most

@@ -177,7 +177,7 @@ def test_the_range_behind_a_layer_is_attained_and_never_exceeded() -> None:
 def test_a_runtime_that_refuses_the_rewritten_network_gets_the_published_one(
     monkeypatch: pytest.MonkeyPatch, as_published: OnnxSentenceModel
 ) -> None:
-    monkeypatch.setattr(local, "rewritten", lambda _: b"an operator that is not known")
+    monkeypatch.setattr(local, "rewrite_model", lambda _: b"an operator that is not known")
     (vector,) = drive(LocalEmbedder(LocalConfig(), BlockingIo()).embed(["tea"]))
 
     assert np.array_equal(vector, as_published.embed(["tea"])[0])
@@ -185,7 +185,7 @@ def test_a_runtime_that_refuses_the_rewritten_network_gets_the_published_one(
 
 @pytest.mark.usefixtures("nothing_loaded")
 def test_only_the_built_in_model_is_rewritten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delattr(local, "rewritten")
+    monkeypatch.delattr(local, "rewrite_model")
     (tmp_path / "model.onnx").write_bytes(original() + b"\x32\x00")  # the same model, with an empty remark
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY), "utf-8")
     own = LocalConfig(model_dir=tmp_path, model_name="own")

@@ -325,9 +325,9 @@ def test_every_process_makes_the_same_stable_part() -> None:
     program = (
         "from datetime import date\n"
         "from memstone.core.showing.fence import Fence\n"
-        "from memstone.core.showing.planner import Item, plan\n"
+        "from memstone.core.showing.planner import Item, plan_block\n"
         "told = [Item(f'o{n}', f'Rule {n}.', 'identity') for n in range(9)]\n"
-        "made = plan([], budget=800, today=date(2026, 5, 7), fence=Fence(b'tenant:default'), overrides=told)\n"
+        "made = plan_block([], budget=800, today=date(2026, 5, 7), fence=Fence(b'tenant:default'), overrides=told)\n"
         "print(made.stable, end='')\n"
     )
     made = {
