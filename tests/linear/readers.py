@@ -323,10 +323,10 @@ _BY_HAND: Final[dict[str, Work]] = {
 
 NOT_FOR_TEXTS: Final = frozenset(
     """
-    core.access.passwords.hashed core.access.passwords.matches
-    core.gate.phrases.any_of core.privacy.numbers.pattern core.prompts.prompt_text
-    core.text.clues.clued core.text.clues.is_possible core.llm.question.system_message
-    core.rules.runaway.runs_away core.settings.resolve.scope_key
+    core.access.passwords.hash_password core.access.passwords.is_correct_password
+    core.gate.phrases.any_of core.privacy.redact.pattern_finder core.prompts.prompt_text
+    core.text.clues.compile_with_clues core.text.clues.is_possible core.llm.questions.system_message
+    core.rules.own.runs_away core.settings.lenient.scope_key
     """.split()
 )
 """What makes expressions, reads those of an operator (which are short), looks up names of our own, takes long on
