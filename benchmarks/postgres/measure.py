@@ -109,7 +109,7 @@ class Searching:
         store = {"url": url, "pool_size": 1}
         self._memory = Memory({"store": store}, embedder=Given(corpus))
         self._corpus = corpus
-        self.pid = drive(self._memory._engine.parts.ledger.peek(_pid))  # noqa: SLF001 - nobody else needs to know
+        self.pid = drive(self._memory.engine.parts.ledger.peek(_pid))
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
         """The best ten."""

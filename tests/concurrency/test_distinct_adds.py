@@ -103,7 +103,7 @@ def test_a_memory_that_lives_in_memory_serves_threads_as_well() -> None:
 
         checked(in_threads(8, use))
         assert_counted(memory, 160)
-        assert memory.check()["integrity"] == ["ok"]
+        assert memory.admin.check()["integrity"] == ["ok"]
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_closed_memory_says_so_in_every_call(tmp_path: Path) -> None:
         lambda: memory.search("hello", user_id="u"),
         lambda: memory.get(memory_id),
         lambda: memory.delete(memory_id),
-        memory.check,
+        memory.admin.check,
     ]
     for call in calls:
         with pytest.raises(MemstoneError, match="closed"):

@@ -54,11 +54,11 @@ class World:
         elif act == "store":
             memory.add(f"note {number}", user_id=user, run_id=chance.choice([None, "r1"]), infer=False)
         elif act == "share":
-            memory.share(memory_id, user_id=other)
+            memory.sharing.share(memory_id, user_id=other)
         elif act == "replace":
-            memory.replace(memory_id, f"other tea {number}", user_id=user)
+            memory.sharing.replace(memory_id, f"other tea {number}", user_id=user)
         elif act == "unshare":
-            memory.unshare(memory_id, user_id=user)
+            memory.sharing.unshare(memory_id, user_id=user)
         elif act == "delete":
             memory.delete(memory_id)
         else:
@@ -73,7 +73,7 @@ class World:
             "past": [_texts(memory.get_all(as_of=moment, **whose)) for moment in self.moments],
             "words": _texts(memory.search(WORDS, strategy="text", scope="owner", **whose)),
             "vectors": _texts(memory.search(WORDS, strategy="vector", scope="owner", **whose)),
-            "names": sorted(one["name"] for one in memory.entities(**whose)["results"]),
+            "names": sorted(one["name"] for one in memory.graph.entities(**whose)["results"]),
         }
 
     def check(self) -> None:
@@ -94,7 +94,7 @@ def test_everything_moves_nobody_else_notices_and_undo_gives_it_back(seed: int) 
         world.live()
     old, new, other = world.chance.sample(USERS, 3)
     before = {user: world.seen(user) for user in USERS}
-    answer = world.memory.reassign({"user_id": old}, {"user_id": new})
+    answer = world.memory.sharing.reassign({"user_id": old}, {"user_id": new})
 
     moved = world.seen(new)
     world.check()

@@ -24,7 +24,7 @@ async def test_a_search_finds_facts_and_turns_and_lists_hold_facts(face: Face, o
     assert {one["layer"] for one in (await face.get_all(user_id="alice"))["results"]} == {"fact"}
     recent = await face.search("", user_id="alice", strategy="recent")
     assert {one["layer"] for one in recent["results"]} == {"fact"}
-    await face.set_settings({"recall.layers": ["turn"]}, user_id="alice")
+    await face.settings.set({"recall.layers": ["turn"]}, user_id="alice")
     assert {one["layer"] for one in (await face.search("harbour", user_id="alice"))["results"]} == {"turn"}
 
 
@@ -48,7 +48,7 @@ async def test_what_no_fact_holds_is_found_in_its_own_words_in_any_language(
 
     assert (best["layer"], best["memory"]) == ("turn", said)
     assert said in await block(face, asked)
-    assert said in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
+    assert said in [one["memory"] for one in (await face.profile.get(user_id="alice"))["turns"]]
 
 
 @pytest.mark.req("X-42")
@@ -89,9 +89,9 @@ async def test_what_only_asked_is_no_memory(face: Face, opens: Opens) -> None:
     await tell(face, opens, *ASKED, "Wo steht mein Cello?", tells)
     await face.remember("The cello stands in the hall", user_id="alice")
 
-    known = await face.profile(user_id="alice")
+    known = await face.profile.get(user_id="alice")
     assert [one["memory"] for one in known["turns"]] == [tells]
-    await face.set_visibility(known["turns"][0]["id"], "private")
+    await face.profile.set_visibility(known["turns"][0]["id"], "private")
     shown = await face.context("Where do I keep the cello?", user_id="alice")
     assert [line for section in shown.sections for line in section.lines] == ["- The cello stands in the hall"]
     receipt = await face.receipt(shown.receipt_id)
@@ -131,17 +131,17 @@ async def test_what_is_private_stays_so_when_it_is_said_again(opens: Opens, firs
     await tell(face, opens, "I have diabetes.")
     fact = await fact_of(face, "diabetes")
     if first == "private":
-        await face.set_visibility(fact, "private")
+        await face.profile.set_visibility(fact, "private")
     again = await face.add(AGAIN, user_id="alice")
     assert [(one["event"], one["id"]) for one in again["results"]] == [("NONE", fact)], "or this shows nothing"
-    await face.set_visibility(fact, "private")
+    await face.profile.set_visibility(fact, "private")
     for _ in range(2):
         for query in (IDLE, "How do zebras sleep?", "What exactly did I say about zebras?"):
             assert "Zebras" not in await block(face, query, gate=gate), query
-        assert (await face.profile(user_id="alice"))["turns"] == []
+        assert (await face.profile.get(user_id="alice"))["turns"] == []
         opens.clock.advance(days=1)
 
-    await face.set_visibility(fact, "default")
+    await face.profile.set_visibility(fact, "default")
     assert "Zebras" in await block(face, "How do zebras sleep?")
     await face.update(fact, "User is healthy.")
     assert "Zebras" not in await block(face, "How do zebras sleep?"), "it has changed since"
@@ -160,7 +160,7 @@ async def test_what_says_more_of_something_private_or_changes_it_is_private(
 ) -> None:
     face = opens(LOCAL)
     await tell(face, opens, "I have diabetes.", "I keep bees.")
-    await face.set_visibility(await fact_of(face, "diabetes"), "private")
+    await face.profile.set_visibility(await fact_of(face, "diabetes"), "private")
 
     again = await face.add(said, user_id="alice")
 

@@ -35,7 +35,7 @@ def told(memory: Memory, clock: FakeClock) -> Memory:
     for day, said in SESSIONS:
         clock.set(datetime.fromisoformat(f"{day}T10:00:00+00:00"))
         memory.add([{"role": "user", "content": said}], **WHO, run_id=day)
-        memory.end_session(**WHO)
+        memory.sessions.end(**WHO)
     clock.set(NOW)
     return memory
 
@@ -90,8 +90,10 @@ def test_a_fact_is_not_shown_beside_the_episode_that_tells_it(every: Memory, que
     chosen = (every.receipt(every.context(question, **WHO).receipt_id) or {})["chosen"]
     shown = {one["id"] for one in chosen}
     assert shown
-    for episode in every.episodes(**WHO)["results"]:
-        facts = {one["id"] for one in every.pinned(**WHO)["results"] if one["source_episode_id"] == episode["id"]}
+    for episode in every.sessions.episodes(**WHO)["results"]:
+        facts = {
+            one["id"] for one in every.profile.facts(**WHO)["results"] if one["source_episode_id"] == episode["id"]
+        }
         assert facts or "Tomorrow" in episode["summary"]
         assert not (episode["id"] in shown and facts & shown)
 

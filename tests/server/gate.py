@@ -32,7 +32,7 @@ class Gate:
 
     def key(self, **key: Any) -> str:
         """A new key."""
-        made: str = self.memory.create_key(**key)["key"]
+        made: str = self.memory.admin.keys.create(**key)["key"]
         return made
 
     def openai(self, **key: Any) -> openai.OpenAI:

@@ -11,6 +11,8 @@ import openai
 import pytest
 import structlog
 
+from memstone.drive import drive
+from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import StorageBusy
 from memstone.server.gateway.counts import SKIPPED
 from tests.server.gate import Gate, ask, gated, said, until
@@ -119,7 +121,7 @@ def test_a_store_that_takes_no_writes_does_not_hold_an_answer_up(tmp_path: Path)
 
         object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memstone.async_memory.AsyncMemory.add", stuck)
+            patch.setattr("memstone.api.aio.verbs.AsyncMemoryVerbs.add", stuck)
             client = gate.openai(user_id="alice")
             assert said(ask(client, "I live in Oslo")) == "Noted."
             assert said(ask(client, "I live in Oslo", stream=True), stream=True) == "Noted."
@@ -158,7 +160,7 @@ def test_settings_of_a_user_switch_showing_and_learning(
 ) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
     before = gate.facts("alice")
-    gate.memory.set_settings(setting, user_id="alice")
+    gate.memory.settings.set(setting, user_id="alice")
     client = gate.openai(user_id="alice")
     until(lambda: _resolved(gate, client) == shows)
     ask(client, "Where do I live? I like tea.")
@@ -167,7 +169,7 @@ def test_settings_of_a_user_switch_showing_and_learning(
         until(lambda: len(gate.facts("alice")) > len(before))
     else:
         until(lambda: gate.tasks == 0)
-        gate.memory.unset_settings(user_id="alice")
+        gate.memory.settings.unset(user_id="alice")
         assert gate.facts("alice") == before
 
 
@@ -228,7 +230,9 @@ def test_why_nobody_is_remembered_is_told(gate: Gate) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_hit_rate_is_known_from_the_answers_of_the_model(gate: Gate, *, stream: bool) -> None:
     def rate() -> float | None:
-        found: float | None = gate.memory.memory_page(user_id="alice")["stats"]["hit_rate"]
+        found: float | None = drive(gate.memory.engine.run(memory_page, PageRequest({"user_id": "alice"})))["stats"][
+            "hit_rate"
+        ]
         return found
 
     client = gate.openai(user_id="alice")

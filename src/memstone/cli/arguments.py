@@ -313,7 +313,7 @@ _SKIP: Final = "Leave so many out."
 def entities(given: Given, *, limit: int, offset: int) -> int:
     """List people, places and things that memories speak of, most often mentioned first."""
     with given.memory() as memory:
-        answer = memory.entities(**given.scope(), limit=limit, offset=offset)
+        answer = memory.graph.entities(**given.scope(), limit=limit, offset=offset)
     if not given.answered(answer):
         _show_entities(answer)
     return OK if answer["results"] else NOTHING
@@ -344,7 +344,7 @@ def _show_entities(answer: dict[str, Any]) -> None:
 def relations(given: Given, *, limit: int, offset: int) -> int:
     """List how they are related, what was stated last first; UNTIL tells what no longer holds."""
     with given.memory() as memory:
-        answer = memory.relations(**given.scope(), limit=limit, offset=offset)
+        answer = memory.graph.relations(**given.scope(), limit=limit, offset=offset)
     if not given.answered(answer):
         _show_relations(answer)
     return OK if answer["results"] else NOTHING

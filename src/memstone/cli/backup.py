@@ -38,7 +38,8 @@ def backup(given: Given, file: str, *, verify: bool) -> int:
     progress = Progress("checking" if verify else "copying")
     with given.memory() as memory:
         try:
-            answer = memory.verify_backup(file) if verify else memory.backup(file, progress=progress)
+            backups = memory.admin.backups
+            answer = backups.verify(file) if verify else backups.create(file, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -76,7 +77,7 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
             return NOTHING
         progress = Progress("restoring")
         try:
-            answer = memory.restore_backup(file, foreign=foreign, progress=progress)
+            answer = memory.admin.backups.restore(file, foreign=foreign, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):

@@ -40,7 +40,7 @@ def erase(given: Given, *, memory_id: str | None, report: str | None, verify: st
             return NOTHING
         progress = Progress("erasing")
         try:
-            answer = memory.erase(**given.scope(), memory_id=memory_id, progress=progress)
+            answer = memory.admin.erase(**given.scope(), memory_id=memory_id, progress=progress)
         finally:
             progress.finish()
     if report is not None:
@@ -111,7 +111,7 @@ def _verify_report(given: Given, file: str, *, other: bool) -> int:
     except ValueError as error:
         raise InvalidInput(f"{file} holds no JSON: {error}", hint="--report writes such a file") from error
     with given.memory() as memory:
-        answer = memory.verify_erasure(report)
+        answer = memory.admin.verify_erasure(report)
     if not given.answered(answer):
         _show_verified(answer)
     return OK if answer["ok"] else NOTHING
@@ -156,7 +156,7 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
             return NOTHING
         progress = Progress("masking" if applied else "looking")
         try:
-            answer = memory.redact(progress, dry_run=not applied)
+            answer = memory.admin.redact(progress, dry_run=not applied)
         finally:
             progress.finish()
     if not given.answered(answer):

@@ -34,7 +34,7 @@ def identity(given: Given) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return OK
     with given.memory() as memory:
-        answer = memory.identity(user_id=_require_user(given))
+        answer = memory.identity.get(user_id=_require_user(given))
     if not given.answered(answer):
         _show_identity(answer)
     return OK if answer["overrides"] or answer["derived"] or answer["narrative"] else NOTHING
@@ -56,7 +56,7 @@ def add_override(given: Given, text: str) -> int:
     """
     said = arguments.read_text_argument(text)
     with given.memory(create=True) as memory:
-        answer = memory.add_override(said, user_id=_require_user(given))
+        answer = memory.identity.add_override(said, user_id=_require_user(given))
     return _report_change(given, answer)
 
 
@@ -67,7 +67,7 @@ def remove_override(given: Given, number: int) -> int:
     """Delete the override with this NUMBER, as `memstone identity` shows it."""
     with given.memory() as memory:
         try:
-            answer = memory.remove_override(number - 1, user_id=_require_user(given))
+            answer = memory.identity.remove_override(number - 1, user_id=_require_user(given))
         except NotFoundError:
             raise NotFoundError(f"no override has the number {number}", hint="`memstone identity` shows them") from None
     return _report_change(given, answer)
@@ -82,7 +82,7 @@ def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
     if bool(texts) == clear:
         raise click.UsageError("give the texts, or --clear for none at all")
     with given.memory(create=True) as memory:
-        answer = memory.set_overrides(list(texts), user_id=_require_user(given))
+        answer = memory.identity.set_overrides(list(texts), user_id=_require_user(given))
     return _report_change(given, answer)
 
 
@@ -99,7 +99,7 @@ def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
         raise click.UsageError("give the text, or --back")
     said = None if text is None else arguments.read_text_argument(text)
     with given.memory(create=not back) as memory:
-        answer = memory.set_narrative(said, user_id=_require_user(given))
+        answer = memory.identity.set_narrative(said, user_id=_require_user(given))
     return _report_change(given, answer)
 
 
@@ -152,7 +152,7 @@ def _print_separator(before: Sequence[Any]) -> None:
 def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int:
     """List what sessions were about, newest first."""
     with given.memory() as memory:
-        answer = memory.episodes(**given.scope(), limit=limit, offset=offset, since=since)
+        answer = memory.sessions.episodes(**given.scope(), limit=limit, offset=offset, since=since)
     if not given.answered(answer):
         _show_episodes(answer["results"])
     return OK if answer["results"] else NOTHING

@@ -177,7 +177,7 @@ def _import_foreign(given: Given, file: str, how: dict[str, Any]) -> int:
     with given.memory(create=True) as memory, _open_input(file) as stream:
         try:
             source = stream if file == "-" else file
-            answer = memory.import_from(source, **given.scope(), **how, progress=progress)
+            answer = memory.admin.import_from(source, **given.scope(), **how, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):

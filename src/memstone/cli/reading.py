@@ -437,7 +437,7 @@ def profile(given: Given, *, tokens: int | None) -> int:
     if given.user is None:
         raise click.UsageError("a profile belongs to a user: give --user")
     with given.memory() as memory:
-        answer = memory.profile(user_id=given.user, agent_id=given.agent, tokens=tokens)
+        answer = memory.profile.get(user_id=given.user, agent_id=given.agent, tokens=tokens)
         if not given.answered(answer):
             _show_profile(memory, answer)
     return OK if answer["instructions"] or answer["facts"] or answer["turns"] else NOTHING
@@ -470,7 +470,7 @@ def visibility(given: Given, memory_id: str, wanted: str) -> int:
     calls for it), `private` (never; you still find it) or `default`.
     """
     with given.memory() as memory:
-        answer = memory.set_visibility(memory_id, wanted)
+        answer = memory.profile.set_visibility(memory_id, wanted)
     if not given.answered(answer):
         print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['visibility']}")
     return OK

@@ -47,7 +47,7 @@ def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: str) -> 
 
 def _get_settings(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) -> int:
     with given.memory() as memory:
-        answer = memory.settings(**_settings_scope(given), names=vocabulary)
+        answer = memory.settings.get(**_settings_scope(given), names=vocabulary)
     unknown = [name for name in names if name not in answer["settings"]]
     if unknown:
         raise NotFoundError(f"there is no setting {unknown[0]}", hint="`memstone settings get --all` shows every one")
@@ -80,7 +80,7 @@ def set_(given: Given, pairs: Sequence[str]) -> int:
             raise click.BadParameter(f"{pair!r} is not name=value", param_hint="NAME=VALUE")
         values[name.strip()] = arguments.parse_scalar(value)
     with given.memory(create=True) as memory:
-        answer = memory.set_settings(values, **_settings_scope(given))
+        answer = memory.settings.set(values, **_settings_scope(given))
     if not given.answered(answer):
         show_pairs((name, json.dumps(value, ensure_ascii=False)) for name, value in answer["set"].items())
     return OK
@@ -95,7 +95,7 @@ def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
     if bool(names) == every:
         raise click.UsageError("name settings, or give --all")
     with given.memory() as memory:
-        answer = memory.unset_settings(None if every else list(names), **_settings_scope(given))
+        answer = memory.settings.unset(None if every else list(names), **_settings_scope(given))
     if not given.answered(answer):
         print_line(f"{answer['unset']:,} removed")
     return OK if answer["unset"] else NOTHING
@@ -113,7 +113,7 @@ def pause(given: Given, *, until: str | None) -> int:
     where they are together.
     """
     with given.memory(create=True) as memory:
-        answer = memory.pause(**given.scope(), until=until)
+        answer = memory.settings.pause(**given.scope(), until=until)
     if not given.answered(answer):
         until = answer["paused"].pop("until")
         print_line(f"paused{f' until {day_time(until)}' if until else ''}: {_format_scope(answer['paused'])}")
@@ -125,7 +125,7 @@ def pause(given: Given, *, until: str | None) -> int:
 def resume(given: Given) -> int:
     """End a pause."""
     with given.memory() as memory:
-        answer = memory.resume(**given.scope())
+        answer = memory.settings.resume(**given.scope())
     if not given.answered(answer):
         print_line(f"resumed: {_format_scope(answer['resumed'])}" if answer["resumed"] else "nobody was paused")
     return OK if answer["resumed"] else NOTHING
@@ -142,7 +142,7 @@ def agents(given: Given) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return OK
     with given.memory() as memory:
-        answer = memory.agents()
+        answer = memory.agents.list()
     if not given.answered(answer):
         _show_agents(answer)
     return OK if answer["agents"] else NOTHING
@@ -166,7 +166,7 @@ def _show_agents(answer: dict[str, Any]) -> None:
 def show_agent(given: Given, agent_id: str) -> int:
     """Show one agent."""
     with given.memory() as memory:
-        found = memory.agent(agent_id)
+        found = memory.agents.get(agent_id)
     if found is None:
         raise NotFoundError(f"no agent {agent_id}", hint="`memstone agents` lists those that are known")
     if not given.answered(found):
@@ -190,7 +190,7 @@ def save(given: Given, agent_id: str, *, name: str | None, model: str | None, pr
     """Make an agent, or change one. What is set for it: `memstone settings set ... --agent ID`."""
     said = None if prompt is None else arguments.read_text_argument(prompt)
     with given.memory(create=True) as memory:
-        saved = memory.save_agent(agent_id, name=name, model=model, system_prompt=said)
+        saved = memory.agents.save(agent_id, name=name, model=model, system_prompt=said)
     if not given.answered(saved):
         _show_agent(saved)
     return OK
@@ -207,7 +207,7 @@ def delete(given: Given, agent_id: str, *, yes: bool) -> int:
     ):
         return NOTHING
     with given.memory() as memory:
-        answer = memory.delete_agent(agent_id)
+        answer = memory.agents.delete(agent_id)
     if not given.answered(answer):
         print_line(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
     return OK

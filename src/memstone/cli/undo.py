@@ -35,7 +35,7 @@ def events(given: Given, *, after: int, limit: int) -> int:
     Of a --user, --agent or --run, or of --everybody.
     """
     with given.memory() as memory:
-        answer = memory.events(after, limit=limit, **given.scope_or_everybody())
+        answer = memory.review.events(after, limit=limit, **given.scope_or_everybody())
     if not given.answered(answer):
         _show_events(answer)
     return OK if answer["results"] else NOTHING
@@ -105,7 +105,7 @@ def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
     With --version it says again what it said then. `memstone history ID` shows what that was.
     """
     with given.memory() as memory:
-        answer = memory.restore(memory_id, version)
+        answer = memory.review.restore(memory_id, version)
     if not given.answered(answer):
         _warn_missing_vectors(answer)
         _show_results([answer])
@@ -126,12 +126,12 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     """
     with given.memory() as memory:
         what = {"source": source, "since": since, **given.scope_or_everybody()}
-        if not (dry_run or yes or _confirm_rollback(given, memory.rollback(**what, dry_run=True))):
+        if not (dry_run or yes or _confirm_rollback(given, memory.review.rollback(**what, dry_run=True))):
             print_note("nothing was taken back")
             return NOTHING
         progress = Progress("taking back")
         try:
-            answer = memory.rollback(**what, dry_run=dry_run, progress=progress)
+            answer = memory.review.rollback(**what, dry_run=dry_run, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -174,7 +174,7 @@ def _changes_status(name: str, text: str) -> click.Command:
     @for_store
     def change(given: Given, memory_id: str, *, reason: str | None) -> int:
         with given.memory() as memory:
-            answer = getattr(memory, name)(memory_id, reason)
+            answer = getattr(memory.review, name)(memory_id, reason)
         if not given.answered(answer):
             print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
         return OK
@@ -196,7 +196,7 @@ def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[s
     """
     wanted = None if query is None else arguments.read_text_argument(query)
     with given.memory() as memory:
-        answer = memory.inspect(
+        answer = memory.review.list(
             wanted, **given.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None
         )
     if not given.answered(answer):

@@ -85,7 +85,7 @@ def _check_sqlite() -> Check:
         from memstone.memory import Memory
 
         with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
-            return Check("installed", "sqlite", GOOD, f"{memory.check()['sqlite']} with FTS5")
+            return Check("installed", "sqlite", GOOD, f"{memory.admin.check()['sqlite']} with FTS5")
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         return _check_from_error("installed", "sqlite", error)
 
@@ -129,7 +129,7 @@ def _check_store(given: Given, signature: str) -> Iterator[Check]:
 
     try:
         with given.memory(damaged=True) as memory:
-            facts = memory.check()
+            facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
             yield from _check_contents(memory, signature)
     except NotFoundError as error:
@@ -283,7 +283,7 @@ def reindex(given: Given) -> int:
     progress = Progress("indexing")
     with given.memory() as memory:
         try:
-            answer = memory.reindex(progress)
+            answer = memory.admin.reindex(progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -304,7 +304,7 @@ def flush(given: Given) -> int:
     again. What another process is working on stays with it.
     """
     with given.memory() as memory:
-        answer = memory.flush(**given.scope_or_everybody())
+        answer = memory.sessions.flush(**given.scope_or_everybody())
     if not given.answered(answer):
         print_line(f"{answer['stored']:,} stored, {answer['waiting']:,} still waiting")
     return FAILED if answer["waiting"] else OK
@@ -385,7 +385,7 @@ def consolidate(given: Given, *, dry_run: bool) -> int:
     with given.memory() as memory:
         progress(0)
         try:
-            answer = memory.consolidate(**given.scope_or_everybody(), dry_run=dry_run)
+            answer = memory.admin.consolidate(**given.scope_or_everybody(), dry_run=dry_run)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -421,7 +421,7 @@ def summarize(given: Given, *, max_tokens: int, older_than_days: float | None, d
     """
     options: dict[str, Any] = {"max_tokens": max_tokens, "older_than_days": older_than_days, "dry_run": dry_run}
     with given.memory() as memory:
-        answer = memory.summarize(**given.scope(), **options)
+        answer = memory.admin.summarize(**given.scope(), **options)
     if not given.answered(answer):
         count, total, saved = (f"{answer[name]:,}" for name in ("summarizedCount", "originalCount", "tokensSaved"))
         print_line(f"{count} of {total} {'would be shortened' if dry_run else 'shortened'}, {saved} tokens saved")

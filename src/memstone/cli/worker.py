@@ -43,12 +43,12 @@ def worker(given: Given, once: bool, all_tenants: bool) -> int:
 def _work_until_stopped(memory: Memory, *, once: bool, all_tenants: bool) -> dict[str, Any]:
     """What was done until somebody had enough."""
     if once:
-        return memory.work(0, all_tenants=all_tenants)
+        return memory.admin.work(0, all_tenants=all_tenants)
     outcomes: dict[str, int] = {}
     try:
         print_note("working; Ctrl-C ends it")
         while True:
-            for how, count in memory.work(_SLICE, all_tenants=all_tenants)["outcomes"].items():
+            for how, count in memory.admin.work(_SLICE, all_tenants=all_tenants)["outcomes"].items():
                 outcomes[how] = outcomes.get(how, 0) + count
     except KeyboardInterrupt:
         return {"sessions": sum(outcomes.values()), "outcomes": outcomes}
@@ -84,7 +84,7 @@ def _terminated_gently() -> Iterator[None]:
 def jobs(given: Given, task: str | None, status: str | None, limit: int) -> int:
     """List what was done in the background, newest first."""
     with given.memory(create=False) as memory:
-        answer = memory.jobs(**given.scope_or_everybody(), task=task, status=status, limit=limit)
+        answer = memory.admin.jobs(**given.scope_or_everybody(), task=task, status=status, limit=limit)
     if given.answered(answer):
         return OK
     if answer["results"]:

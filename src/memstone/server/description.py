@@ -26,9 +26,6 @@ _KEYS: Final = {
 }
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 _REF: Final = "#/components/schemas/"
-_OLD: Final = "v1.0"
-_BARED: Final = ("add", "get_all", "search")
-"""Methods that answer the bare list of their results where callers are used to that."""
 
 
 class Description:
@@ -46,8 +43,6 @@ class Description:
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             _add_problem_responses(made)
             _add_security(made, [route for route in app.routes if isinstance(route, APIRoute)])
-            if app.state.memstone.settings.version == _OLD:
-                _use_bare_lists(made)
             _drop_unused_schemas(made)
             self._made = made
         return self._made
@@ -87,14 +82,6 @@ def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
         if route.include_in_schema and not asks_who(route.dependant):
             for method in route.methods or ():
                 made["paths"][route.path_format][method.lower()]["security"] = []
-
-
-def _use_bare_lists(made: dict[str, Any]) -> None:
-    """With the bare lists that such a service answers."""
-    for verb in _BARED:
-        answer = made["paths"][f"/v1/verbs/{verb}"]["post"]["responses"]["200"]["content"][_JSON]
-        whole = made["components"]["schemas"][answer["schema"]["$ref"].removeprefix(_REF)]
-        answer["schema"] = whole["properties"]["results"]
 
 
 def _drop_unused_schemas(made: dict[str, Any]) -> None:

@@ -179,8 +179,8 @@ class _Check:
             raise self.rule.refusal(name, value)
 
 
-def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
-    """The same method behind a check of what it is handed."""
+def argument_check(method: FunctionType) -> Callable[[tuple[object, ...], Arguments], None]:
+    """Return what refuses arguments of the wrong type, given as a method is given them, without ``self``."""
     names = _positional_names(method)[1:]
     checks = _checks_of(method)
 
@@ -191,6 +191,13 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
             if name in checks:  # Python itself says that there is no such argument
                 checks[name].apply(name, value)
 
+    return check
+
+
+def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
+    """The same method behind a check of what it is handed."""
+    check = argument_check(method)
+
     if iscoroutinefunction(method):
 
         @wraps(method)
@@ -199,7 +206,7 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
             try:
                 return await method(self, *args, **kwargs)
             except RecursionError as error:
-                raise _too_deep() from error
+                raise too_deep_error() from error
 
         return check_and_await
 
@@ -209,12 +216,12 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
         try:
             return method(self, *args, **kwargs)
         except RecursionError as error:
-            raise _too_deep() from error
+            raise too_deep_error() from error
 
     return check_and_call
 
 
-def _too_deep() -> InvalidInput:
+def too_deep_error() -> InvalidInput:
     """Return the error for what Python cannot go through to its end; the transaction it broke off in left nothing."""
     return InvalidInput("an argument is nested too deeply, or holds itself", hint="a few dozen levels are fine")
 

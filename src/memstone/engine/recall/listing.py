@@ -15,7 +15,7 @@ from memstone.engine.scoping import merged_scope, rename_filter_users
 from memstone.engine.search_request import USUAL, checked_layers, checked_limit
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.store import checked_id, under_id
-from memstone.errors import InvalidInput
+from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.instant import When, parse_when
 from memstone.model.memory import Found, Status
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -125,6 +125,19 @@ async def get_history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
     wanted = checked_id(memory_id)
     events = await parts.ledger.read(lambda tx: under_id(tx.events.of, parts.tenant_id, wanted))
     return [history_line(event) for event in events]
+
+
+async def explain_memory(parts: Parts, memory_id: str) -> dict[str, Any]:
+    """Return why a memory is known: its words, the turn they come from, and every change with its reason."""
+    wanted = checked_id(memory_id)
+    events = await get_history(parts, wanted)
+    found = await parts.ledger.peek(lambda tx: under_id(tx.memories.seen, parts.tenant_id, wanted))
+    if found is None and not events:
+        raise NotFoundError(f"no memory {memory_id}", hint="add, search and get_all show ids")
+    shown = None if found is None else results.format_memory(found)
+    evidence = (shown or {}).get("evidence")
+    turn = await get_memory(parts, evidence["turn"]) if evidence and evidence.get("turn") else None
+    return {"memory": shown, "evidence": evidence, "turn": turn, "history": events}
 
 
 async def get_stats(parts: Parts) -> dict[str, Any]:

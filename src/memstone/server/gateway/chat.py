@@ -338,7 +338,7 @@ class Exchange:
 
     @property
     def _engine(self) -> Engine:
-        return self.caller.memory._engine  # noqa: SLF001 - the values a service reads, and what it shows
+        return self.caller.engine
 
     def unread(self, error: Exception) -> None:
         """Something passes by that memory cannot read; the chat goes on, and it is counted."""

@@ -58,7 +58,7 @@ async def create_response(request: Request, caller: Chatter) -> Response:
 @router.post("/agents/{agent_id:path}/run", **forms.RUN)
 async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
     """Chat completions with the model, the instructions and the memory of an agent."""
-    agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
+    agent = await caller.engine.ask(runs_with, agent_id)
     body = _as_agent(await _read_body_object(request), agent)
     return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
 
@@ -134,7 +134,7 @@ def _new_exchange(
     headers, state = read_headers(request.headers), _service_state(request)
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
-    policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads
+    policy = caller.engine.parts.policy
     about = resolve_chat_identity(caller, headers, body, policy.identity, request.state.request_id)
     deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
     session = None if about.run_id == request.state.request_id else about.run_id

@@ -61,7 +61,7 @@ async def _visible_results(call: ToolCall, answer: Any) -> list[Json]:
 
     found: list[Json] = answer["results"] if isinstance(answer, dict) else answer
     turns = [one["id"] for one in found if one["layer"] == "turn"]
-    private = await call.memory._engine.run(private_turns, turns)  # noqa: SLF001 - only a model asks for it so
+    private = await call.memory.engine.run(private_turns, turns)
     return [one for one in found if one.get("visibility") != "private" and one["id"] not in private]
 
 
@@ -152,7 +152,7 @@ async def add_memory(call: ToolCall) -> Json:
     given = call.arguments
     request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
     request.key, request.kind = given.get("key"), given.get("kind")
-    answer = await call.memory._engine.run(learn_or_store_text, request)  # noqa: SLF001 - only a model asks for it so
+    answer = await call.memory.engine.run(learn_or_store_text, request)
     changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
     if not changes and answer["status"] != "deferred":
         raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
+from memstone.engine.access.admission import resolve_owner
 from memstone.engine.learning.remember import AddRequest
+from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.instant import parse_when
 from memstone.server.access import Caller, Keyed, Reader, Writer, resolve_scope
@@ -52,16 +54,17 @@ async def list_entries(
     ``offset`` wins over ``page``.
     """
     reach = resolve_scope(caller, {"user_id": api_key_id, "run_id": session_id})
-    found = await caller.memory.memory_page(
-        user_id=await caller.memory.owner(api_key_id, own_key=caller.key.id) if api_key_id else None,
-        run_id=session_id or None,
+    owner = await caller.engine.run(resolve_owner, api_key_id, caller.key.id) if api_key_id else None
+    request = PageRequest(
+        {"user_id": owner, "run_id": session_id or None},
+        type,
+        q if q and q.strip() else None,
+        limit,
+        page,
+        offset,
         everybody=reach["everybody"],
-        kind=type,
-        q=q if q and q.strip() else None,
-        limit=limit,
-        page=page,
-        offset=offset,
     )
+    found = await caller.engine.run(memory_page, request)
     place = {name: found[name] for name in ("total", "page", "limit")}
     data = [entry_from_memory(one) for one in found["results"]]
     return {"data": data, **place, "total_pages": found["pages"], "stats": _page_stats(found)}
@@ -86,7 +89,7 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
         metadata=new.metadata,
         expires_at=_parse_expiry(caller, new.expires_at),
     )
-    answer = await caller.memory._engine.run(learn_or_store_text, wanted)  # noqa: SLF001 - the switch of memory is not asked here
+    answer = await caller.engine.run(learn_or_store_text, wanted)
     results = answer["results"]
     if not results or results[0]["id"] is None:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
@@ -136,7 +139,7 @@ def _parse_expiry(caller: Caller, when: date | None) -> str | None:
     if when is None:
         return None
     expires = parse_when(when, "expiresAt")
-    if expires <= caller.memory._engine.parts.now():  # noqa: SLF001 - its clock
+    if expires <= caller.engine.parts.now():
         raise InvalidInput(f"expiresAt is past: {expires}", hint="give a later time, or leave it out")
     return expires
 
@@ -145,7 +148,10 @@ async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) 
     """Whose entries a body is about, as far as the key may say so."""
     if user_id and api_key_id and user_id != api_key_id:
         raise InvalidInput("apiKeyId and userId name two owners", hint="give one of them")
-    return user_id or await caller.memory.owner(api_key_id, own_key=caller.key.id)
+    if user_id:
+        return user_id
+    owner: str = await caller.engine.run(resolve_owner, api_key_id, caller.key.id)
+    return owner
 
 
 def entry_not_found(request: Request) -> JSONResponse:

@@ -43,7 +43,7 @@ Guarded = Annotated[Guard, Depends(guard_of)]
 
 async def read_connections(caller: Caller) -> tuple[dict[str, Any], backends.ProviderKeys]:
     """What is stored with the keys themselves: for connecting, never for an answer."""
-    return await caller.memory._engine.run(backends.read_connections)  # noqa: SLF001 - keys are not a verb of the face
+    return await caller.engine.run(backends.read_connections)
 
 
 def runs_it(request: Request, caller: Caller) -> State:
@@ -72,9 +72,9 @@ async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, c
     if chosen:
         await validate_backends(request, caller, guard, chosen)
     if own:
-        await caller.memory.set_settings(own)
+        await caller.memory.settings.set(own)
     if chosen:
-        await caller.memory.set_backends(chosen)
+        await caller.engine.run(backends.set_backends, chosen)
     return await _read_settings(request, caller, guard)
 
 
@@ -96,13 +96,13 @@ async def validate_backends(request: Request, caller: Caller, guard: Guard, chos
 
 
 async def _read_settings(request: Request, caller: Caller, guard: Guard) -> dict[str, Any]:
-    found = (await caller.memory.settings(names="gateway"))["settings"]
+    found = (await caller.memory.settings.get(names="gateway"))["settings"]
     own = {name: found[told] for name, told in _OWN.items()}
     state: State = request.app.state.memstone
     if caller.key.tenant_id != state.settings.tenant:
         defaults = {name: default for name, (_, default) in CHOICES.items()}
         return {**_camel_names(own), **defaults, "restartRequired": False}
-    shown = await caller.memory.backends()
+    shown = await caller.engine.run(backends.get_backends)
     chosen = {name: shown["settings"][name] for name in CHOICES}
     if "rerankEnabled" not in shown["stored"]:
         chosen["rerankEnabled"] = state.settings.reranker is not None

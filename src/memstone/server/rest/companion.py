@@ -35,7 +35,7 @@ async def ingest_conversation(caller: Writer, said: Conversation) -> Any:
 
     Without ``user_id`` it is whose a chat would be that names nobody: in a companion its owner's.
     """
-    return await caller.memory.ingest_session(
+    return await caller.memory.sessions.ingest(
         [turn.model_dump(exclude_none=True) for turn in said.turns],
         user_id=_resolve_owner(caller, said.user_id),
         agent_id=said.agent_id,
@@ -52,37 +52,38 @@ async def consolidate_memories(caller: Writer, wanted: Tidying | None = None) ->
     ``/v1/console/consolidate`` does the same as a job.
     """
     asked = (wanted or Tidying()).model_dump()
-    return await caller.memory.consolidate(**asked | resolve_scope(caller, asked))
+    return await caller.memory.admin.consolidate(**asked | resolve_scope(caller, asked))
 
 
 @router.post("/sync", response_model=Synced)
 async def sync_memories(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
     """Form memory now of everything that waits; of everybody for administrators."""
-    return await caller.memory.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
+    return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
 @router.get("/identity", response_model=Identity)
 async def get_identity(caller: Reader, user_id: ScopeId = None) -> Any:
     """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
-    return await caller.memory.identity(user_id=_require_user(caller, user_id))
+    return await caller.memory.identity.get(user_id=_require_user(caller, user_id))
 
 
 @router.post("/identity/overrides", response_model=Identity)
 async def add_override(caller: Writer, said: Override) -> Any:
     """Keep something in mind for good."""
-    return await caller.memory.add_override(said.text, user_id=_require_user(caller, said.user_id))
+    return await caller.memory.identity.add_override(said.text, user_id=_require_user(caller, said.user_id))
 
 
 @router.put("/identity/overrides", response_model=Identity)
 async def set_overrides(caller: Writer, said: Overrides) -> Any:
     """Put these in the place of all overrides."""
-    return await caller.memory.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
+    return await caller.memory.identity.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
 
 
 @router.delete("/identity/overrides/{position}", response_model=Identity)
 async def remove_override(caller: Writer, position: int, user_id: ScopeId = None, *, dry_run: DryRun = False) -> Any:
     """Delete the override at a position, counted from 0."""
-    return await caller.memory.remove_override(position, user_id=_require_user(caller, user_id), dry_run=dry_run)
+    who = _require_user(caller, user_id)
+    return await caller.memory.identity.remove_override(position, user_id=who, dry_run=dry_run)
 
 
 @router.get("/episodes", response_model=answer_form("answers.layers.Episodes"))
@@ -90,7 +91,7 @@ async def list_episodes(
     caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
 ) -> Any:
     """What sessions were about, newest first."""
-    return await caller.memory.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
+    return await caller.memory.sessions.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
 
 
 @router.get("/transcript", response_model=answer_form("answers.layers.TranscriptPage"))
@@ -104,7 +105,7 @@ async def get_transcript(
 ) -> Any:
     """What was said, in order, as it was said."""
     named = {"user_id": user_id, "agent_id": agent_id, "run_id": conversation_id}
-    return await caller.memory.transcript(**named, limit=limit, offset=offset)
+    return await caller.memory.sessions.transcript(**named, limit=limit, offset=offset)
 
 
 @router.post("/clear", response_model=answer_form("answers.console.Emptied"))

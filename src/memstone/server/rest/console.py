@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, ScopeId, Writer, needs_operator, resolve_scope
+from memstone.server.access import Admin, Keyed, Reach, Reader, ScopeId, Writer, needs_operator, resolve_scope
 from memstone.server.schemas.base import PROBLEMS, Json, answer_form
 from memstone.server.schemas.console import (
     AnswerGiven,
@@ -55,23 +55,23 @@ Offset = Annotated[int, Query(ge=0, lt=2**53)]
 
 
 @router.get("/dashboard", response_model=Dashboard)
-async def get_dashboard(caller: Reader, named: NamedScope, limit: Limit = 20) -> Any:
+async def get_dashboard(caller: Reader, named: Reach, limit: Limit = 20) -> Any:
     """What a management view begins with: layers, counts, agents, and how background work goes."""
-    return await caller.memory.dashboard(**resolve_scope(caller, named.as_dict()), limit=limit)
+    return await caller.memory.admin.dashboard(**resolve_scope(caller, named.as_dict()), limit=limit)
 
 
 @router.post("/search", response_model=_PREVIEWS)
 async def search_all_layers(caller: Reader, question: ConsoleQuestion) -> Any:
     """Look through every layer, also at what is disabled or in quarantine, now or ``as_of`` a time."""
     asked = question.model_dump()
-    return await caller.memory.inspect(asked.pop("q"), **asked | resolve_scope(caller, asked))
+    return await caller.memory.review.list(asked.pop("q"), **asked | resolve_scope(caller, asked))
 
 
 @router.get("/quarantine", response_model=_PREVIEWS)
-async def list_quarantined_memories(caller: Reader, named: NamedScope, limit: Limit = 60) -> Any:
+async def list_quarantined_memories(caller: Reader, named: Reach, limit: Limit = 60) -> Any:
     """What waits for somebody's approval."""
     scope = resolve_scope(caller, named.as_dict())
-    return await caller.memory.inspect(None, **scope, statuses=["quarantined"], limit=limit)
+    return await caller.memory.review.list(None, **scope, statuses=["quarantined"], limit=limit)
 
 
 @router.get("/memories/{memory_id}/history", response_model=History)
@@ -89,32 +89,32 @@ async def forget_memory(caller: Writer, memory_id: str, wanted: Trial | None = N
 @router.post("/memories/{memory_id}/restore", response_model=answer_form("answers.memories.RestoredMemory"))
 async def restore_memory(caller: Writer, memory_id: str, wanted: Version | None = None) -> Any:
     """Bring back a memory, or what an earlier version said."""
-    return await caller.memory.restore(memory_id, (wanted or Version()).version)
+    return await caller.memory.review.restore(memory_id, (wanted or Version()).version)
 
 
 @router.post("/memories/{memory_id}/approve", response_model=_STATUS)
 async def approve_memory(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
     """Let a memory out of quarantine."""
-    return await caller.memory.approve(memory_id, (why or Because()).reason)
+    return await caller.memory.review.approve(memory_id, (why or Because()).reason)
 
 
 @router.post("/memories/{memory_id}/reject", response_model=_STATUS)
 async def reject_memory(caller: Admin, memory_id: str, why: Rejection | None = None) -> Any:
     """Delete a memory that is in quarantine."""
     given = why or Rejection()
-    return await caller.memory.reject(memory_id, given.reason, dry_run=given.dry_run)
+    return await caller.memory.review.reject(memory_id, given.reason, dry_run=given.dry_run)
 
 
 @router.post("/memories/{memory_id}/share", response_model=_SHARED)
 async def share_memory(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
     """Let somebody else hold a memory, too."""
-    return await caller.memory.share(memory_id, **whom.model_dump())
+    return await caller.memory.sharing.share(memory_id, **whom.model_dump())
 
 
 @router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
 async def unshare_memory(caller: Writer, memory_id: str, whom: TakenFrom) -> Any:
     """Take a memory from somebody; the others keep it."""
-    return await caller.memory.unshare(memory_id, **whom.model_dump())
+    return await caller.memory.sharing.unshare(memory_id, **whom.model_dump())
 
 
 @router.post("/memories/{memory_id}/{act}", response_model=_STATUS)
@@ -122,7 +122,8 @@ async def put_aside(
     caller: Writer, memory_id: str, act: Literal["disable", "enable", "quarantine"], why: Because | None = None
 ) -> Any:
     """Keep a memory and recall it no more (``disable``), again (``enable``), or only once approved (``quarantine``)."""
-    verbs = {"disable": caller.memory.disable, "enable": caller.memory.enable, "quarantine": caller.memory.quarantine}
+    review = caller.memory.review
+    verbs = {"disable": review.disable, "enable": review.enable, "quarantine": review.quarantine}
     return await verbs[act](memory_id, (why or Because()).reason)
 
 
@@ -136,40 +137,42 @@ async def undo_changes(caller: Writer, wanted: Undone) -> Any:
 async def roll_back_changes(caller: Admin, wanted: Rollback) -> Any:
     """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
     given = wanted.model_dump()
-    return await caller.memory.rollback(**given | resolve_scope(caller, given))
+    return await caller.memory.review.rollback(**given | resolve_scope(caller, given))
 
 
 @router.post("/reassign", response_model=Moved)
 async def reassign_memories(caller: Admin, wanted: Reassignment) -> Any:
     """Hand everything one scope holds over to another; ``undo`` with the job takes it back."""
     caller.needs_tenant()
-    return await caller.memory.reassign(wanted.from_scope, wanted.to_scope)
+    return await caller.memory.sharing.reassign(wanted.from_scope, wanted.to_scope)
 
 
 @router.post("/context", response_model=Previewed)
 async def preview_context(caller: Reader, question: ContextPreview) -> Any:
     """What a model would be shown for a message, now or ``as_of`` a time; redacted, and not counted as used."""
     asked = question.model_dump()
-    return await caller.memory.preview_context(asked.pop("query"), **asked)
+    return await caller.memory.profile.preview(asked.pop("query"), **asked)
 
 
 @router.post("/feedback", response_model=Judged)
 async def give_feedback(caller: Writer, judgement: Judgement) -> Any:
     """Say whether a memory, or all that a receipt names, was useful."""
-    return await caller.memory.feedback(**judgement.model_dump())
+    return await caller.memory.review.feedback(**judgement.model_dump())
 
 
 @router.post("/answers", response_model=UseFound)
 async def record_answer(caller: Writer, given: AnswerGiven) -> Any:
     """Tell what a model answered: which memories it used is worked out from that."""
-    return await caller.memory.record_answer(given.receipt_id, given.answer)
+    return await caller.memory.review.record_answer(given.receipt_id, given.answer)
 
 
 @router.get("/metrics", response_model=Metrics)
-async def get_metrics(caller: Reader, user_id: ScopeId = None, since: str | None = None) -> Any:
+async def get_metrics(
+    caller: Reader, user_id: ScopeId = None, since: str | None = None, *, everybody: bool | None = None
+) -> Any:
     """How many memories, and the rates at which they are replaced, told again and used."""
-    scope = resolve_scope(caller, {"user_id": user_id})
-    return await caller.memory.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
+    scope = resolve_scope(caller, {"user_id": user_id, "everybody": everybody})
+    return await caller.memory.admin.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
 
 
 @router.get("/scopes", response_model=Scopes)
@@ -178,7 +181,7 @@ async def list_scopes(
 ) -> Any:
     """The users, agents or runs there are, with how many memories each has."""
     caller.needs_tenant()
-    return await caller.memory.scopes(kind, limit=limit, offset=offset)
+    return await caller.memory.admin.list_scopes(kind, limit=limit, offset=offset)
 
 
 @router.get("/requests", response_model=answer_form("answers.console.RequestLog"))
@@ -200,18 +203,18 @@ async def get_configuration(request: Request, caller: Admin) -> Any:
 async def check_database(request: Request, caller: Admin) -> Any:
     """The state of the whole store: its size, schema and integrity. It reads all of it."""
     needs_operator(request, caller)
-    return await caller.memory.check()
+    return await caller.memory.admin.check()
 
 
 @router.get("/health", response_model=answer_form("answers.store.Health"))
 async def check_health(caller: Admin) -> Any:
     """Whether memory works, and if not, where it fails."""
     caller.needs_tenant()
-    return await caller.memory.health()
+    return await caller.memory.admin.health()
 
 
 @router.post("/erasures/verify", response_model=answer_form("answers.moving.ErasureVerified"))
 async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Any:
     """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
     caller.needs_tenant()
-    return await caller.memory.verify_erasure(report)
+    return await caller.memory.admin.verify_erasure(report)

@@ -20,4 +20,4 @@ async def suggest_instructions(caller: Writer, given: UseCase) -> Any:
     A language model is asked, where one is configured, else rules answer. Nothing is changed; but asking costs, which
     takes more than the permission to read.
     """
-    return await caller.memory.suggest_instructions(given.use_case)
+    return await caller.memory.settings.suggest_instructions(given.use_case)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, needs_operator, resolve_scope
+from memstone.server.access import Admin, Keyed, NamedScope, Reach, Reader, needs_operator, resolve_scope
 from memstone.server.running import Job, Progress, Work, works_of
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.console import Erasure, JobState, JobStates, Tidying
@@ -22,14 +22,14 @@ Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 @router.get("/v1/jobs", response_model=answer_form("answers.console.JobLog"))
 async def list_jobs(
     caller: Reader,
-    named: NamedScope,
+    named: Reach,
     task: str | None = None,
     status: Status | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """What was done in the background, newest first: outcomes, decisions about facts, and what it cost."""
     scope = resolve_scope(caller, named.as_dict())
-    return await caller.memory.jobs(**scope, task=task, status=status, limit=limit)
+    return await caller.memory.admin.jobs(**scope, task=task, status=status, limit=limit)
 
 
 @router.get("/v1/console/jobs", response_model=JobStates)
@@ -58,13 +58,13 @@ async def start_consolidation(request: Request, caller: Admin, wanted: Tidying |
     """Tidy up as a job."""
     given = (wanted or Tidying()).model_dump()
     given |= resolve_scope(caller, given)
-    return _start_job(request, caller, "consolidate", lambda _: caller.memory.consolidate(**given))
+    return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**given))
 
 
 @router.post("/v1/console/reindex", status_code=202, response_model=JobState)
 async def start_reindex(request: Request, caller: Admin) -> Any:
     """Build the vectors of the configured embedder anew, as a job; searches go on meanwhile."""
-    return _start_job(request, caller, "reindex", caller.memory.reindex)
+    return _start_job(request, caller, "reindex", caller.memory.admin.reindex)
 
 
 @router.post("/v1/console/erase", status_code=202, response_model=JobState)
@@ -77,7 +77,7 @@ async def start_erasure(request: Request, caller: Admin, wanted: Erasure) -> Any
     given = wanted.model_dump(exclude={"confirm"})
 
     async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.erase(**given, progress=progress)
+        return await caller.memory.admin.erase(**given, progress=progress)
 
     return _start_job(request, caller, "erase", work)
 
@@ -91,7 +91,7 @@ async def start_backup(request: Request, caller: Admin) -> Any:
         raise ConfigError("there is no folder for backups", hint="set server.backup_folder to a folder that exists")
 
     async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.backup(folder, progress=progress)
+        return await caller.memory.admin.backups.create(folder, progress=progress)
 
     return _start_job(request, caller, "backup", work)
 
@@ -113,7 +113,7 @@ async def start_import(
     body = await request.body()
 
     async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.import_from(body, **given, progress=progress)
+        return await caller.memory.admin.import_from(body, **given, progress=progress)
 
     return _start_job(request, caller, "import", work)
 

@@ -15,6 +15,7 @@ from memstone.server.access import (
     DryRun,
     Keyed,
     NamedScope,
+    Reach,
     Reader,
     ScopeId,
     Writer,
@@ -59,7 +60,8 @@ Offset = Annotated[int, Query(ge=0, le=2**53)]
 @router.post("/memories", response_model=Added)
 async def add_memories(caller: Writer, said: NewMemories) -> Any:
     """Learn from what was said."""
-    return _wrap_list(await caller.memory.add(**said.model_dump()))
+    answer = await caller.memory.add(**said.model_dump())
+    return {**_wrap_list(answer), "status": "ok"} if isinstance(answer, list) else answer
 
 
 @router.post("/memories/batch", response_model=answer_form("answers.memories.AddedMany"))
@@ -130,7 +132,7 @@ async def get_all(
 
 @router.delete("/memories", response_model=DeletedMany)
 async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None, *, dry_run: DryRun = False) -> Any:
-    """Delete everything a scope sees; ``POST /v1/verbs/delete_all`` also takes filters."""
+    """Delete everything a scope sees; ``POST /v1/memories/delete`` also takes filters."""
     if is_bound(caller):  # without a scope of its own, a key that names nobody is refused by the memory itself
         require_confirmation(caller, named.as_dict(), confirm, dry_run=dry_run)
     try:
@@ -164,7 +166,7 @@ async def delete_memory(caller: Writer, memory_id: str, *, dry_run: DryRun = Fal
 @router.put("/memories/{memory_id}/visibility", response_model=answer_form("answers.memories.VisibilitySet"))
 async def set_visibility(caller: Writer, memory_id: str, wanted: Visibility) -> Any:
     """Decide whether models are shown a memory: always (``pinned``), not in the profile (``hidden``), or never."""
-    return await caller.memory.set_visibility(memory_id, wanted.visibility)
+    return await caller.memory.profile.set_visibility(memory_id, wanted.visibility)
 
 
 @router.get("/memories/{memory_id}/history", response_model=History)
@@ -188,7 +190,7 @@ async def get_profile(
     tokens: Annotated[int | None, Query(ge=0, le=16_000)] = None,
 ) -> Any:
     """What a model is always shown of a user, most important first, and what is left out."""
-    return await caller.memory.profile(user_id=user_id, agent_id=agent_id, tokens=tokens)
+    return await caller.memory.profile.get(user_id=user_id, agent_id=agent_id, tokens=tokens)
 
 
 @router.get("/receipts/{receipt_id}", response_model=answer_form("answers.context.Receipt"), tags=["context"])
@@ -204,14 +206,14 @@ async def get_receipt(caller: Reader, receipt_id: str) -> Any:
 async def ingest_transcript(caller: Writer, transcript: Transcript) -> Any:
     """Keep a transcript as it is, turn by turn."""
     given = transcript.model_dump()
-    refuse_unknown(given["turns"])
+    refuse_unknown(given["turns"] if isinstance(given["turns"], list) else [given["turns"]])
     return await caller.memory.ingest(given.pop("turns"), **given)
 
 
 @router.post("/flush", response_model=answer_form(Synced))
-async def flush_pending_memories(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
+async def flush_pending_memories(caller: Writer, named: Reach, whom: Whom | None = None) -> Any:
     """Try again what could not be stored when it was said; of everybody for administrators."""
-    return await caller.memory.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
+    return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
 @router.post("/entities", response_model=answer_form("answers.layers.Entities"))
@@ -224,13 +226,13 @@ async def list_entities(
 ) -> Any:
     """People, places and things that memories of a scope speak of; the body or the query names the scope."""
     asked = merge_body({**named.as_dict(), "limit": limit, "offset": offset}, wanted)
-    return await caller.memory.entities(**{name: value for name, value in asked.items() if value is not None})
+    return await caller.memory.graph.entities(**{name: value for name, value in asked.items() if value is not None})
 
 
 @router.get("/entities/{name:path}/relations", response_model=answer_form("answers.layers.Relations"))
 async def list_relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
     """How somebody or something is related to others."""
-    found = await caller.memory.relations(**named.as_dict(), limit=10_000)
+    found = await caller.memory.graph.relations(**named.as_dict(), limit=10_000)
     wanted = name.casefold()
     about = [one for one in found["results"] if wanted in (one["source"].casefold(), one["target"].casefold())]
     return {"results": about[:limit]}

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, resolve_scope
+from memstone.server.access import Admin, Keyed, Reach, Reader, resolve_scope
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.schemas.console import Loaded
 from memstone.server.strict import read_once
@@ -26,7 +26,7 @@ _BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
 
 
 @router.get("/export", responses=_LINES, response_class=StreamingResponse)
-async def export_memories(caller: Reader, named: NamedScope) -> StreamingResponse:
+async def export_memories(caller: Reader, named: Reach) -> StreamingResponse:
     """Every version, link and event of a scope; of everybody for administrators."""
     lines = caller.memory.export(**resolve_scope(caller, named.as_dict()))
     first = await anext(lines)  # what is wrong with the request shows here, while there is a status to say so

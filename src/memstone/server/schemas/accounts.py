@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, SecretStr
 
-from memstone.server.schemas.base import Answer, Given, Id
+from memstone.server.schemas.base import Answer, Id, RequestBody
 
 _ID: Final = "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"
 _LOGIN: Final = "ada@example.org"
@@ -36,7 +36,7 @@ def _example_config(value: dict[str, Any], extra: Literal["allow", "forbid"]) ->
     return ConfigDict(extra=extra, json_schema_extra={"examples": [value]})
 
 
-class LoginGiven(Given):
+class LoginGiven(RequestBody):
     """Who logs in, and to which tenant: the one that runs the service, if none is named."""
 
     model_config = _example_config({"login": _LOGIN, "password": _SENTENCE}, "forbid")
@@ -46,7 +46,7 @@ class LoginGiven(Given):
     tenant_id: Id | None = None
 
 
-class RefreshGiven(Given):
+class RefreshGiven(RequestBody):
     """The refresh token; it is used up by that."""
 
     model_config = _example_config({"refresh_token": _SAMPLE}, "forbid")
@@ -54,7 +54,7 @@ class RefreshGiven(Given):
     refresh_token: Annotated[SecretStr, Field(min_length=1, max_length=1_200)]
 
 
-class LogoutGiven(Given):
+class LogoutGiven(RequestBody):
     """Only here, or everywhere."""
 
     model_config = _example_config({"everywhere": False}, "forbid")
@@ -62,7 +62,7 @@ class LogoutGiven(Given):
     everywhere: bool = False
 
 
-class PasswordGiven(Given):
+class PasswordGiven(RequestBody):
     """One's own password, and the one that shall be it."""
 
     model_config = _example_config({"current": _SENTENCE, "new": "another sentence of mine"}, "forbid")
@@ -71,7 +71,7 @@ class PasswordGiven(Given):
     new: Password
 
 
-class NewAccount(Given):
+class NewAccount(RequestBody):
     """Somebody who may log in."""
 
     model_config = _example_config({"login": _LOGIN, "password": _SENTENCE, "name": "Ada", "role": "editor"}, "forbid")
@@ -84,7 +84,7 @@ class NewAccount(Given):
     agent_id: Id | None = None
 
 
-class AccountChanges(Given):
+class AccountChanges(RequestBody):
     """What shall be different; '' takes a name or a bound away, and what is not named stays."""
 
     model_config = _example_config({"role": "admin", "disabled": False}, "forbid")
@@ -160,7 +160,7 @@ class Whoami(Answer):
     account: AccountShown | None = None
 
 
-class UseCase(Given):
+class UseCase(RequestBody):
     """What the memory is for, in plain words."""
 
     model_config = _example_config({"use_case": "a cooking coach for families"}, "forbid")

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
 
 from memstone.engine.access.admission import key_of
-from memstone.server.schemas.base import Answer, Given, Id, Json
+from memstone.server.schemas.base import Answer, Id, Json, RequestBody
 from memstone.server.schemas.memories import Breadth
 
 Type = Literal["factual", "episodic", "procedural", "semantic"]
@@ -31,7 +31,7 @@ def camel_config(example: Json | None = None, *, extra: Literal["forbid", "allow
     return ConfigDict(extra=extra, alias_generator=to_camel, validate_by_name=True, json_schema_extra=more)
 
 
-class ApiGiven(Given):
+class ApiGiven(RequestBody):
     """A body in camelCase; what it does not know is an error."""
 
     model_config = camel_config()

@@ -16,7 +16,7 @@ FilterForm: TypeAlias = Json | list[Any]
 """Conditions: an object, or a list of which all hold."""
 
 
-class Given(BaseModel):
+class RequestBody(BaseModel):
     """A body that a caller sends: what it does not know is an error, never ignored."""
 
     model_config = ConfigDict(extra="forbid")
@@ -27,7 +27,7 @@ def shown_as(**example: Any) -> ConfigDict:
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
 
 
-class Scoped(Given):
+class Scoped(RequestBody):
     """A body that says whom it is about; the key decides whether it may."""
 
     user_id: Id | None = None
@@ -120,5 +120,5 @@ WRONG: Final = {
 """What a route may answer when something is wrong; always a ``Problem``."""
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {"default": {"description": "a problem"}}
-"""Given to a router, says that its routes may answer so. ``memstone.server.description`` spells it out for each of
+"""Say, on a router, that its routes may answer so. ``memstone.server.description`` spells it out for each of
 them: a route would build forms of its own, which was most of what starting a service cost."""

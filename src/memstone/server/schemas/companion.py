@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, Given, Id, Json, shown_as
+from memstone.server.schemas.base import Answer, Id, Json, RequestBody, shown_as
 
 Text = Annotated[str, Field(max_length=1_000_000)]
 
 
-class Pair(Given):
+class Pair(RequestBody):
     """What a user said, and what was answered."""
 
     user: Text
@@ -19,7 +19,7 @@ class Pair(Given):
     date: str | None = None
 
 
-class Conversation(Given):
+class Conversation(RequestBody):
     """A whole conversation; ``session_date`` is when turns without a date of their own were said."""
 
     model_config = ConfigDict(
@@ -70,7 +70,7 @@ class Synced(Answer):
     waiting: int
 
 
-class Override(Given):
+class Override(RequestBody):
     """Something to keep in mind for good, in the user's own words."""
 
     model_config = ConfigDict(
@@ -81,7 +81,7 @@ class Override(Given):
     user_id: Id | None = None
 
 
-class Overrides(Given):
+class Overrides(RequestBody):
     """All that is to be kept in mind."""
 
     model_config = shown_as(texts=["Call me Al", "Answer in metric units"], user_id="alice")
@@ -101,7 +101,7 @@ class Identity(Answer):
     narrative: Json | None = None
 
 
-class AgentChanges(Given):
+class AgentChanges(RequestBody):
     """What to keep of an agent; what is not given stays as it is."""
 
     model_config = shown_as(name="Coach", system_prompt="You are a kind coach.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, FilterForm, Given, Id, Json, Scoped, shown_as
+from memstone.server.schemas.base import Answer, FilterForm, Id, Json, RequestBody, Scoped, shown_as
 
 Reason = Annotated[str | None, Field(max_length=1_000)]
 
@@ -20,14 +20,15 @@ class ConsoleQuestion(Scoped):
     )
 
     q: str | None = None
-    layers: list[str] | None = None
-    statuses: list[str] | None = None
+    layers: str | list[str] | None = None
+    statuses: str | list[str] | None = None
     filters: FilterForm | None = None
     limit: int = Field(default=60, ge=1, le=250)
     as_of: str | None = None
+    everybody: bool | None = None
 
 
-class Because(Given):
+class Because(RequestBody):
     """Why something is done, if anybody wants to say."""
 
     model_config = shown_as(reason="it is not true any more")
@@ -35,7 +36,7 @@ class Because(Given):
     reason: Reason = None
 
 
-class Trial(Given):
+class Trial(RequestBody):
     """Whether to look first: with ``dry_run`` nothing is deleted."""
 
     model_config = shown_as(dry_run=True)
@@ -49,7 +50,7 @@ class Rejection(Because):
     dry_run: bool = False
 
 
-class Version(Given):
+class Version(RequestBody):
     """Which version comes back; the last one when none is named."""
 
     model_config = shown_as(version=1)
@@ -57,7 +58,7 @@ class Version(Given):
     version: int | None = Field(default=None, ge=1, le=2**53)
 
 
-class Undone(Given):
+class Undone(RequestBody):
     """A change, or everything a job did."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_id": "the id of an event"}]})
@@ -76,6 +77,7 @@ class Rollback(Scoped):
     source: str | None = Field(default=None, max_length=256)
     since: str | None = None
     dry_run: bool = True
+    everybody: bool | None = None
 
 
 class ContextPreview(Scoped):
@@ -123,7 +125,7 @@ class Judged(Answer):
     ids: list[str]
 
 
-class AnswerGiven(Given):
+class AnswerGiven(RequestBody):
     """What a model answered to a prompt with a context."""
 
     model_config = shown_as(receipt_id="0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11", answer="You live in Oslo.")
@@ -167,7 +169,7 @@ class TakenFrom(SharedWith):
     dry_run: bool = False
 
 
-class Reassignment(Given):
+class Reassignment(RequestBody):
     """From whom to whom."""
 
     model_config = ConfigDict(
@@ -228,7 +230,7 @@ class Settled(Answer):
     preset: str
 
 
-class SetTo(Given):
+class SetTo(RequestBody):
     """Names of settings and their values."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"values": {"context.budget": 600}}]})

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, FilterForm, Given, Id, Json, Scoped, shown_as
+from memstone.server.schemas.base import Answer, FilterForm, Id, Json, RequestBody, Scoped, shown_as
 
 Messages = str | Json | list[str | Json]
 
@@ -29,9 +29,11 @@ class NewMemories(Scoped):
     occurred_at: str | None = None
     expires_at: str | None = None
     keep_turns: bool | None = None
+    filters: FilterForm | None = None
+    project_id: Id | None = None
 
 
-class NewMemoriesBatch(Given):
+class NewMemoriesBatch(RequestBody):
     """Up to 1,000 calls at once."""
 
     model_config = shown_as(items=[{"messages": "I live in Oslo", "user_id": "alice"}])
@@ -47,7 +49,7 @@ class ChangesBatch(NewMemoriesBatch):
     )
 
 
-class Changes(Given):
+class Changes(RequestBody):
     """What is different from now on."""
 
     model_config = shown_as(text="User lives in Bergen.")
@@ -60,7 +62,7 @@ class Changes(Given):
     occurred_at: str | None = None
 
 
-class Visibility(Given):
+class Visibility(RequestBody):
     """What a person decides about showing a memory to models."""
 
     model_config = shown_as(visibility="private")
@@ -68,7 +70,7 @@ class Visibility(Given):
     visibility: Literal["default", "pinned", "hidden", "private"]
 
 
-class Ids(Given):
+class Ids(RequestBody):
     """Which ones."""
 
     model_config = shown_as(ids=["0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"])
@@ -93,12 +95,13 @@ class Question(Scoped):
     limit: int = Field(default=100, ge=1)
     filters: FilterForm | None = None
     min_score: float | None = Field(default=None, ge=0, le=1)
-    layers: list[str] | None = None
+    layers: str | list[str] | None = None
     as_of: str | None = None
     strategy: str | None = None
     explain: bool = False
     show_expired: bool = False
     scope: Breadth | None = None
+    project_id: Id | None = None
 
 
 class Whom(Scoped):
@@ -125,6 +128,8 @@ class ContextQuestion(Scoped):
     budget: int | None = Field(default=None, ge=0, le=16_000)
     gate: str | None = None
     scope: Breadth | None = None
+    project_id: Id | None = None
+    as_of: str | None = None
 
 
 class Transcript(Scoped):
@@ -132,14 +137,14 @@ class Transcript(Scoped):
 
     model_config = shown_as(user_id="alice", turns=[{"role": "user", "content": "I live in Oslo"}])
 
-    turns: list[Json]
+    turns: str | Json | list[str | Json]
     metadata: Json | None = None
     occurred_at: str | None = None
     expires_at: str | None = None
     learn: bool = False
 
 
-class Confirmed(Given):
+class Confirmed(RequestBody):
     """An act that cannot be taken back: ``confirm`` is the name of the tenant. A ``dry_run`` needs none."""
 
     model_config = shown_as(confirm="default")

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, Given, Id, Json
+from memstone.server.schemas.base import Answer, Id, Json, RequestBody
 
 Numbers = Annotated[list[float], Field(min_length=1, max_length=8_192)]
 Ids = Annotated[list[Id], Field(max_length=1_000)]
 
 
-class BroughtVector(Given):
+class BroughtVector(RequestBody):
     """A vector under an id of the caller's choice."""
 
     id: Id
@@ -20,7 +20,7 @@ class BroughtVector(Given):
     metadata: Json | None = None
 
 
-class NewVectors(Given):
+class NewVectors(RequestBody):
     """Vectors of one dimension, for a user."""
 
     model_config = ConfigDict(
@@ -39,7 +39,7 @@ class NewVectors(Given):
     userId: Id | None = None  # noqa: N815 - the name on the wire
 
 
-class VectorQuestion(Given):
+class VectorQuestion(RequestBody):
     """A vector, whose nearest are wanted."""
 
     model_config = ConfigDict(
@@ -54,7 +54,7 @@ class VectorQuestion(Given):
     userId: Id | None = None  # noqa: N815 - the name on the wire
 
 
-class VectorUnlinked(Given):
+class VectorUnlinked(RequestBody):
     """Whom a vector is taken from, and why."""
 
     model_config = ConfigDict(
@@ -67,7 +67,7 @@ class VectorUnlinked(Given):
     dryRun: bool = False  # noqa: N815 - the name on the wire
 
 
-class VectorIds(Given):
+class VectorIds(RequestBody):
     """Which ones."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"]}]})

@@ -353,3 +353,12 @@ class RolledBack(Answer):
     skipped: int = described_field("how many were left")
     job_id: str = optional_field("by this it can be taken back again")
     degraded: list[Degraded] = optional_field()
+
+
+class Explanation(Answer):
+    """Why a memory is known."""
+
+    memory: MemoryItem | None
+    evidence: Evidence | None
+    turn: MemoryItem | None
+    history: list[HistoryLine]
