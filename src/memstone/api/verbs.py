@@ -20,7 +20,7 @@ from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive, drive_iter
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
 from memstone.engine.recall.listing import ListRequest
 from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
 from memstone.engine.search_request import SearchRequest

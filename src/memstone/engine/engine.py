@@ -11,7 +11,8 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from weakref import finalize
 
 from memstone.core.checks.filters import Filters
-from memstone.engine.learning import remember
+from memstone.engine.add import add
+from memstone.engine.add_request import AddRequest
 from memstone.engine.policy import apply_scope_policy, tuned_for
 from memstone.engine.recall import listing
 from memstone.engine.runtime import Parts
@@ -114,19 +115,21 @@ class Engine:
 
             await agents.register_agents(self.parts, named)
 
-    async def add(self, request: remember.AddRequest) -> Any:
+    async def add(self, request: AddRequest) -> Any:
         """See ``Memory.add``."""
         await self._begin()
         request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
-            answer = await remember.add_from_request(await tuned_for(self.parts, request), request)
+            answer = await add(await tuned_for(self.parts, request), request)
             await self._meet([request.agent_id], answer)
         return self._shape_answer(answer)
 
     async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
         """See ``Memory.add_many``."""
         await self.open()
-        answer = await remember.add_many(self.parts, items, idempotency_key)
+        from memstone.engine.add_many import add_many
+
+        answer = await add_many(self.parts, items, idempotency_key)
         await self._meet([item.get("agent_id") for item in items if isinstance(item, Mapping)], answer)
         return answer
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.access.admission import key_of
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
 from memstone.errors import Conflict, InvalidInput
 from memstone.model.access import Verb
 from memstone.model.context_gate import Route
@@ -145,14 +145,12 @@ async def list_memories(call: ToolCall) -> Json:
 
 async def add_memory(call: ToolCall) -> Json:
     """Remember something; ``Conflict`` when nothing comes of it."""
-    from memstone.engine.learning.notes import (
-        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
-    )
+    from memstone.engine.add_note import add_note
 
     given = call.arguments
     request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
     request.key, request.kind = given.get("key"), given.get("kind")
-    answer = await call.memory.engine.run(learn_or_store_text, request)
+    answer = await call.memory.engine.run(add_note, request)
     changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
     if not changes and answer["status"] != "deferred":
         raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))

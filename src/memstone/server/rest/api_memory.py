@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from memstone.engine.access.admission import resolve_owner
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
 from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.model.instant import parse_when
@@ -76,9 +76,7 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
 
     Also where memory is switched off, for that is about chats; not while it is paused for the owner.
     """
-    from memstone.engine.learning.notes import (
-        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
-    )
+    from memstone.engine.add_note import add_note
 
     wanted = AddRequest(
         new.content,
@@ -89,7 +87,7 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
         metadata=new.metadata,
         expires_at=_parse_expiry(caller, new.expires_at),
     )
-    answer = await caller.engine.run(learn_or_store_text, wanted)
+    answer = await caller.engine.run(add_note, wanted)
     results = answer["results"]
     if not results or results[0]["id"] is None:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from memstone.core.rules.sentence import tells_nothing
+from memstone.engine.add import add
+from memstone.engine.add_request import AddRequest, draft_request
 from memstone.engine.learning.extract import PATTERN
 from memstone.engine.learning.queueing import is_inline
-from memstone.engine.learning.remember import AddRequest, add_from_request, draft_request
 from memstone.engine.policy import tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft
@@ -18,7 +19,7 @@ from memstone.model.memory import Layer
 from memstone.ports.ledger import Tx
 
 
-async def learn_or_store_text(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def add_note(parts: Parts, request: AddRequest) -> dict[str, Any]:
     """Learn from one request now; where there is nothing to learn in it, store it word for word.
 
     Not what is known already, nor what a person deleted and nobody has said since, nor a request to forget, nor what
@@ -31,9 +32,9 @@ async def learn_or_store_text(parts: Parts, request: AddRequest) -> dict[str, An
     parts = replace(parts, policy=replace(parts.policy, enabled=True))
     as_it_is = replace(request, infer=False)
     if request.key or request.kind:
-        return await add_from_request(parts, as_it_is)
+        return await add(parts, as_it_is)
     if learns:
-        answer = await add_from_request(parts if is_inline(parts) else _by_rules(parts), replace(request, infer=True))
+        answer = await add(parts if is_inline(parts) else _by_rules(parts), replace(request, infer=True))
         if answer["status"] != "ok" or answer["results"] or answer.get("left_out"):
             return answer
     else:
@@ -48,7 +49,7 @@ async def _store_verbatim(parts: Parts, as_it_is: AddRequest, answer: dict[str, 
         return answer
     if await _is_deleted(parts, drafts):
         return {**answer, "left_out": 1}
-    return await add_from_request(parts, as_it_is)
+    return await add(parts, as_it_is)
 
 
 def _by_rules(parts: Parts) -> Parts:
