@@ -51,6 +51,81 @@ async def test_what_no_fact_holds_is_found_in_its_own_words_in_any_language(
     assert said in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
 
 
+ELSEWHERE: Final = {
+    "es": (
+        "Mi prima Carmen cría ovejas en Soria.",
+        "Soy zurdo y toco el violín.",
+        "La moto está en el taller hasta el viernes.",
+        "El contrato del piso acaba en otoño.",
+        "Hemos adoptado una gata que se llama Nube.",
+        "Hoy hizo mucho viento.",
+    ),
+    "ja": (
+        "従姉妹のさくらは長野で羊を飼っています。",
+        "私は左利きで、バイオリンを弾きます。",
+        "バイクは金曜日まで修理工場にあります。",
+        "アパートの契約は秋に終わります。",
+        "「雲」という名前の猫を引き取りました。",
+        "昨日は風が強かったです。",
+    ),
+}
+"""What people say of themselves in languages that do not say who does something."""
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("language", "asked", "at"),
+    [
+        ("es", "¿Dónde está la moto?", 2),
+        ("es", "¿Cuándo acaba el contrato?", 3),
+        ("es", "¿Cómo se llama la gata?", 4),
+        ("es", "¿Qué instrumento toco?", 1),
+        ("ja", "バイクはどこにありますか?", 2),
+        ("ja", "契約はいつ終わりますか?", 3),
+        ("ja", "猫の名前は何ですか?", 4),
+        ("ja", "羊を飼っているのは誰ですか?", 0),
+    ],
+)
+async def test_what_answers_is_recalled_on_its_day_in_any_language(
+    opens: Opens, language: str, asked: str, at: int
+) -> None:
+    face, said = opens(LOCAL), ELSEWHERE[language]
+    for one in said:
+        await face.add(one, user_id="alice")
+
+    assert said[at] in await block(face, asked)
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("language", "asked"),
+    [
+        ("es", "¿Cuánto es doce por nueve?"),
+        ("es", "¿Quién pintó la Gioconda?"),
+        ("es", "Muchas gracias, hasta luego"),
+        ("ja", "富士山の高さはどのくらいですか?"),
+        ("ja", "おはようございます"),
+    ],
+)
+async def test_what_asks_for_nothing_personal_recalls_nothing_in_any_language(
+    opens: Opens, language: str, asked: str
+) -> None:
+    face = opens(LOCAL)
+    for one in ELSEWHERE[language]:
+        await face.add(one, user_id="alice")
+
+    assert (await face.context(asked, user_id="alice")).volatile == ""
+
+
+@pytest.mark.req("X-42")
+async def test_without_an_embedder_words_bring_what_answers_in_another_language(opens: Opens) -> None:
+    face = opens({"embedder": {"provider": "none"}})
+    for one in ELSEWHERE["es"]:
+        await face.add(one, user_id="alice")
+
+    assert ELSEWHERE["es"][3] in await block(face, "¿Cuándo se me acaba el contrato?")
+
+
 @pytest.mark.req("X-42")
 async def test_nothing_is_lost_when_a_turn_and_its_facts_are_shown_once(face: Face, opens: Opens) -> None:
     cities = ("Oslo", "Rome", "Lima", "Bonn", "Cork")

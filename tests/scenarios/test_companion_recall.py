@@ -119,3 +119,15 @@ def test_a_question_about_a_time_brings_what_belongs_to_it(
 def test_what_lies_ahead_and_what_is_only_told_restricts_nothing(memory: Memory) -> None:
     assert "tomatoes" in memory.context("What shall we plant in June, do you remember the tomatoes?", **WHO).text
     assert "Postgres" in memory.context("Remember that I prefer Postgres, yesterday it crashed.", **WHO).text
+
+
+@pytest.mark.req("S-24", "X-42")
+def test_a_message_in_another_language_brings_what_is_near_to_it(clock: FakeClock) -> None:
+    with Memory({**SETTINGS, "embedder": {"provider": "local"}}, clock=clock) as memory:
+        for said in ("Nuestra furgoneta está en el taller de Ramón.", "Mi tía hornea pan de centeno cada sábado."):
+            memory.add([{"role": "user", "content": said}], **WHO, run_id=said[-5:])
+            memory.end_session(**WHO)
+        asked = memory.context("¿Dónde está la furgoneta?", **WHO)
+        assert (str(asked.gate.route), "taller" in asked.volatile) == ("recall", True)
+        for idle in ("¿Quién pintó la Gioconda?", "Muchas gracias"):
+            assert memory.context(idle, **WHO).volatile == ""

@@ -24,7 +24,7 @@ from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.recalled import find_recalled
+from memstone.engine.recall.recalled import find_recalled, is_in_english
 from memstone.engine.recall.receipts import Account, build_pack, record_account
 from memstone.engine.recall.search import hits_of, read_up
 from memstone.engine.recall.surface import Material, Surfacing, day_of, read_material
@@ -219,6 +219,10 @@ async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200
 _GATED: Final = frozenset({GateMode.HEURISTIC, GateMode.LLM})
+_CERTAIN: Final = frozenset({Route.IDENTITY, Route.TRANSCRIPT})
+"""What is asked for in words of several languages."""
+
+OTHER_LANGUAGE: Final = GateDecision(Route.RECALL, "in another language: what is near to the message")
 
 
 @dataclass(slots=True)
@@ -436,7 +440,15 @@ async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
         literal = await _detect_literal_request(parts, asked)
         return literal or GateDecision(Route.RECALL, "the profile, and what is near to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
-    return await run_gate(parts, asked.query, asked.mode, names)
+    decision = await run_gate(parts, asked.query, asked.mode, names)
+    return OTHER_LANGUAGE if asked.mode in _GATED and _goes_by_nearness(parts, asked, decision) else decision
+
+
+def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> bool:
+    """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
+    if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
+        return False
+    return (asked.mode is GateMode.HEURISTIC or parts.llm is None) and not is_in_english(asked.query)
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
