@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Final
 
 import pytest
@@ -256,6 +257,54 @@ async def test_what_was_said_on_a_day_is_recalled_for_a_question_that_names_noth
         shown = (await face.context(asked, user_id="alice")).volatile
         assert "dentist" in shown
         assert "bicycle" not in shown
+
+
+@pytest.mark.req("X-42", "S-26")
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [
+        ("Was haben wir im März besprochen?", "march"),
+        ("Was war am 14. März?", "march"),
+        ("Qu'avons-nous dit en mars ?", "march"),
+        ("¿Qué pasó el 14 de marzo?", "march"),
+        ("Cosa ho detto il 14 marzo?", "march"),
+        ("O que aconteceu em março?", "march"),
+        ("Wat hebben we in maart besproken?", "march"),
+        ("3月14日に何がありましたか?", "march"),
+        ("三月发生了什么?", "march"),
+        ("Was war im Februar 2026?", ""),
+        ("¿Qué dije el mes pasado?", "april"),
+        ("先月は何がありましたか?", "april"),
+    ],
+)
+async def test_a_time_in_another_language_brings_what_belongs_to_it(opens: Opens, asked: str, there: str) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    said = {"march": "Der Zahnarzt hat zwei Löcher gebohrt.", "april": "Ein neues Fahrrad kam mit der Post."}
+    await face.add(said["march"], user_id="alice", occurred_at="2026-03-14T10:00:00Z")
+    await face.add(said["april"], user_id="alice", occurred_at="2026-04-20T10:00:00Z")
+    opens.clock.set(datetime(2026, 5, 7, 12, tzinfo=UTC))
+
+    shown = (await face.context(asked, user_id="alice")).volatile
+
+    assert {name for name, text in said.items() if text in shown} == ({there} if there else set())
+
+
+@pytest.mark.req("S-26")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Was soll ich im Juni mit dem Zahnarzt besprechen?",  # what is to come
+        "Wann ist am Montag der Zahnarzt?",  # the last or the next one
+        "Что сказал Zahnarzt в феврале?",  # not understood
+        "Hat der Zahnarzt im Februar gebohrt?",  # nothing was said then, and perhaps the next one is meant
+    ],
+)
+async def test_a_time_that_is_not_surely_understood_filters_nothing_away(opens: Opens, asked: str) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    await face.add("Der Zahnarzt hat zwei Löcher gebohrt.", user_id="alice", occurred_at="2026-03-14T10:00:00Z")
+    opens.clock.set(datetime(2026, 5, 7, 12, tzinfo=UTC))
+
+    assert "Löcher" in (await face.context(asked, user_id="alice")).volatile
 
 
 async def test_a_greeting_recalls_nothing_even_where_its_words_were_said(opens: Opens) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -78,6 +79,26 @@ def is_foreign(text: str) -> bool:
     foreign, english = _telling_words()
     words = [chunk.casefold() for chunk in _CHUNK.findall(text)]
     return sum(map(foreign.__contains__, words)) > sum(map(english.__contains__, words))
+
+
+@cache
+def _languages_by_word() -> dict[str, frozenset[str]]:
+    """The languages in which a small word is one, as it is written without accents."""
+    found = {word: {_ENGLISH} for word in STOP_WORDS}
+    for language, kinds in _listed().items():
+        for kind in _TELLING:
+            for word in _CHUNK.findall(fold_letters(" ".join(kinds.get(kind, ())))):
+                found.setdefault(word, set()).add(language)
+    return {word: frozenset(languages) for word, languages in found.items()}
+
+
+def languages_of(text: str) -> frozenset[str]:
+    """Return the languages that a text may be in, by its small words: those with most of them, or one less."""
+    counts = Counter(
+        language for chunk in _CHUNK.findall(fold_letters(text)) for language in _languages_by_word().get(chunk, ())
+    )
+    best = max(counts.values(), default=0)
+    return frozenset(language for language, count in counts.items() if count >= max(1, best - 1))
 
 
 @cache

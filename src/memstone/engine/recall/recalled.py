@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from memstone.core.rules.own_prose import has_foreign_words, is_english
 from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.inject import EXCERPT_CHARS
+from memstone.core.temporal.calendars import without_times
 from memstone.core.text.analyze import QUERY_LIMIT, document_terms, query_terms
 from memstone.core.text.content import content_words, is_courtesy, is_foreign, share_of_words
 from memstone.core.text.normalize import normal_text
@@ -122,19 +123,21 @@ def _is_same_message(hit: Hit, query: str) -> bool:
 async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: Period, near: list[Hit]) -> list[Hit]:
     """Return what is near and belongs to the time that a question names; else the nearest that was said then.
 
-    Whoever asks what happened in March, or of their own life, names little else that something could be near to.
+    Whoever asks what happened in March, or of their own life, names little else that something could be near to. Where
+    the time is not certain and there is nothing of it, what is near stays.
     """
     found = [hit for hit in near if period.holds(hit[0].record)]
-    if found or (person_of(asked.query) is Person.NOBODY and _count_other_words(asked.query) > _NOTHING_ELSE):
-        return found
-    then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
-        return (await hits_of(parts, check_search(parts, then))).found
+    if not found and (person_of(asked.query) is not Person.NOBODY or _count_other_words(asked.query) <= _NOTHING_ELSE):
+        then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
+        with limit_model_calls(parts.policy.retrieval.embed_seconds):
+            found = (await hits_of(parts, check_search(parts, then))).found
+    return found if found or period.is_certain else near
 
 
 def _count_other_words(query: str) -> int:
     """Return how many words of a question say something besides a date."""
-    return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in query_terms(query))
+    words = query_terms(query) if is_in_english(query) else content_words(without_times(query), QUERY_LIMIT)
+    return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in words)
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
