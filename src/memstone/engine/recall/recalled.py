@@ -98,11 +98,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     """
     if tells_nothing(asked.query) or (is_courtesy(asked.query) and not is_in_english(asked.query)):
         return
-    hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
-    if any(note.get("channel") == "dense" for note in hits.degraded):
-        degraded = hits.degraded
-        hits, near = await _by_words(parts, asked, layers)
-        hits.degraded = [*degraded, *hits.degraded]
+    hits, near = await near_hits(parts, asked, layers)
     period, reason = asked_period(parts, asked.query, asked.at), FAR
     if period is not None:
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
@@ -112,6 +108,16 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     kept, close = ({scored.seq for _, scored in some} for some in (asked.hits, near))
     found = (scored.seq for _, scored in hits.found)
     asked.left_out = {seq: _REPEATED if seq in close else reason for seq in found if seq not in kept}
+
+
+async def near_hits(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
+    """Return what a search finds for a message, and what of it is near enough."""
+    hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
+    if any(note.get("channel") == "dense" for note in hits.degraded):
+        degraded = hits.degraded
+        hits, near = await _by_words(parts, asked, layers)
+        hits.degraded = [*degraded, *hits.degraded]
+    return hits, near
 
 
 def _is_same_message(hit: Hit, query: str) -> bool:
