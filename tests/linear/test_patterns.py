@@ -73,6 +73,8 @@ _BUILT: Final = frozenset(
         "core.rules.own: _compile_fact_form",
         "core.rules.own: _compile_pattern",
         "core.rules.own: shipped_slots",
+        "core.text.content: _courtesies",
+        "core.text.content: _function_words",
         "core.rules.requests: _reword_order",
         "core.rules.sentence: _name_pattern",
         "core.rules.sentence: _speaker_prefix_pattern",

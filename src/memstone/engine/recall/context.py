@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,15 +20,17 @@ from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_rout
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
 from memstone.core.text.analyze import query_terms
+from memstone.core.text.questions import Person, person_of
 from memstone.engine.access.admission import not_shown
 from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
+from memstone.engine.recall.outcome import find_outcome
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.recalled import find_recalled
+from memstone.engine.recall.recalled import find_recalled, is_in_english
 from memstone.engine.recall.receipts import Account, build_pack, record_account
 from memstone.engine.recall.search import hits_of, read_up
-from memstone.engine.recall.surface import Material, Surfacing, day_of, read_material
+from memstone.engine.recall.surface import Material, Surfacing, day_of, pair_answers, read_material
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, scope_in
 from memstone.engine.search_request import SearchRequest, checked_breadth, scope_of_breadth
@@ -37,7 +40,7 @@ from memstone.errors import InvalidInput, StorageError
 from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.instant import Instant, datetime_from_instant, parse_when, to_instant
-from memstone.model.memory import USER, Layer
+from memstone.model.memory import USER, Layer, Origin, Record
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.io import limit_model_calls
@@ -52,6 +55,7 @@ _LITTLE: Final = 20
 _LATEST: Final = 3
 """So much of what was spoken of last answers a question that names nothing."""
 
+_ASKS_ANSWER: Final = re.compile(r"\byou\b", re.IGNORECASE)
 READ: Final = LOOKED_AT + 4
 """So many are read at once: those that are judged, and about as many as a block holds."""
 
@@ -74,6 +78,11 @@ async def find_hits(parts: Parts, asked: Asked) -> None:
     if asked.gate.route is Route.RECALL:
         await find_recalled(parts, asked, layers)
         return
+    if asked.gate.reason == ASKS_HOW_IT_WENT:
+        asked.hits = await find_outcome(parts, asked)
+        if asked.hits:
+            asked.lap("search")
+            return
     request = _build_search_request(parts, asked, layers)
     period = asked_period(parts, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
     with limit_model_calls(parts.policy.retrieval.embed_seconds):
@@ -86,7 +95,27 @@ async def find_hits(parts: Parts, asked: Asked) -> None:
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
         await _drop_unrelated_hits(parts, asked, hits.words)
-    asked.hits = await read_up(parts, wanted, asked.hits)
+    asked.hits = _own_words_first(asked, await read_up(parts, wanted, asked.hits))
+
+
+def _own_words_first(asked: Asked, hits: list[Hit]) -> list[Hit]:
+    """Return the hits; where the user asks for the very words, what they said before the answer to it, however near.
+
+    Answers to something else stand last where the user asks for their own words.
+    """
+    if asked.gate.route is not Route.TRANSCRIPT:
+        return hits
+    replies, by_id = pair_answers(hits), {found.record.id: (found, scored) for found, scored in hits}
+    ids = [one for found, _ in hits for one in (replies.get(found.record.id, ""), found.record.id) if one]
+    ordered = [by_id[one] for one in dict.fromkeys(ids)]
+    if person_of(asked.query) is Person.NOBODY or _ASKS_ANSWER.search(asked.query):
+        return ordered
+    return sorted(ordered, key=lambda hit: _is_alone(hit[0].record, replies))
+
+
+def _is_alone(record: Record, replies: Mapping[str, str]) -> bool:
+    """Whether the assistant said something, and what it answers was not found."""
+    return record.source_role == Origin.ASSISTANT and record.id not in replies
 
 
 def _build_search_request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchRequest:
@@ -116,6 +145,7 @@ async def _find_in(parts: Parts, asked: Asked, request: SearchRequest, period: P
     said = await hits_of(parts, checked_search(parts, replace(request, filters=filters, min_score=0.0)))
     around = await hits_of(parts, checked_search(parts, request))
     asked.hits, asked.degraded = within_period(period, said.found, around.found), said.degraded
+    asked.hits = _own_words_first(asked, asked.hits)
     kept = {scored.seq for _, scored in asked.hits}
     asked.left_out = {scored.seq: ANOTHER_TIME for _, scored in around.found if scored.seq not in kept}
     asked.lap("search")
@@ -219,6 +249,10 @@ async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200
 _GATED: Final = frozenset({GateMode.HEURISTIC, GateMode.LLM})
+_CERTAIN: Final = frozenset({Route.IDENTITY, Route.TRANSCRIPT})
+"""What is asked for in words of several languages."""
+
+OTHER_LANGUAGE: Final = GateDecision(Route.RECALL, "in another language: what is near to the message")
 
 
 @dataclass(slots=True)
@@ -332,7 +366,7 @@ async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         state=(parts.bounds, asked.stamps[0]) if asked.stamps else None,
         identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
         bounds=parts.bounds,
-        recall=asked.gate.route is Route.RECALL,
+        recall=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
         farther=asked.farther,
         due=asks_what_is_up(asked.query),
     )
@@ -436,7 +470,15 @@ async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
         literal = await _detect_literal_request(parts, asked)
         return literal or GateDecision(Route.RECALL, "the profile, and what is near to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
-    return await run_gate(parts, asked.query, asked.mode, names)
+    decision = await run_gate(parts, asked.query, asked.mode, names)
+    return OTHER_LANGUAGE if asked.mode in _GATED and _goes_by_nearness(parts, asked, decision) else decision
+
+
+def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> bool:
+    """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
+    if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
+        return False
+    return (asked.mode is GateMode.HEURISTIC or parts.llm is None) and not is_in_english(asked.query)
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
