@@ -75,27 +75,59 @@ class Module:
         )
 
     def _imports(self, body: str, *, waits: bool) -> Iterator[str]:
-        """The imports that the signatures need, in the order of the file they come from."""
+        """The imports that the signatures need: of the standard library, our own, and those for annotations alone."""
         code = re.sub(r'"""[\s\S]*?"""', "", body)
-        blocks = {"standard": list[str](), "own": ["from memstone.remote.base import Remote"]}
+        lines, types = _import_lines(self._tree.body, code), _import_lines(_type_checking(self._tree), code)
+        lines["memstone.remote.base"] = ["Remote"]
         used = [name for name in ("drive", "drive_iter") if re.search(rf"\b{name}\(", code)]
         if used and not waits:
-            blocks["own"].append(f"from memstone.drive import {', '.join(used)}")
-        for node in self._tree.body:
-            if isinstance(node, ast.ImportFrom) and node.module not in ("__future__", "memstone.drive"):
-                names = [one.name for one in node.names if re.search(rf"\b{one.name}\b", code)]
-                names += ["AsyncIterator"] if "AsyncIterator" in code and node.module == "collections.abc" else []
-                if names:
-                    block = "own" if (node.module or "").startswith("memstone") else "standard"
-                    blocks[block].append(f"from {node.module} import {', '.join(sorted(names))}")
-        yield from sorted(blocks["standard"])
-        if blocks["standard"]:
+            lines["memstone.drive"] = used
+        typing = [name for name in ("Any", "Literal", "overload") if re.search(rf"\b{name}\b", code)]
+        lines["typing"] = ["TYPE_CHECKING", *typing] if types else typing
+        lines = {module: names for module, names in lines.items() if names}
+        standard = [name for name in lines if not name.startswith("memstone")]
+        yield from (_import_line(name, lines[name]) for name in sorted(standard))
+        if standard:
             yield ""
-        yield from sorted(blocks["own"])
+        yield from (_import_line(name, lines[name]) for name in sorted(lines) if name not in standard)
+        if types:
+            yield "\nif TYPE_CHECKING:"
+            yield from (_import_line(name, types[name], "    ") for name in sorted(types))
+
+
+def _type_checking(tree: ast.Module) -> list[ast.stmt]:
+    """The imports for annotations alone."""
+    blocks = (node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    return [statement for block in blocks for statement in block.body]
+
+
+def _import_lines(statements: list[ast.stmt], code: str) -> dict[str, list[str]]:
+    """What is imported by these statements and used by some code, by module."""
+    found = dict[str, list[str]]()
+    for node in statements:
+        if isinstance(node, ast.ImportFrom) and node.module not in (None, "__future__", "memstone.drive"):
+            names = [one.name for one in node.names if re.search(rf"\b{one.name}\b", code)]
+            names += ["AsyncIterator"] if "AsyncIterator" in code and node.module == "collections.abc" else []
+            if names:
+                found[node.module] = names
+    return found
+
+
+def _import_line(module: str, names: list[str], indent: str = "") -> str:
+    """One import, as the formatter would write it."""
+    names = sorted(names, key=lambda name: (not name.isupper(), name.islower(), name))  # as the linter sorts them
+    line = f"{indent}from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return line
+    inner = "".join(f"{indent}    {name},\n" for name in names)
+    return f"{indent}from {module} import (\n{inner}{indent})"
 
 
 def _method(node: ast.FunctionDef, *, waits: bool) -> str:
     """One method: the signature and the docstring as they are, and a body that asks the service."""
+    if any(ast.unparse(one) == "overload" for one in node.decorator_list):
+        returns = ast.unparse(node.returns) if node.returns else "None"
+        return f"    @overload\n{_signature(node, returns, waits=waits, awaited=True)} ..."
     names = _sendable(node)
     call = OWN_WAY.get(node.name, f'self._link.call("{node.name}", given)')
     returns = ast.unparse(node.returns) if node.returns else "None"

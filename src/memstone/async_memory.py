@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose_engine
 from memstone.config import Settings
@@ -39,6 +39,27 @@ from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.ports.io import Clock
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy
+    from memstone.results import (
+        AddBatchResult,
+        AddResult,
+        ContextReceipt,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteResult,
+        HistoryEvent,
+        IngestResult,
+        LoadResult,
+        MemoryItem,
+        MemoryList,
+        SearchResults,
+        StoreCheck,
+        StoreStats,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 
 class AsyncMemory(
@@ -113,13 +134,13 @@ class AsyncMemory(
         prompt: str | None = None,
         infer: bool = True,
         strict: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddResult:
         """Learn from messages: text (which a user said), one message, or a list of them.
 
         Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
@@ -147,15 +168,14 @@ class AsyncMemory(
         request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
         request.expires_at, request.prompt = expires_at, prompt
         request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
-        answer: dict[str, Any] = await self._engine.add(request)
-        return answer
+        return await self._engine.add(request)
 
     async def add_many(
         self,
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddBatchResult:
         """Remember up to 1,000 items; each holds the arguments of ``add``.
 
         They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
@@ -176,7 +196,7 @@ class AsyncMemory(
         expires_at: When | None = None,
         learn: bool = False,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> IngestResult:
         """Keep a transcript of any length as it is, turn by turn, without learning from it now.
 
         A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
@@ -202,14 +222,14 @@ class AsyncMemory(
         filters: Filters | None = None,
         min_score: float | None = None,
         threshold: float | None = None,
-        layers: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
         as_of: When | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         explain: bool = False,
         show_expired: bool = False,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SearchResults:
         """Find memories by words and by meaning, best first.
 
         The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
@@ -231,8 +251,7 @@ class AsyncMemory(
         request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
         request.project_id = project_id
-        answer: dict[str, Any] = await self._engine.search(request)
-        return answer
+        return await self._engine.search(request)
 
     async def context(
         self,
@@ -242,10 +261,10 @@ class AsyncMemory(
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         budget: int | None = None,
-        gate: str | None = None,
+        gate: GateName | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
@@ -259,11 +278,11 @@ class AsyncMemory(
         more: dict[str, Any] = {"project_id": project_id, "as_of": as_of, "scope": scope}
         return await self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate, **more))
 
-    async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+    async def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
         return await self._engine.receipt(receipt_id)
 
-    async def get(self, memory_id: str) -> dict[str, Any] | None:
+    async def get(self, memory_id: str) -> MemoryItem | None:
         """One memory by its id, or ``None``."""
         return await self._engine.get(memory_id)
 
@@ -278,14 +297,14 @@ class AsyncMemory(
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: str | Sequence[str] | None = None,
-        kind: str | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
-        status: str | None = None,
+        status: StatusName | None = None,
         as_of: When | None = None,
         show_expired: bool = False,
         counts: bool = False,
-    ) -> dict[str, Any]:
+    ) -> MemoryList:
         """List what a scope sees, most recently written first.
 
         ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
@@ -308,8 +327,7 @@ class AsyncMemory(
             show_expired,
             counts,
         )
-        answer: dict[str, Any] = await self._engine.get_all(request)
-        return answer
+        return await self._engine.get_all(request)
 
     async def update(
         self,
@@ -317,11 +335,11 @@ class AsyncMemory(
         text: str | None = None,
         *,
         metadata: Mapping[str, Any] | None = None,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = UNSET,
         expires_at: When | None = UNSET,
         occurred_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change a memory. Its id and birth stay, the old version stays in the history.
 
         ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
@@ -335,11 +353,11 @@ class AsyncMemory(
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateBatchResult:
         """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
         return await self._engine.update_many(items, idempotency_key)
 
-    async def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def delete(self, memory_id: str, *, dry_run: bool = False) -> DeleteResult:
         """Delete a memory; its history stays. ``NotFoundError`` when there is none.
 
         With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
@@ -348,7 +366,7 @@ class AsyncMemory(
 
     async def delete_many(
         self, ids: Sequence[str], *, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
+    ) -> DeleteBatchResult:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
         return await self._engine.dry(dry_run).delete_many(ids, idempotency_key)
 
@@ -360,12 +378,12 @@ class AsyncMemory(
         run_id: str | int | None = None,
         filters: Filters | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteAllResult:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self._engine.dry(dry_run).delete_all(given, filters)
 
-    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+    async def history(self, memory_id: str) -> list[HistoryEvent]:
         """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
         return await self._engine.history(memory_id)
 
@@ -373,7 +391,7 @@ class AsyncMemory(
         """Remove every memory, with history and indexes."""
         await self._engine.reset()
 
-    async def stats(self) -> dict[str, Any]:
+    async def stats(self) -> StoreStats:
         """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         return await self._engine.stats()
 
@@ -389,14 +407,14 @@ class AsyncMemory(
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return self._engine.export(given, everybody=everybody)
 
-    async def load(self, records: ExportLines) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> LoadResult:
         """Put an export back, ids and history included; what is there already is left alone.
 
         ``records`` are what ``export`` gives, of this memory or another one.
         """
         return await self._engine.load(records)
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """The state of the store: location, schema, integrity."""
         return await self._engine.check()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose_engine
 from memstone.config import Settings
@@ -41,6 +41,27 @@ from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.ports.io import Clock
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy
+    from memstone.results import (
+        AddBatchResult,
+        AddResult,
+        ContextReceipt,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteResult,
+        HistoryEvent,
+        IngestResult,
+        LoadResult,
+        MemoryItem,
+        MemoryList,
+        SearchResults,
+        StoreCheck,
+        StoreStats,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 
 class Memory(
@@ -116,13 +137,13 @@ class Memory(
         prompt: str | None = None,
         infer: bool = True,
         strict: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddResult:
         """Learn from messages: text (which a user said), one message, or a list of them.
 
         Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
@@ -150,15 +171,14 @@ class Memory(
         request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
         request.expires_at, request.prompt = expires_at, prompt
         request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
-        answer: dict[str, Any] = drive(self._engine.add(request))
-        return answer
+        return drive(self._engine.add(request))
 
     def add_many(
         self,
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddBatchResult:
         """Remember up to 1,000 items; each holds the arguments of ``add``.
 
         They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
@@ -179,7 +199,7 @@ class Memory(
         expires_at: When | None = None,
         learn: bool = False,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> IngestResult:
         """Keep a transcript of any length as it is, turn by turn, without learning from it now.
 
         A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
@@ -205,14 +225,14 @@ class Memory(
         filters: Filters | None = None,
         min_score: float | None = None,
         threshold: float | None = None,
-        layers: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
         as_of: When | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         explain: bool = False,
         show_expired: bool = False,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SearchResults:
         """Find memories by words and by meaning, best first.
 
         The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
@@ -234,8 +254,7 @@ class Memory(
         request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
         request.project_id = project_id
-        answer: dict[str, Any] = drive(self._engine.search(request))
-        return answer
+        return drive(self._engine.search(request))
 
     def context(
         self,
@@ -245,10 +264,10 @@ class Memory(
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         budget: int | None = None,
-        gate: str | None = None,
+        gate: GateName | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
@@ -262,11 +281,11 @@ class Memory(
         more: dict[str, Any] = {"project_id": project_id, "as_of": as_of, "scope": scope}
         return drive(self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate, **more)))
 
-    def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+    def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
         return drive(self._engine.receipt(receipt_id))
 
-    def get(self, memory_id: str) -> dict[str, Any] | None:
+    def get(self, memory_id: str) -> MemoryItem | None:
         """One memory by its id, or ``None``."""
         return drive(self._engine.get(memory_id))
 
@@ -281,14 +300,14 @@ class Memory(
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: str | Sequence[str] | None = None,
-        kind: str | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
-        status: str | None = None,
+        status: StatusName | None = None,
         as_of: When | None = None,
         show_expired: bool = False,
         counts: bool = False,
-    ) -> dict[str, Any]:
+    ) -> MemoryList:
         """List what a scope sees, most recently written first.
 
         ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
@@ -311,8 +330,7 @@ class Memory(
             show_expired,
             counts,
         )
-        answer: dict[str, Any] = drive(self._engine.get_all(request))
-        return answer
+        return drive(self._engine.get_all(request))
 
     def update(
         self,
@@ -320,11 +338,11 @@ class Memory(
         text: str | None = None,
         *,
         metadata: Mapping[str, Any] | None = None,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = UNSET,
         expires_at: When | None = UNSET,
         occurred_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change a memory. Its id and birth stay, the old version stays in the history.
 
         ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
@@ -338,11 +356,11 @@ class Memory(
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateBatchResult:
         """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
         return drive(self._engine.update_many(items, idempotency_key))
 
-    def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def delete(self, memory_id: str, *, dry_run: bool = False) -> DeleteResult:
         """Delete a memory; its history stays. ``NotFoundError`` when there is none.
 
         With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
@@ -351,7 +369,7 @@ class Memory(
 
     def delete_many(
         self, ids: Sequence[str], *, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
+    ) -> DeleteBatchResult:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
         return drive(self._engine.dry(dry_run).delete_many(ids, idempotency_key))
 
@@ -363,12 +381,12 @@ class Memory(
         run_id: str | int | None = None,
         filters: Filters | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteAllResult:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.dry(dry_run).delete_all(given, filters))
 
-    def history(self, memory_id: str) -> list[dict[str, Any]]:
+    def history(self, memory_id: str) -> list[HistoryEvent]:
         """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
         return drive(self._engine.history(memory_id))
 
@@ -376,7 +394,7 @@ class Memory(
         """Remove every memory, with history and indexes."""
         drive(self._engine.reset())
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> StoreStats:
         """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         return drive(self._engine.stats())
 
@@ -392,14 +410,14 @@ class Memory(
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive_iter(self._engine.export(given, everybody=everybody))
 
-    def load(self, records: ExportLines) -> dict[str, int]:
+    def load(self, records: ExportLines) -> LoadResult:
         """Put an export back, ids and history included; what is there already is left alone.
 
         ``records`` are what ``export`` gives, of this memory or another one.
         """
         return drive(self._engine.load(records))
 
-    def check(self) -> dict[str, Any]:
+    def check(self) -> StoreCheck:
         """The state of the store: location, schema, integrity."""
         return drive(self._engine.check())
 

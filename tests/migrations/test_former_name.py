@@ -92,7 +92,8 @@ def test_a_backup_of_the_former_name_is_restored(tmp_path: Path) -> None:
         assert memory.stats()["memories"] == 0
         restored = memory.restore_backup(backup, foreign=True)
         check_memories(memory, expected())
-        assert memory.accounts() == memory.keys() == []
+        assert memory.accounts() == []
+        assert memory.keys() == []
     assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 
@@ -104,7 +105,8 @@ def test_a_backup_of_a_database_of_the_former_name_is_restored(tmp_path: Path, p
             memory.restore_backup(backup)
         restored = memory.restore_backup(backup, foreign=True)
         check_memories(memory, expected("postgres-expected.json"))
-        assert memory.accounts() == memory.keys() == []
+        assert memory.accounts() == []
+        assert memory.keys() == []
     assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 

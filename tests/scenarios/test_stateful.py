@@ -220,7 +220,8 @@ class Machine(RuleBasedStateMachine):
             if event["id"] not in gone:
                 self.memory.undo(event["id"])
                 gone |= {
-                    one["undoes"] for one in self.memory.events(self.cursor, limit=1_000, everybody=True)["results"]
+                    str(one["undoes"])
+                    for one in self.memory.events(self.cursor, limit=1_000, everybody=True)["results"]
                 }
         assert self.state == wanted, "undo restores the state before"
         self.before, self.cursor = self.state, self.memory.events(self.cursor, limit=1_000, everybody=True)["cursor"]

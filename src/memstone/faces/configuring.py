@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.drive import drive
 from memstone.faces.base import Face
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import Vocabulary
+    from memstone.results import (
+        AgentDeletion,
+        AgentItem,
+        AgentList,
+        PauseList,
+        PauseResult,
+        ResumeResult,
+        SettingsChange,
+        SettingsRemoval,
+        SettingsReport,
+    )
 
 
 class Configuring(Face):
@@ -18,8 +32,8 @@ class Configuring(Face):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-        names: str = "native",
-    ) -> dict[str, Any]:
+        names: Vocabulary = "native",
+    ) -> SettingsReport:
         """Every setting as it holds for a user, an agent, both, or (when nobody is named) the tenant.
 
         A value comes from the agent, else the user, else the tenant, else the configuration, the preset or the
@@ -38,7 +52,7 @@ class Configuring(Face):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SettingsChange:
         """Store settings for a user, an agent or (when nobody is named) the tenant, all or none; they hold at once.
 
         Names may be of any vocabulary. Our own are checked: ``InvalidInput`` names what is unknown or cannot be. Those
@@ -56,7 +70,7 @@ class Configuring(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SettingsRemoval:
         """Remove stored settings; what stands below holds again.
 
         When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
@@ -73,7 +87,7 @@ class Configuring(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         until: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> PauseResult:
         """No memory for a user, an agent or a session, until a moment or until ``resume``.
 
         Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. What was
@@ -92,7 +106,7 @@ class Configuring(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ResumeResult:
         """End a pause; name exactly those that it was made for."""
         from memstone.engine.access import admission
 
@@ -106,14 +120,14 @@ class Configuring(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> PauseList:
         """The pauses that hold for those that are named, or with ``everybody`` all there are; and until when."""
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(admission.list_pauses, given, everybody=everybody))
 
-    def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    def agents(self, *, limit: int = 100, offset: int = 0) -> AgentList:
         """The agents of this memory, each with its settings and how many memories it has.
 
         An agent that ``add`` or ``ingest`` names for the first time is registered by itself.
@@ -122,7 +136,7 @@ class Configuring(Face):
 
         return drive(self._engine.run(agents.list_agents, limit, offset))
 
-    def agent(self, agent_id: str | int) -> dict[str, Any] | None:
+    def agent(self, agent_id: str | int) -> AgentItem | None:
         """One agent, or None."""
         from memstone.engine import agents
 
@@ -136,7 +150,7 @@ class Configuring(Face):
         model: str | None = None,
         system_prompt: str | None = None,
         settings: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> AgentItem:
         """Make an agent or change one; what is not given stays as it is, and '' removes a model or a prompt.
 
         ``settings`` take the place of all that were set for it, but for quotas and masking. Two of them are switches by
@@ -148,7 +162,7 @@ class Configuring(Face):
         change = agents.AgentChange(agent_id, name, model, system_prompt, settings)
         return drive(self._engine.run(agents.save_agent, change))
 
-    def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
+    def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> AgentDeletion:
         """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none.
 
         What it learned of who its users are, and of how they want to be served, stays theirs.

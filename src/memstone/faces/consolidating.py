@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.drive import drive
 from memstone.faces.base import Face
+
+if TYPE_CHECKING:
+    from memstone.results import ConsolidateResult, SummaryResult
 
 
 class Consolidating(Face):
@@ -19,7 +22,7 @@ class Consolidating(Face):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ConsolidateResult:
         """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
@@ -45,7 +48,7 @@ class Consolidating(Face):
         max_tokens: int = 4_000,
         older_than_days: float | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SummaryResult:
         """Shorten what a scope has beyond a budget of tokens to its first three sentences.
 
         The newest memories that fit are left as they are, each owner having the budget for itself; with

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive
 from memstone.faces.base import Face
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus
+    from memstone.results import (
+        BackfillResult,
+        FlushResult,
+        HealthReport,
+        JobList,
+        SessionEndList,
+        SessionResult,
+        WorkerResult,
+    )
 
 
 class Forming(Face):
@@ -22,9 +34,9 @@ class Forming(Face):
         run_id: str | int | None = None,
         everybody: bool = False,
         task: str | None = None,
-        status: str | None = None,
+        status: JobStatus | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> JobList:
         """What was done in the background for a scope, or with ``everybody`` for all, newest first.
 
         ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
@@ -42,7 +54,7 @@ class Forming(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SessionEndList:
         """Form memory of a session now, because the user has left it; of every one in the scope in which words wait.
 
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` says how it
@@ -63,7 +75,7 @@ class Forming(Face):
         occurred_at: When | None = None,
         metadata: Mapping[str, Any] | None = None,
         skip_extraction: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SessionResult:
         """Take in one whole conversation and form memory of it at once, without waiting for silence.
 
         ``turns`` are pairs (``{"user", "assistant", "date"}``) or messages; ``occurred_at`` is when those without a
@@ -86,7 +98,7 @@ class Forming(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         progress: Callable[[int, int], object] | None = None,
-    ) -> dict[str, Any]:
+    ) -> BackfillResult:
         """Form memory of chats that were held before; those that were distilled, or wait for it, are left alone.
 
         A conversation holds its ``id`` (or ``run_id``), its ``messages`` (or ``turns``), and perhaps ``user_id``,
@@ -100,7 +112,7 @@ class Forming(Face):
         given = {"user_id": user_id, "agent_id": agent_id}
         return drive(self._engine.run(backfill.backfill_conversations, conversations, given, progress))
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> HealthReport:
         """Whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, and ``reasons`` say why.
 
         ``probe`` tells where writing fails, if it does: a turn and a row of the inbox are written, found and taken back
@@ -110,7 +122,7 @@ class Forming(Face):
 
         return drive(health.check_health(self._engine.parts))
 
-    def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> dict[str, Any]:
+    def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> WorkerResult:
         """Be a worker: form memory of sessions as they become due, until somebody stops it or the time is over.
 
         ``seconds=0`` does what is due now. Any number of workers, in any number of processes, may share a store.
@@ -126,7 +138,7 @@ class Forming(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> FlushResult:
         """Form memory now of what waits in a scope, or with ``everybody`` of all that waits, due or not.
 
         What could not be stored before is tried again.

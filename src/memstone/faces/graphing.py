@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.drive import drive
 from memstone.faces.base import Face
+
+if TYPE_CHECKING:
+    from memstone.results import EntityList, RelationList
 
 
 class Graphing(Face):
@@ -19,7 +22,7 @@ class Graphing(Face):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> EntityList:
         """People, places and things that memories speak of, most often mentioned first."""
         return drive(self._engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset))
 
@@ -31,7 +34,7 @@ class Graphing(Face):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> RelationList:
         """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.relations(given, limit, offset))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.drive import drive
 from memstone.faces.base import Face
 from memstone.model.access import Subjects
 from memstone.model.ids import clean_id
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import VerbName
+    from memstone.results import KeyItem, KeySecret
 
 
 class Keyring(Face):
@@ -19,12 +23,12 @@ class Keyring(Face):
         self,
         name: str = "",
         *,
-        verbs: Sequence[str] = ("read", "write"),
+        verbs: Sequence[VerbName] = ("read", "write"),
         user_id: str | None = None,
         agent_id: str | None = None,
         may_assert_user: bool = False,
         expires_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeySecret:
         """Make a key for this tenant: of its own, for one user, for everybody it names, or for everything.
 
         ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
@@ -38,7 +42,7 @@ class Keyring(Face):
         subjects = Subjects(clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), may_assert_user)
         return drive(self._engine.run(keys.create_key, name, verbs, subjects, expires_at))
 
-    def keys(self) -> list[dict[str, Any]]:
+    def keys(self) -> list[KeyItem]:
         """The keys of this tenant, oldest first; the secrets themselves are not kept."""
         from memstone.engine.access import keys
 
@@ -49,21 +53,21 @@ class Keyring(Face):
         key_id: str,
         *,
         name: str | None = None,
-        verbs: Sequence[str] | None = None,
+        verbs: Sequence[VerbName] | None = None,
         may_assert_user: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeyItem:
         """Change what a key is called and what it may do; what is not given stays, and so does its secret."""
         from memstone.engine.access import keys
 
         return drive(self._engine.run(keys.set_key, key_id, name, verbs, may_assert_user=may_assert_user))
 
-    def rotate_key(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
+    def rotate_key(self, key_id: str, *, grace_seconds: float = 3_600.0) -> KeySecret:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
         from memstone.engine.access import keys
 
         return drive(self._engine.run(keys.rotate_key, key_id, grace_seconds))
 
-    def revoke_key(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def revoke_key(self, key_id: str, *, dry_run: bool = False) -> KeyItem:
         """End a key at once."""
         from memstone.engine.access import keys
 

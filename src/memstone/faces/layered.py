@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.drive import drive
 from memstone.faces.base import Face
 from memstone.model.instant import When
 
+if TYPE_CHECKING:
+    from memstone.literals import VisibilityName
+    from memstone.results import (
+        EpisodeList,
+        IdentityResult,
+        InstructionList,
+        PinnedFactList,
+        ProfileResult,
+        VisibilityResult,
+    )
+
 
 class Layered(Face):
     """The layers above facts: identity and episodes."""
 
-    def identity(self, *, user_id: str | int) -> dict[str, Any]:
+    def identity(self, *, user_id: str | int) -> IdentityResult:
         """Who a user is: ``overrides`` they wrote, what was ``derived`` from what they said, and the ``narrative``.
 
         Overrides stand in every block a model is shown, whatever the budget. The narrative is a short text made from
@@ -27,7 +38,7 @@ class Layered(Face):
 
     def profile(
         self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
-    ) -> dict[str, Any]:
+    ) -> ProfileResult:
         """What a model is always shown of a user.
 
         The ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and ``turns``: what
@@ -40,7 +51,7 @@ class Layered(Face):
         given = {"user_id": user_id, "agent_id": agent_id}
         return drive(self._engine.run(profile.get_profile, given, tokens))
 
-    def set_visibility(self, memory_id: str, visibility: str) -> dict[str, Any]:
+    def set_visibility(self, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
         """Decide whether models are shown a memory.
 
         ``pinned``: always, before everything else in the profile. ``hidden``: not in the profile, but when a message
@@ -50,7 +61,7 @@ class Layered(Face):
 
         return drive(self._engine.run(status.set_visibility, memory_id, visibility))
 
-    def add_override(self, text: str, *, user_id: str | int) -> dict[str, Any]:
+    def add_override(self, text: str, *, user_id: str | int) -> IdentityResult:
         """Keep something in mind for good, in the user's own words; gives the identity.
 
         What is there already, in whatever case, is not added again. ``warnings`` say when there is more than a model is
@@ -60,19 +71,19 @@ class Layered(Face):
 
         return drive(self._engine.run(identity.add_override, user_id, text))
 
-    def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> dict[str, Any]:
+    def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> IdentityResult:
         """Delete the override at a position, counted from 0; gives the identity."""
         from memstone.engine.layers import identity
 
         return drive(self._engine.dry(dry_run).run(identity.remove_override, user_id, position))
 
-    def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> dict[str, Any]:
+    def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> IdentityResult:
         """Put these in the place of all overrides; gives the identity. What stays keeps its id and its history."""
         from memstone.engine.layers import identity
 
         return drive(self._engine.run(identity.set_overrides, user_id, texts))
 
-    def set_narrative(self, text: str | None, *, user_id: str | int) -> dict[str, Any]:
+    def set_narrative(self, text: str | None, *, user_id: str | int) -> IdentityResult:
         """Write the text about a user by hand; gives the identity.
 
         It is then left alone by consolidation. ``None`` gives it back: the next consolidation makes it anew.
@@ -90,7 +101,7 @@ class Layered(Face):
         limit: int = 100,
         offset: int = 0,
         since: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> EpisodeList:
         """What sessions were about, newest first: one episode for each, ``since`` when they took place.
 
         Returns ``{"results": [{"id", "summary", "topics", "entities", "decisions", "action_items", ...}]}``; ``facts``
@@ -108,7 +119,7 @@ class Layered(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> PinnedFactList:
         """Facts with what they weigh, the most salient first.
 
         ``source_count`` is how many episodes speak of a fact, ``source_episode_id`` the one it comes from (None when it
@@ -124,7 +135,7 @@ class Layered(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> InstructionList:
         """What the user asked to be done always, such as "answer in metric units": ``text`` for a system prompt.
 
         This is a surface of its own. What changes from message to message comes from ``context`` and belongs to the

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.drive import drive
 from memstone.engine.scoping import Progress
 from memstone.faces.base import Face
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.results import (
+        FeedbackResult,
+        MetricsReport,
+        ReassignResult,
+        ReplacementList,
+        ShareResult,
+        UpdateResult,
+        UseReport,
+    )
 
 
 class Sharing(Face):
@@ -22,7 +33,7 @@ class Sharing(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Let somebody else hold a memory, too; the user ``*`` is everybody, ``project:<id>`` a project.
 
         Nothing is copied. ``event`` is ``NONE`` when they hold it already, or know another one that says the same.
@@ -41,7 +52,7 @@ class Sharing(Face):
         run_id: str | int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Take a memory from somebody. The others keep it; with the last one it is deleted, and ``event`` says so."""
         from memstone.engine.storing import sharing
 
@@ -58,7 +69,7 @@ class Sharing(Face):
         run_id: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change what a memory says for one of those who hold it; ``update`` changes it for all of them.
 
         They get a memory of their own with a new id, and the others keep what they have. Who holds it alone has its
@@ -77,7 +88,7 @@ class Sharing(Face):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> ReplacementList:
         """What took the place of what for somebody, newest first: ``old_id``, ``new_id``, both texts, the reason.
 
         ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
@@ -93,7 +104,7 @@ class Sharing(Face):
         from_scope: Mapping[str, Any],
         to_scope: Mapping[str, Any],
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ReassignResult:
         """Hand everything one scope holds over to another: rename a user, or make two into one.
 
         A scope is such as ``{"user_id": "alice"}``. The ids that ``to_scope`` names take the place of those there were,
@@ -116,7 +127,7 @@ class Sharing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> FeedbackResult:
         """Say whether a memory was useful, or all that a receipt names; it gains or loses weight.
 
         Of a memory that several hold, ``user_id`` says who judges; its weight is then left as it is for the others.
@@ -127,7 +138,7 @@ class Sharing(Face):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self._engine.run(feedback.record_feedback, about, given, note, useful=useful))
 
-    def record_answer(self, receipt_id: str, answer: str) -> dict[str, Any]:
+    def record_answer(self, receipt_id: str, answer: str) -> UseReport:
         """Tell what a model answered to a prompt with a context: which memories were used is worked out from it.
 
         A memory counts as used when the answer holds what it says and the question did not. Returns ``used`` and
@@ -139,7 +150,7 @@ class Sharing(Face):
 
     def metrics(
         self, *, user_id: str | int | None = None, everybody: bool = False, since: When | None = None
-    ) -> dict[str, Any]:
+    ) -> MetricsReport:
         """Figures of a user, or with ``everybody`` of all: how many memories, and how often they are replaced and used.
 
         ``memory_total_count`` is how many hold now. ``memory_replacement_rate`` is the share of replacements among what

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.core.checks.filters import Filters
 from memstone.drive import drive
@@ -11,11 +11,23 @@ from memstone.engine.scoping import ContextRequest, Progress
 from memstone.faces.base import Face
 from memstone.model.instant import When
 
+if TYPE_CHECKING:
+    from memstone.literals import LayerName, StatusName
+    from memstone.results import (
+        ContextPreview,
+        EventFeed,
+        PreviewList,
+        RestoreResult,
+        RollbackResult,
+        StatusResult,
+        UndoResult,
+    )
+
 
 class Undoing(Face):
     """Undo and time travel: every change can be taken back."""
 
-    def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> dict[str, Any]:
+    def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> UndoResult:
         """Take back one change, or with ``job_id`` everything a job did; all of it or nothing.
 
         ``history`` and ``events`` give the ids. A change can be taken back as long as nothing later touched the memory;
@@ -27,7 +39,7 @@ class Undoing(Face):
 
         return drive(self._engine.run(undo.undo_changes, event_id, job_id))
 
-    def restore(self, memory_id: str, version: int | None = None) -> dict[str, Any]:
+    def restore(self, memory_id: str, version: int | None = None) -> RestoreResult:
         """Bring back a memory that was deleted, evicted, overtaken or disabled; or what an earlier version said.
 
         What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
@@ -48,7 +60,7 @@ class Undoing(Face):
         everybody: bool = False,
         dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> RollbackResult:
         """Take back what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
 
         It goes from the newest to the oldest.
@@ -64,31 +76,31 @@ class Undoing(Face):
         request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress, everybody)
         return drive(self._engine.run(rollback.rollback_changes, request))
 
-    def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def disable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Keep a memory and recall it no more; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
         from memstone.engine.storing import status
 
         return drive(self._engine.run(status.disable_memory, memory_id, reason))
 
-    def enable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def enable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Recall a disabled memory again."""
         from memstone.engine.storing import status
 
         return drive(self._engine.run(status.enable_memory, memory_id, reason))
 
-    def quarantine(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def quarantine(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
         from memstone.engine.storing import status
 
         return drive(self._engine.run(status.quarantine_memory, memory_id, reason))
 
-    def approve(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def approve(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Let a memory out of quarantine."""
         from memstone.engine.storing import status
 
         return drive(self._engine.run(status.approve_memory, memory_id, reason))
 
-    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
+    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> StatusResult:
         """Delete a memory that is in quarantine; it does not come back by itself."""
         from memstone.engine.storing import status
 
@@ -102,12 +114,12 @@ class Undoing(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-        layers: str | Sequence[str] | None = None,
-        statuses: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        statuses: StatusName | Sequence[StatusName] | None = None,
         filters: Filters | None = None,
         limit: int = 60,
         as_of: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> PreviewList:
         """Look through memories as a console does: every layer, also what is disabled or in quarantine.
 
         Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
@@ -131,7 +143,7 @@ class Undoing(Face):
         run_id: str | int | None = None,
         budget: int | None = None,
         as_of: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> ContextPreview:
         """What a model would be shown for a message, as a console may show it: redacted, and not counted as used."""
         from memstone.engine.recall import console
 
@@ -147,7 +159,7 @@ class Undoing(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> EventFeed:
         """What happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.

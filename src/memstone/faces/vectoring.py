@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.drive import drive
 from memstone.faces.base import Face
+
+if TYPE_CHECKING:
+    from memstone.results import VectorCount, VectorList, VectorMatches, VectorUnlink
 
 
 class Vectoring(Face):
     """Memories whose vectors a caller brings along."""
 
     def insert_vectors(
-        self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None
-    ) -> dict[str, Any]:
+        self,
+        vectors: Sequence[Mapping[str, Any]],
+        *,
+        user_id: str | int | None = None,
+    ) -> VectorCount:
         """Store up to 1,000 vectors (``{"id", "values", "metadata"}``) for a user, all of them or none.
 
         An id that is there already is left as it is, and the user holds it from then on. They stand in a space of their
@@ -28,8 +34,11 @@ class Vectoring(Face):
         return drive(self._engine.run(vector_service.put_vectors, vectors, user_id, overwrites=False))
 
     def upsert_vectors(
-        self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None
-    ) -> dict[str, Any]:
+        self,
+        vectors: Sequence[Mapping[str, Any]],
+        *,
+        user_id: str | int | None = None,
+    ) -> VectorCount:
         """The same as ``insert_vectors``, but an id that is there gets its next version, for all who hold it."""
         from memstone.engine import vector_service
 
@@ -44,7 +53,7 @@ class Vectoring(Face):
         everybody: bool = False,
         values: bool = False,
         metadata: bool = True,
-    ) -> dict[str, Any]:
+    ) -> VectorMatches:
         """The vectors of a user that are nearest to one, of the same dimension, best first.
 
         ``score`` is 1 minus the cosine distance. Without a user it is a ``ScopeError``, unless ``everybody`` is true.
@@ -56,7 +65,7 @@ class Vectoring(Face):
         shown = {"everybody": everybody, "values": values, "metadata": metadata}
         return drive(self._engine.run(query, vector, user_id, top_k, **shown))
 
-    def get_vectors(self, ids: Sequence[str]) -> dict[str, Any]:
+    def get_vectors(self, ids: Sequence[str]) -> VectorList:
         """Vectors by their ids: ``{"vectors": [{"id", "values", "metadata"}]}``; those that are not there are not."""
         from memstone.engine import vector_service
 
@@ -68,7 +77,7 @@ class Vectoring(Face):
         *,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> VectorCount:
         """Delete vectors for all who hold them; gives the ids of those that were there."""
         from memstone.engine import vector_service
 
@@ -76,7 +85,7 @@ class Vectoring(Face):
 
     def unlink_vector(
         self, vector_id: str, *, user_id: str | int | None = None, reason: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
+    ) -> VectorUnlink:
         """Take a vector from one user; the others keep it, and with the last one it is deleted."""
         from memstone.engine import vector_service
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from memstone.backoff import MAX_WAIT_SECONDS, parse_retry_after, retry_pause
@@ -18,6 +18,9 @@ from memstone.registry import load_adapter
 from memstone.remote.failures import failure, is_passing
 from memstone.remote.verbs import VERBS
 from memstone.remote.wire import plain, sent
+
+if TYPE_CHECKING:
+    from memstone.results import LoadResult
 
 LONG_SECONDS: Final = 600.0
 """How long a call may take that has much to do."""
@@ -59,15 +62,20 @@ class Link:
         tenant = (await self._answer("/v1/me", None, "get"))["tenant_id"]
         await self._answer("/v1/reset", {"confirm": tenant}, "reset")
 
-    async def load(self, records: ExportLines) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> LoadResult:
         """Put an export back, piece by piece: each is a request of its own, with the header of the whole."""
         self._check_open()
         lines = _each(records)
-        header, counts = await anext(lines, None), dict[str, int]()
+        header = await anext(lines, None)
+        counts: LoadResult = {"memories": 0, "events": 0, "deletions": 0, "waiting": 0, "already_there": 0}
         async for page in _pages(lines):
             body = {"records": [] if header is None else [header, *page]}
-            for name, count in (await self.call("load", body)).items():
-                counts[name] = counts.get(name, 0) + count
+            done: LoadResult = await self.call("load", body)
+            counts["memories"] += done["memories"]
+            counts["events"] += done["events"]
+            counts["deletions"] += done["deletions"]
+            counts["waiting"] += done["waiting"]
+            counts["already_there"] += done["already_there"]
         return counts
 
     async def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:

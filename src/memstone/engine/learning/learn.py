@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.core.checks.arguments import checked_expiry
 from memstone.core.checks.filters import split_scope
@@ -25,8 +25,11 @@ from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when
 from memstone.model.message import Message
 
+if TYPE_CHECKING:
+    from memstone.results import AddResult
 
-async def learn_from_request(parts: Parts, request: AddRequest) -> dict[str, Any]:
+
+async def learn_from_request(parts: Parts, request: AddRequest) -> AddResult:
     """Learn from what one request says; what is said is kept either way."""
     for name, value in (("key", request.key), ("kind", request.kind)):
         if value is not None:
@@ -69,7 +72,9 @@ async def learn_from_request(parts: Parts, request: AddRequest) -> dict[str, Any
     unforgotten = await parts.io.compute(partial(_forget_warnings, turns, learned))
     answer = _format_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
-    return {**answer, "left_out": left_out} if left_out else answer
+    if left_out:
+        answer["left_out"] = left_out
+    return answer
 
 
 def _check_prompt(parts: Parts, prompt: str | None) -> None:
@@ -110,10 +115,10 @@ def _is_blank(given: object) -> bool:
     return any(isinstance(text, str) and not text.strip() for text in said)
 
 
-def _disabled_answer(parts: Parts) -> dict[str, Any]:
+def _disabled_answer(parts: Parts) -> AddResult:
     parts.workshop.counters.early_returns_disabled += 1
-    why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
-    return {"results": [], "status": "disabled", **why}
+    why, hint = "nothing is learned here", "set policy.learns to learn again"
+    return {"results": [], "status": "disabled", "reason": why, "hint": hint}
 
 
 def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
@@ -125,11 +130,17 @@ def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
     return told
 
 
-def _format_answer(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
+def _format_answer(learned: Learned, warnings: Sequence[str]) -> AddResult:
     answer = answer_of(learned.outcomes, warnings)
     if learned.error is not None:
-        answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
-    for name in ("degraded", "dropped", "review", "reason"):
-        if told := getattr(learned, name):
-            answer[name] = told
+        answer["status"] = "partial" if learned.partial else "deferred"
+        answer["error"] = learned.error.as_dict()
+    if learned.degraded:
+        answer["degraded"] = learned.degraded
+    if learned.dropped:
+        answer["dropped"] = learned.dropped
+    if learned.review:
+        answer["review"] = learned.review
+    if learned.reason:
+        answer["reason"] = learned.reason
     return answer

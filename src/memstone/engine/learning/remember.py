@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.arguments import checked_expiry, checked_key, checked_kind, checked_metadata
 from memstone.core.checks.filters import Filters, split_scope
@@ -25,6 +25,9 @@ from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.instant import When, parse_when
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import AddBatchResult, AddResult
 
 
 @dataclass(slots=True)
@@ -57,7 +60,7 @@ class Drafted:
     strict: bool = False
 
 
-async def add_from_request(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def add_from_request(parts: Parts, request: AddRequest) -> AddResult:
     """Store what one request says, or what follows from it."""
     if request.infer:
         return await _learn_if_admitted(parts, request)
@@ -77,7 +80,7 @@ async def add_from_request(parts: Parts, request: AddRequest) -> dict[str, Any]:
     return answer_of(outcomes, drafted.warnings)
 
 
-async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> AddBatchResult:
     """Learn from requests one after the other, store the others in one transaction; each has its own result.
 
     Every conversation is settled against what the ones before it left, so each is a transaction of its own. The answer
@@ -98,7 +101,7 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
         drafted = _without_strict(drafted, prepared)
     now = parts.now()
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[AddResult]:
         outcomes = iter(await commit_drafts(parts, tx, prepared, now))
         return [_item_answer(one, outcomes) for one in drafted]
 
@@ -125,18 +128,18 @@ def _check_all(prepared: Prepared) -> None:
             raise outcome.error
 
 
-def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepared) -> list[Drafted | dict[str, Any]]:
+def _without_strict(drafted: Sequence[Drafted | AddResult], prepared: Prepared) -> list[Drafted | AddResult]:
     """The items, with the error in the place of strict ones of which something could not be embedded."""
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 
-    def item_or_error(one: Drafted | dict[str, Any]) -> Drafted | dict[str, Any]:
+    def item_or_error(one: Drafted | AddResult) -> Drafted | AddResult:
         own = [] if not isinstance(one, Drafted) or not one.strict else [draft.item for draft in one.drafts]
         error = next((errors[at] for at in own if at in errors), None)
         if error is None:
             return one
         gone.update(own)
-        return {"results": [], "status": "error", "error": error.as_dict()}
+        return _error_answer(error)
 
     left = [item_or_error(one) for one in drafted]
     prepared.drafts = [draft for draft in prepared.drafts if draft.item not in gone]
@@ -144,7 +147,7 @@ def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepa
     return left
 
 
-async def _learn_if_admitted(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def _learn_if_admitted(parts: Parts, request: AddRequest) -> AddResult:
     """Learn from a request, unless nothing is learned from whoever speaks."""
     counters = parts.workshop.counters
     if parts.policy.formation.mode != "inline":
@@ -155,7 +158,7 @@ async def _learn_if_admitted(parts: Parts, request: AddRequest) -> dict[str, Any
     return await _run_learning(parts, request)
 
 
-async def _run_learning(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def _run_learning(parts: Parts, request: AddRequest) -> AddResult:
     from memstone.engine.learning.learn import learn_from_request  # its rules take longer to load than all the rest
 
     return await learn_from_request(parts, request)
@@ -209,7 +212,7 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
     return (project, None) if project is not None and is_off else (own, project)
 
 
-async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | dict[str, Any]:
+async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | AddResult:
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
@@ -222,27 +225,30 @@ async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> 
     except StorageError:  # it is not about this item
         raise
     except MemstoneError as error:
-        return {"results": [], "status": "error", "error": error.as_dict()}
+        return _error_answer(error)
 
 
-def _item_answer(drafted: Drafted | dict[str, Any], outcomes: Iterator[Outcome]) -> dict[str, Any]:
+def _error_answer(error: MemstoneError) -> AddResult:
+    return {"results": [], "status": "error", "error": error.as_dict()}
+
+
+def _item_answer(drafted: Drafted | AddResult, outcomes: Iterator[Outcome]) -> AddResult:
     if not isinstance(drafted, Drafted):
         return drafted
     return answer_of([next(outcomes) for _ in drafted.drafts], drafted.warnings)
 
 
-def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str, Any]:
+def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> AddResult:
     """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``); and why."""
-    waiting = [outcome for outcome in outcomes if outcome.error is not None]
-    status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"
-    answer: dict[str, Any] = {
+    waiting = [results.format_deferred(one, one.error) for one in outcomes if one.error is not None]
+    answer: AddResult = {
         "results": [results.format_change(outcome) for outcome in outcomes if outcome.error is None],
-        "status": status,
+        "status": "partial" if waiting else "ok",
     }
     if waiting:
-        answer["deferred"] = [results.format_change(outcome) for outcome in waiting]
-    if status == "deferred":
-        answer["error"] = answer["deferred"][0]["error"]
+        answer["deferred"] = waiting
+        if len(waiting) == len(outcomes):
+            answer["status"], answer["error"] = "deferred", waiting[0]["error"]
     if warnings:
         answer["warnings"] = list(warnings)
     return answer

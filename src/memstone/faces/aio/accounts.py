@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.faces.base import Face
 from memstone.model.ids import clean_id
+
+if TYPE_CHECKING:
+    from memstone.literals import RoleName
+    from memstone.results import AccountItem, AccountRemoval, InstructionSuggestion, TokenKeyRotation
 
 
 class Accounts(Face):
@@ -17,10 +21,10 @@ class Accounts(Face):
         password: str,
         *,
         name: str = "",
-        role: str = "viewer",
+        role: RoleName = "viewer",
         user_id: str | None = None,
         agent_id: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Let somebody log in to the service: an e-mail address or a name, and a password.
 
         ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
@@ -32,7 +36,7 @@ class Accounts(Face):
         wanted = accounts.Changes(name=name, role=role, user_id=user, agent_id=agent)
         return await self._engine.run(accounts.create_account, login, password, wanted)
 
-    async def accounts(self) -> list[dict[str, Any]]:
+    async def accounts(self) -> list[AccountItem]:
         """The accounts of this tenant, oldest first."""
         from memstone.engine.access import accounts
 
@@ -44,12 +48,12 @@ class Accounts(Face):
         *,
         login: str | None = None,
         name: str | None = None,
-        role: str | None = None,
+        role: RoleName | None = None,
         password: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         disabled: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Change an account, named by its id or its login; what is not given stays, '' takes a name or a bound away.
 
         With another password, or when it is disabled, whoever is logged in with it no longer is.
@@ -59,13 +63,13 @@ class Accounts(Face):
         wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
         return await self._engine.run(accounts.set_account, account, wanted)
 
-    async def remove_account(self, account: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def remove_account(self, account: str, *, dry_run: bool = False) -> AccountRemoval:
         """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
         from memstone.engine.access import accounts
 
         return await self._engine.dry(dry_run).run(accounts.remove_account, account)
 
-    async def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
+    async def rotate_token_key(self, *, grace: bool = True) -> TokenKeyRotation:
         """Sign the tokens of people who log in with another key from now on.
 
         With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
@@ -75,7 +79,7 @@ class Accounts(Face):
 
         return await self._engine.run(accounts_tokens.rotate_token_key, grace=grace)
 
-    async def suggest_instructions(self, use_case: str) -> dict[str, Any]:
+    async def suggest_instructions(self, use_case: str) -> InstructionSuggestion:
         """What to keep for a use case in plain words, such as "a cooking coach": instructions and settings.
 
         A language model is asked once, where one is configured, else rules answer; ``source`` says which. Secrets, and

@@ -4,14 +4,61 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memstone.engine.scoping import Progress, Source
 from memstone.faces.base import Face
 
+if TYPE_CHECKING:
+    from memstone.results import (
+        BackupRestore,
+        BackupResult,
+        BackupVerification,
+        ErasurePreview,
+        ErasureReport,
+        ErasureVerification,
+        ImportResult,
+    )
+
 
 class Keeping(Face):
     """Erasing for good, backups, and taking in what other systems exported."""
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[False] = False,
+    ) -> ErasureReport: ...
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[True],
+    ) -> ErasurePreview: ...
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: bool,
+    ) -> ErasureReport | ErasurePreview: ...
 
     async def erase(
         self,
@@ -22,7 +69,7 @@ class Keeping(Face):
         memory_id: str | None = None,
         progress: Progress | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ErasureReport | ErasurePreview:
         """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
 
         All versions, the history, what waits to be learned, receipts, jobs, settings, names, words and vectors go, in
@@ -42,7 +89,7 @@ class Keeping(Face):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self._engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress)
 
-    async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
+    async def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
         """Whether a report of ``erase`` is what this store wrote, and nothing from before it has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
@@ -51,7 +98,7 @@ class Keeping(Face):
 
         return await self._engine.run(erasure_report.verify_report, report)
 
-    async def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
+    async def backup(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> BackupResult:
         """Write the whole store, of all tenants, as it is at this moment into one file; others go on writing.
 
         It is signed with the store's key, which is no part of it: keep a copy of what ``key_place`` names elsewhere.
@@ -66,7 +113,7 @@ class Keeping(Face):
 
         return await self._engine.run(backup.write_backup, path, progress)
 
-    async def verify_backup(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+    async def verify_backup(self, path: str | os.PathLike[str]) -> BackupVerification:
         """The manifest of a backup, after checking all that is in it; ``Corrupted`` when anything is wrong.
 
         ``origin`` is ``ours`` if it is signed with this store's key, else ``foreign``.
@@ -77,7 +124,7 @@ class Keeping(Face):
 
     async def restore_backup(
         self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
-    ) -> dict[str, Any]:
+    ) -> BackupRestore:
         """Put a backup in the place of the whole store, of all tenants.
 
         It is checked first, and refused when it is damaged or of a newer schema. Then it takes the place of what is
@@ -106,7 +153,7 @@ class Keeping(Face):
         trusted: bool = False,
         learn: bool = True,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ImportResult:
         """Take in what another system exported: a path, bytes, or an open file; a zip archive as it is.
 
         ``format`` is recognised by what the source holds, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.faces.base import Face
+
+if TYPE_CHECKING:
+    from memstone.literals import ScopeKind
+    from memstone.results import DashboardResult, ScopeList, TranscriptPage
 
 
 class Managing(Face):
@@ -18,7 +22,7 @@ class Managing(Face):
         run_id: str | int | None = None,
         everybody: bool = False,
         limit: int = 20,
-    ) -> dict[str, Any]:
+    ) -> DashboardResult:
         """Everything a management view begins with, of a scope or with ``everybody`` of all.
 
         ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
@@ -30,7 +34,7 @@ class Managing(Face):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self._engine.run(management.build_dashboard, given, limit, everybody=everybody)
 
-    async def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    async def scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
         """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
 
         Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
@@ -47,7 +51,7 @@ class Managing(Face):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> TranscriptPage:
         """What was said in a scope, in order, as it was said.
 
         Returns ``{"results": [{"id", "index", "role", "content", "token_count", "occurred_at", ...}], "total": n}``.

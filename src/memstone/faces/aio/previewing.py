@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.filters import Filters
 from memstone.engine.search_request import SearchRequest
 from memstone.faces.base import Face
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, SearchScope, Strategy
+    from memstone.results import (
+        BackendSettings,
+        EngineInfo,
+        MemoryPage,
+        OldSummaryResult,
+        RefreshResult,
+        SearchPreview,
+        SelfTest,
+    )
 
 
 class Previewing(Face):
@@ -20,13 +32,13 @@ class Previewing(Face):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
         filters: Filters | None = None,
         limit: int = 50,
         page: int | None = None,
         offset: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> MemoryPage:
         """A page of memories of a scope, or with ``everybody`` of all, most recently written first.
 
         ``stats`` holds figures about all that match, on whichever page.
@@ -47,11 +59,11 @@ class Previewing(Face):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         limit: int = 20,
         max_tokens: int | None = None,
-        scope: str | None = None,
-    ) -> dict[str, Any]:
+        scope: SearchScope | None = None,
+    ) -> SearchPreview:
         """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
         ``block`` is what a chat with this message would be given, to the line, and ``injected`` says of each item
@@ -65,13 +77,13 @@ class Previewing(Face):
         search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy, scope=scope)
         return await self._engine.run(preview.retrieve_preview, preview.PreviewRequest(search, max_tokens))
 
-    async def engine_status(self) -> dict[str, Any]:
+    async def engine_status(self) -> EngineInfo:
         """Every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
         from memstone.engine import status
 
         return await self._engine.run(status.engine_status)
 
-    async def verify(self) -> dict[str, Any]:
+    async def verify(self) -> SelfTest:
         """Create, list and delete an entry in one transaction that is taken back: ``working`` and ``latency_ms``."""
         from memstone.engine import status
 
@@ -83,7 +95,7 @@ class Previewing(Face):
 
         return await self._engine.run(status.pending_vectors)
 
-    async def refresh_vectors(self) -> dict[str, Any]:
+    async def refresh_vectors(self) -> RefreshResult:
         """Make every vector anew, in place, as when a model was changed under its old name."""
         from memstone.engine import status
 
@@ -96,7 +108,7 @@ class Previewing(Face):
         user_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> OldSummaryResult:
         """Shorten what is older to its first three sentences, of a user or with ``everybody`` of all.
 
         See ``summarize``.
@@ -115,13 +127,13 @@ class Previewing(Face):
 
         return await self._engine.run(admission.resolve_owner, key_id, own_key)
 
-    async def backends(self) -> dict[str, Any]:
+    async def backends(self) -> BackendSettings:
         """Which embedder, reranker and stores a service is to use; keys are shown by their last four characters."""
         from memstone.engine import backends
 
         return await self._engine.run(backends.get_backends)
 
-    async def set_backends(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    async def set_backends(self, values: Mapping[str, Any]) -> BackendSettings:
         """Store which embedder, reranker and stores a service is to use from its next start.
 
         A key (``qdrantApiKey``, or ``apiKey`` of a backend) is kept apart and never shown again; '' takes it away, and

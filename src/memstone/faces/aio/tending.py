@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.engine.scoping import Progress
 from memstone.faces.base import Face
+
+if TYPE_CHECKING:
+    from memstone.results import RedactResult, ReindexResult
 
 
 class Tending(Face):
     """Work over everything that is stored: new vectors, and secrets found late."""
 
-    async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
+    async def reindex(self, progress: Progress | None = None) -> ReindexResult:
         """Build the vectors of the configured embedder beside the old ones and switch when all are there.
 
         ``progress(done, total)`` is called as it goes.
         """
         return await self._engine.reindex(progress)
 
-    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
+    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> RedactResult:
         """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
 
         For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the

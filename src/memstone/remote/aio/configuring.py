@@ -6,10 +6,24 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.model.instant import When
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import Vocabulary
+    from memstone.results import (
+        AgentDeletion,
+        AgentItem,
+        AgentList,
+        PauseList,
+        PauseResult,
+        ResumeResult,
+        SettingsChange,
+        SettingsRemoval,
+        SettingsReport,
+    )
 
 
 class Configuring(Remote):
@@ -20,8 +34,8 @@ class Configuring(Remote):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-        names: str = "native",
-    ) -> dict[str, Any]:
+        names: Vocabulary = "native",
+    ) -> SettingsReport:
         """Every setting as it holds for a user, an agent, both, or (when nobody is named) the tenant.
 
         A value comes from the agent, else the user, else the tenant, else the configuration, the preset or the
@@ -31,7 +45,7 @@ class Configuring(Remote):
         Returns ``{"settings": {name: value}, "sources": {name: source}, "preset": ...}``.
         """
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "names": names}
-        result: dict[str, Any] = await self._link.call("settings", given)
+        result: SettingsReport = await self._link.call("settings", given)
         return result
 
     async def set_settings(
@@ -40,7 +54,7 @@ class Configuring(Remote):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SettingsChange:
         """Store settings for a user, an agent or (when nobody is named) the tenant, all or none; they hold at once.
 
         Names may be of any vocabulary. Our own are checked: ``InvalidInput`` names what is unknown or cannot be. Those
@@ -48,7 +62,7 @@ class Configuring(Remote):
         range, and what makes no sense becomes the default. Other processes notice within a second.
         """
         given: dict[str, Any] = {"values": values, "user_id": user_id, "agent_id": agent_id}
-        result: dict[str, Any] = await self._link.call("set_settings", given)
+        result: SettingsChange = await self._link.call("set_settings", given)
         return result
 
     async def unset_settings(
@@ -58,13 +72,13 @@ class Configuring(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SettingsRemoval:
         """Remove stored settings; what stands below holds again.
 
         When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
         """
         given: dict[str, Any] = {"names": names, "user_id": user_id, "agent_id": agent_id, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("unset_settings", given)
+        result: SettingsRemoval = await self._link.call("unset_settings", given)
         return result
 
     async def pause(
@@ -74,7 +88,7 @@ class Configuring(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         until: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> PauseResult:
         """No memory for a user, an agent or a session, until a moment or until ``resume``.
 
         Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. What was
@@ -82,7 +96,7 @@ class Configuring(Remote):
         session only that session of this user is paused.
         """
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "until": until}
-        result: dict[str, Any] = await self._link.call("pause", given)
+        result: PauseResult = await self._link.call("pause", given)
         return result
 
     async def resume(
@@ -92,10 +106,10 @@ class Configuring(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ResumeResult:
         """End a pause; name exactly those that it was made for."""
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("resume", given)
+        result: ResumeResult = await self._link.call("resume", given)
         return result
 
     async def paused(
@@ -105,25 +119,25 @@ class Configuring(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> PauseList:
         """The pauses that hold for those that are named, or with ``everybody`` all there are; and until when."""
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
-        result: dict[str, Any] = await self._link.call("paused", given)
+        result: PauseList = await self._link.call("paused", given)
         return result
 
-    async def agents(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    async def agents(self, *, limit: int = 100, offset: int = 0) -> AgentList:
         """The agents of this memory, each with its settings and how many memories it has.
 
         An agent that ``add`` or ``ingest`` names for the first time is registered by itself.
         """
         given: dict[str, Any] = {"limit": limit, "offset": offset}
-        result: dict[str, Any] = await self._link.call("agents", given)
+        result: AgentList = await self._link.call("agents", given)
         return result
 
-    async def agent(self, agent_id: str | int) -> dict[str, Any] | None:
+    async def agent(self, agent_id: str | int) -> AgentItem | None:
         """One agent, or None."""
         given: dict[str, Any] = {"agent_id": agent_id}
-        result: dict[str, Any] | None = await self._link.call("agent", given)
+        result: AgentItem | None = await self._link.call("agent", given)
         return result
 
     async def save_agent(
@@ -134,7 +148,7 @@ class Configuring(Remote):
         model: str | None = None,
         system_prompt: str | None = None,
         settings: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> AgentItem:
         """Make an agent or change one; what is not given stays as it is, and '' removes a model or a prompt.
 
         ``settings`` take the place of all that were set for it, but for quotas and masking. Two of them are switches by
@@ -148,14 +162,14 @@ class Configuring(Remote):
             "system_prompt": system_prompt,
             "settings": settings,
         }
-        result: dict[str, Any] = await self._link.call("save_agent", given)
+        result: AgentItem = await self._link.call("save_agent", given)
         return result
 
-    async def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
+    async def delete_agent(self, agent_id: str | int, *, dry_run: bool = False) -> AgentDeletion:
         """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none.
 
         What it learned of who its users are, and of how they want to be served, stays theirs.
         """
         given: dict[str, Any] = {"agent_id": agent_id, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("delete_agent", given)
+        result: AgentDeletion = await self._link.call("delete_agent", given)
         return result

@@ -5,9 +5,12 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import ConsolidateResult, SummaryResult
 
 
 class Consolidating(Remote):
@@ -21,7 +24,7 @@ class Consolidating(Remote):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ConsolidateResult:
         """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
@@ -40,7 +43,7 @@ class Consolidating(Remote):
             "everybody": everybody,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = await self._link.call("consolidate", given)
+        result: ConsolidateResult = await self._link.call("consolidate", given)
         return result
 
     async def summarize(
@@ -52,7 +55,7 @@ class Consolidating(Remote):
         max_tokens: int = 4000,
         older_than_days: float | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SummaryResult:
         """Shorten what a scope has beyond a budget of tokens to its first three sentences.
 
         The newest memories that fit are left as they are, each owner having the budget for itself; with
@@ -69,5 +72,5 @@ class Consolidating(Remote):
             "older_than_days": older_than_days,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = await self._link.call("summarize", given)
+        result: SummaryResult = await self._link.call("summarize", given)
         return result

@@ -6,11 +6,15 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.model.instant import When
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus
+    from memstone.results import BackfillResult, FlushResult, HealthReport, JobList, SessionEndList, SessionResult
 
 
 class Forming(Remote):
@@ -24,9 +28,9 @@ class Forming(Remote):
         run_id: str | int | None = None,
         everybody: bool = False,
         task: str | None = None,
-        status: str | None = None,
+        status: JobStatus | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> JobList:
         """What was done in the background for a scope, or with ``everybody`` for all, newest first.
 
         ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
@@ -42,7 +46,7 @@ class Forming(Remote):
             "status": status,
             "limit": limit,
         }
-        result: dict[str, Any] = await self._link.call("jobs", given)
+        result: JobList = await self._link.call("jobs", given)
         return result
 
     async def end_session(
@@ -51,14 +55,14 @@ class Forming(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SessionEndList:
         """Form memory of a session now, because the user has left it; of every one in the scope in which words wait.
 
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` says how it
         ended: ``distilled``, or why not.
         """
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        result: dict[str, Any] = await self._link.call("end_session", given)
+        result: SessionEndList = await self._link.call("end_session", given)
         return result
 
     async def ingest_session(
@@ -71,7 +75,7 @@ class Forming(Remote):
         occurred_at: When | None = None,
         metadata: Mapping[str, Any] | None = None,
         skip_extraction: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SessionResult:
         """Take in one whole conversation and form memory of it at once, without waiting for silence.
 
         ``turns`` are pairs (``{"user", "assistant", "date"}``) or messages; ``occurred_at`` is when those without a
@@ -91,7 +95,7 @@ class Forming(Remote):
             "metadata": metadata,
             "skip_extraction": skip_extraction,
         }
-        result: dict[str, Any] = await self._link.call("ingest_session", given)
+        result: SessionResult = await self._link.call("ingest_session", given)
         return result
 
     async def backfill(
@@ -100,7 +104,7 @@ class Forming(Remote):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> BackfillResult:
         """Form memory of chats that were held before; those that were distilled, or wait for it, are left alone.
 
         A conversation holds its ``id`` (or ``run_id``), its ``messages`` (or ``turns``), and perhaps ``user_id``,
@@ -109,17 +113,17 @@ class Forming(Remote):
         Returns how many were ``ingested``, ``known`` and ``failed``, whether it was ``cancelled``, and ``results``.
         """
         given: dict[str, Any] = {"conversations": conversations, "user_id": user_id, "agent_id": agent_id}
-        result: dict[str, Any] = await self._link.call("backfill", given)
+        result: BackfillResult = await self._link.call("backfill", given)
         return result
 
-    async def health(self) -> dict[str, Any]:
+    async def health(self) -> HealthReport:
         """Whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, and ``reasons`` say why.
 
         ``probe`` tells where writing fails, if it does: a turn and a row of the inbox are written, found and taken back
         in one transaction.
         """
         given: dict[str, Any] = {}
-        result: dict[str, Any] = await self._link.call("health", given)
+        result: HealthReport = await self._link.call("health", given)
         return result
 
     async def flush(
@@ -129,7 +133,7 @@ class Forming(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> FlushResult:
         """Form memory now of what waits in a scope, or with ``everybody`` of all that waits, due or not.
 
         What could not be stored before is tried again.
@@ -137,5 +141,5 @@ class Forming(Remote):
         Returns ``{"stored": n, "waiting": n}``.
         """
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
-        result: dict[str, Any] = await self._link.call("flush", given)
+        result: FlushResult = await self._link.call("flush", given)
         return result

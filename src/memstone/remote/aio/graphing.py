@@ -5,9 +5,12 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import EntityList, RelationList
 
 
 class Graphing(Remote):
@@ -21,7 +24,7 @@ class Graphing(Remote):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> EntityList:
         """People, places and things that memories speak of, most often mentioned first."""
         given: dict[str, Any] = {
             "user_id": user_id,
@@ -30,7 +33,7 @@ class Graphing(Remote):
             "limit": limit,
             "offset": offset,
         }
-        result: dict[str, Any] = await self._link.call("entities", given)
+        result: EntityList = await self._link.call("entities", given)
         return result
 
     async def relations(
@@ -41,7 +44,7 @@ class Graphing(Remote):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> RelationList:
         """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
         given: dict[str, Any] = {
             "user_id": user_id,
@@ -50,5 +53,5 @@ class Graphing(Remote):
             "limit": limit,
             "offset": offset,
         }
-        result: dict[str, Any] = await self._link.call("relations", given)
+        result: RelationList = await self._link.call("relations", given)
         return result

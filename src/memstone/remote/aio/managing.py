@@ -5,9 +5,13 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import ScopeKind
+    from memstone.results import DashboardResult, ScopeList, TranscriptPage
 
 
 class Managing(Remote):
@@ -21,7 +25,7 @@ class Managing(Remote):
         run_id: str | int | None = None,
         everybody: bool = False,
         limit: int = 20,
-    ) -> dict[str, Any]:
+    ) -> DashboardResult:
         """Everything a management view begins with, of a scope or with ``everybody`` of all.
 
         ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
@@ -35,16 +39,16 @@ class Managing(Remote):
             "everybody": everybody,
             "limit": limit,
         }
-        result: dict[str, Any] = await self._link.call("dashboard", given)
+        result: DashboardResult = await self._link.call("dashboard", given)
         return result
 
-    async def scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    async def scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
         """The users there are (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
 
         Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
         """
         given: dict[str, Any] = {"kind": kind, "limit": limit, "offset": offset}
-        result: dict[str, Any] = await self._link.call("scopes", given)
+        result: ScopeList = await self._link.call("scopes", given)
         return result
 
     async def transcript(
@@ -55,7 +59,7 @@ class Managing(Remote):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> TranscriptPage:
         """What was said in a scope, in order, as it was said.
 
         Returns ``{"results": [{"id", "index", "role", "content", "token_count", "occurred_at", ...}], "total": n}``.
@@ -67,5 +71,5 @@ class Managing(Remote):
             "limit": limit,
             "offset": offset,
         }
-        result: dict[str, Any] = await self._link.call("transcript", given)
+        result: TranscriptPage = await self._link.call("transcript", given)
         return result

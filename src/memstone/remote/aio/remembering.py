@@ -6,7 +6,7 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
@@ -16,6 +16,27 @@ from memstone.engine.storing.revise import UNSET
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy
+    from memstone.results import (
+        AddBatchResult,
+        AddResult,
+        ContextReceipt,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteResult,
+        HistoryEvent,
+        IngestResult,
+        LoadResult,
+        MemoryItem,
+        MemoryList,
+        SearchResults,
+        StoreCheck,
+        StoreStats,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 
 class Remembering(Remote):
@@ -33,13 +54,13 @@ class Remembering(Remote):
         prompt: str | None = None,
         infer: bool = True,
         strict: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddResult:
         """Learn from messages: text (which a user said), one message, or a list of them.
 
         Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
@@ -81,7 +102,7 @@ class Remembering(Remote):
             "keep_turns": keep_turns,
             "project_id": project_id,
         }
-        result: dict[str, Any] = await self._link.call("add", given)
+        result: AddResult = await self._link.call("add", given)
         return result
 
     async def add_many(
@@ -89,7 +110,7 @@ class Remembering(Remote):
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddBatchResult:
         """Remember up to 1,000 items; each holds the arguments of ``add``.
 
         They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
@@ -97,7 +118,7 @@ class Remembering(Remote):
         batch is carried out once, however often it is sent within a day.
         """
         given: dict[str, Any] = {"items": items, "idempotency_key": idempotency_key}
-        result: dict[str, Any] = await self._link.call("add_many", given)
+        result: AddBatchResult = await self._link.call("add_many", given)
         return result
 
     async def ingest(
@@ -111,7 +132,7 @@ class Remembering(Remote):
         occurred_at: When | None = None,
         expires_at: When | None = None,
         learn: bool = False,
-    ) -> dict[str, Any]:
+    ) -> IngestResult:
         """Keep a transcript of any length as it is, turn by turn, without learning from it now.
 
         A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
@@ -131,7 +152,7 @@ class Remembering(Remote):
             "expires_at": expires_at,
             "learn": learn,
         }
-        result: dict[str, Any] = await self._link.call("ingest", given)
+        result: IngestResult = await self._link.call("ingest", given)
         return result
 
     async def search(
@@ -146,14 +167,14 @@ class Remembering(Remote):
         filters: Filters | None = None,
         min_score: float | None = None,
         threshold: float | None = None,
-        layers: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
         as_of: When | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         explain: bool = False,
         show_expired: bool = False,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SearchResults:
         """Find memories by words and by meaning, best first.
 
         The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
@@ -188,7 +209,7 @@ class Remembering(Remote):
             "scope": scope,
             "project_id": project_id,
         }
-        result: dict[str, Any] = await self._link.call("search", given)
+        result: SearchResults = await self._link.call("search", given)
         return result
 
     async def context(
@@ -199,10 +220,10 @@ class Remembering(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         budget: int | None = None,
-        gate: str | None = None,
+        gate: GateName | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
@@ -226,16 +247,16 @@ class Remembering(Remote):
         }
         return await self._link.context(given)
 
-    async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+    async def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
         given: dict[str, Any] = {"receipt_id": receipt_id}
-        result: dict[str, Any] | None = await self._link.call("receipt", given)
+        result: ContextReceipt | None = await self._link.call("receipt", given)
         return result
 
-    async def get(self, memory_id: str) -> dict[str, Any] | None:
+    async def get(self, memory_id: str) -> MemoryItem | None:
         """One memory by its id, or ``None``."""
         given: dict[str, Any] = {"memory_id": memory_id}
-        result: dict[str, Any] | None = await self._link.call("get", given)
+        result: MemoryItem | None = await self._link.call("get", given)
         return result
 
     async def get_all(
@@ -249,14 +270,14 @@ class Remembering(Remote):
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: str | Sequence[str] | None = None,
-        kind: str | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
-        status: str | None = None,
+        status: StatusName | None = None,
         as_of: When | None = None,
         show_expired: bool = False,
         counts: bool = False,
-    ) -> dict[str, Any]:
+    ) -> MemoryList:
         """List what a scope sees, most recently written first.
 
         ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
@@ -280,7 +301,7 @@ class Remembering(Remote):
             "show_expired": show_expired,
             "counts": counts,
         }
-        result: dict[str, Any] = await self._link.call("get_all", given)
+        result: MemoryList = await self._link.call("get_all", given)
         return result
 
     async def update(
@@ -289,11 +310,11 @@ class Remembering(Remote):
         text: str | None = None,
         *,
         metadata: Mapping[str, Any] | None = None,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = UNSET,
         expires_at: When | None = UNSET,
         occurred_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change a memory. Its id and birth stay, the old version stays in the history.
 
         ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
@@ -308,7 +329,7 @@ class Remembering(Remote):
             "expires_at": expires_at,
             "occurred_at": occurred_at,
         }
-        result: dict[str, Any] = await self._link.call("update", given)
+        result: UpdateResult = await self._link.call("update", given)
         return result
 
     async def update_many(
@@ -316,19 +337,19 @@ class Remembering(Remote):
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateBatchResult:
         """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
         given: dict[str, Any] = {"items": items, "idempotency_key": idempotency_key}
-        result: dict[str, Any] = await self._link.call("update_many", given)
+        result: UpdateBatchResult = await self._link.call("update_many", given)
         return result
 
-    async def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def delete(self, memory_id: str, *, dry_run: bool = False) -> DeleteResult:
         """Delete a memory; its history stays. ``NotFoundError`` when there is none.
 
         With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
         """
         given: dict[str, Any] = {"memory_id": memory_id, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("delete", given)
+        result: DeleteResult = await self._link.call("delete", given)
         return result
 
     async def delete_many(
@@ -337,10 +358,10 @@ class Remembering(Remote):
         *,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteBatchResult:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
         given: dict[str, Any] = {"ids": ids, "idempotency_key": idempotency_key, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("delete_many", given)
+        result: DeleteBatchResult = await self._link.call("delete_many", given)
         return result
 
     async def delete_all(
@@ -351,7 +372,7 @@ class Remembering(Remote):
         run_id: str | int | None = None,
         filters: Filters | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteAllResult:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
         given: dict[str, Any] = {
             "user_id": user_id,
@@ -360,23 +381,23 @@ class Remembering(Remote):
             "filters": filters,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = await self._link.call("delete_all", given)
+        result: DeleteAllResult = await self._link.call("delete_all", given)
         return result
 
-    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+    async def history(self, memory_id: str) -> list[HistoryEvent]:
         """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
         given: dict[str, Any] = {"memory_id": memory_id}
-        result: list[dict[str, Any]] = await self._link.call("history", given)
+        result: list[HistoryEvent] = await self._link.call("history", given)
         return result
 
     async def reset(self) -> None:
         """Remove every memory, with history and indexes."""
         await self._link.reset()
 
-    async def stats(self) -> dict[str, Any]:
+    async def stats(self) -> StoreStats:
         """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = await self._link.call("stats", given)
+        result: StoreStats = await self._link.call("stats", given)
         return result
 
     def export(
@@ -391,15 +412,15 @@ class Remembering(Remote):
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
         return self._link.export(given)
 
-    async def load(self, records: ExportLines) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> LoadResult:
         """Put an export back, ids and history included; what is there already is left alone.
 
         ``records`` are what ``export`` gives, of this memory or another one.
         """
         return await self._link.load(records)
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """The state of the store: location, schema, integrity."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = await self._link.call("check", given)
+        result: StoreCheck = await self._link.call("check", given)
         return result

@@ -6,10 +6,21 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.model.instant import When
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import (
+        FeedbackResult,
+        MetricsReport,
+        ReassignResult,
+        ReplacementList,
+        ShareResult,
+        UpdateResult,
+        UseReport,
+    )
 
 
 class Sharing(Remote):
@@ -23,7 +34,7 @@ class Sharing(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Let somebody else hold a memory, too; the user ``*`` is everybody, ``project:<id>`` a project.
 
         Nothing is copied. ``event`` is ``NONE`` when they hold it already, or know another one that says the same.
@@ -35,7 +46,7 @@ class Sharing(Remote):
             "run_id": run_id,
             "reason": reason,
         }
-        result: dict[str, Any] = await self._link.call("share", given)
+        result: ShareResult = await self._link.call("share", given)
         return result
 
     async def unshare(
@@ -47,7 +58,7 @@ class Sharing(Remote):
         run_id: str | int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Take a memory from somebody. The others keep it; with the last one it is deleted, and ``event`` says so."""
         given: dict[str, Any] = {
             "memory_id": memory_id,
@@ -57,7 +68,7 @@ class Sharing(Remote):
             "reason": reason,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = await self._link.call("unshare", given)
+        result: ShareResult = await self._link.call("unshare", given)
         return result
 
     async def replace(
@@ -70,7 +81,7 @@ class Sharing(Remote):
         run_id: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change what a memory says for one of those who hold it; ``update`` changes it for all of them.
 
         They get a memory of their own with a new id, and the others keep what they have. Who holds it alone has its
@@ -85,7 +96,7 @@ class Sharing(Remote):
             "metadata": metadata,
             "reason": reason,
         }
-        result: dict[str, Any] = await self._link.call("replace", given)
+        result: UpdateResult = await self._link.call("replace", given)
         return result
 
     async def memory_updates(
@@ -96,7 +107,7 @@ class Sharing(Remote):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> ReplacementList:
         """What took the place of what for somebody, newest first: ``old_id``, ``new_id``, both texts, the reason.
 
         ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
@@ -109,10 +120,10 @@ class Sharing(Remote):
             "limit": limit,
             "offset": offset,
         }
-        result: dict[str, Any] = await self._link.call("memory_updates", given)
+        result: ReplacementList = await self._link.call("memory_updates", given)
         return result
 
-    async def reassign(self, from_scope: Mapping[str, Any], to_scope: Mapping[str, Any]) -> dict[str, Any]:
+    async def reassign(self, from_scope: Mapping[str, Any], to_scope: Mapping[str, Any]) -> ReassignResult:
         """Hand everything one scope holds over to another: rename a user, or make two into one.
 
         A scope is such as ``{"user_id": "alice"}``. The ids that ``to_scope`` names take the place of those there were,
@@ -121,7 +132,7 @@ class Sharing(Remote):
         Returns ``{"job_id", "moved", "merged", "signals", "receipts"}``.
         """
         given: dict[str, Any] = {"from_scope": from_scope, "to_scope": to_scope}
-        result: dict[str, Any] = await self._link.call("reassign", given)
+        result: ReassignResult = await self._link.call("reassign", given)
         return result
 
     async def feedback(
@@ -134,7 +145,7 @@ class Sharing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> FeedbackResult:
         """Say whether a memory was useful, or all that a receipt names; it gains or loses weight.
 
         Of a memory that several hold, ``user_id`` says who judges; its weight is then left as it is for the others.
@@ -148,17 +159,17 @@ class Sharing(Remote):
             "agent_id": agent_id,
             "run_id": run_id,
         }
-        result: dict[str, Any] = await self._link.call("feedback", given)
+        result: FeedbackResult = await self._link.call("feedback", given)
         return result
 
-    async def record_answer(self, receipt_id: str, answer: str) -> dict[str, Any]:
+    async def record_answer(self, receipt_id: str, answer: str) -> UseReport:
         """Tell what a model answered to a prompt with a context: which memories were used is worked out from it.
 
         A memory counts as used when the answer holds what it says and the question did not. Returns ``used`` and
         ``unused`` ids, and the ``share`` of each in ``results``.
         """
         given: dict[str, Any] = {"receipt_id": receipt_id, "answer": answer}
-        result: dict[str, Any] = await self._link.call("record_answer", given)
+        result: UseReport = await self._link.call("record_answer", given)
         return result
 
     async def metrics(
@@ -167,7 +178,7 @@ class Sharing(Remote):
         user_id: str | int | None = None,
         everybody: bool = False,
         since: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> MetricsReport:
         """Figures of a user, or with ``everybody`` of all: how many memories, and how often they are replaced and used.
 
         ``memory_total_count`` is how many hold now. ``memory_replacement_rate`` is the share of replacements among what
@@ -176,5 +187,5 @@ class Sharing(Remote):
         rate is None as long as there is nothing to tell; ``counts`` holds what they are made of.
         """
         given: dict[str, Any] = {"user_id": user_id, "everybody": everybody, "since": since}
-        result: dict[str, Any] = await self._link.call("metrics", given)
+        result: MetricsReport = await self._link.call("metrics", given)
         return result

@@ -5,21 +5,24 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import RedactResult, ReindexResult
 
 
 class Tending(Remote):
     """Work over everything that is stored: new vectors, and secrets found late."""
 
-    async def reindex(self) -> dict[str, Any]:
+    async def reindex(self) -> ReindexResult:
         """Build the vectors of the configured embedder beside the old ones and switch when all are there."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = await self._link.call("reindex", given)
+        result: ReindexResult = await self._link.call("reindex", given)
         return result
 
-    async def redact(self, *, dry_run: bool = True) -> dict[str, Any]:
+    async def redact(self, *, dry_run: bool = True) -> RedactResult:
         """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
 
         For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
@@ -27,5 +30,5 @@ class Tending(Remote):
         what was found, by kind and by table, and never shows it.
         """
         given: dict[str, Any] = {"dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("redact", given)
+        result: RedactResult = await self._link.call("redact", given)
         return result

@@ -6,9 +6,12 @@ The part of ``AsyncClient``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import VectorCount, VectorList, VectorMatches, VectorUnlink
 
 
 class Vectoring(Remote):
@@ -19,7 +22,7 @@ class Vectoring(Remote):
         vectors: Sequence[Mapping[str, Any]],
         *,
         user_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> VectorCount:
         """Store up to 1,000 vectors (``{"id", "values", "metadata"}``) for a user, all of them or none.
 
         An id that is there already is left as it is, and the user holds it from then on. They stand in a space of their
@@ -29,7 +32,7 @@ class Vectoring(Remote):
         Returns ``{"count": n, "ids": [...]}``.
         """
         given: dict[str, Any] = {"vectors": vectors, "user_id": user_id}
-        result: dict[str, Any] = await self._link.call("insert_vectors", given)
+        result: VectorCount = await self._link.call("insert_vectors", given)
         return result
 
     async def upsert_vectors(
@@ -37,10 +40,10 @@ class Vectoring(Remote):
         vectors: Sequence[Mapping[str, Any]],
         *,
         user_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> VectorCount:
         """The same as ``insert_vectors``, but an id that is there gets its next version, for all who hold it."""
         given: dict[str, Any] = {"vectors": vectors, "user_id": user_id}
-        result: dict[str, Any] = await self._link.call("upsert_vectors", given)
+        result: VectorCount = await self._link.call("upsert_vectors", given)
         return result
 
     async def query_vectors(
@@ -52,7 +55,7 @@ class Vectoring(Remote):
         everybody: bool = False,
         values: bool = False,
         metadata: bool = True,
-    ) -> dict[str, Any]:
+    ) -> VectorMatches:
         """The vectors of a user that are nearest to one, of the same dimension, best first.
 
         ``score`` is 1 minus the cosine distance. Without a user it is a ``ScopeError``, unless ``everybody`` is true.
@@ -67,13 +70,13 @@ class Vectoring(Remote):
             "values": values,
             "metadata": metadata,
         }
-        result: dict[str, Any] = await self._link.call("query_vectors", given)
+        result: VectorMatches = await self._link.call("query_vectors", given)
         return result
 
-    async def get_vectors(self, ids: Sequence[str]) -> dict[str, Any]:
+    async def get_vectors(self, ids: Sequence[str]) -> VectorList:
         """Vectors by their ids: ``{"vectors": [{"id", "values", "metadata"}]}``; those that are not there are not."""
         given: dict[str, Any] = {"ids": ids}
-        result: dict[str, Any] = await self._link.call("get_vectors", given)
+        result: VectorList = await self._link.call("get_vectors", given)
         return result
 
     async def delete_vectors(
@@ -82,10 +85,10 @@ class Vectoring(Remote):
         *,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> VectorCount:
         """Delete vectors for all who hold them; gives the ids of those that were there."""
         given: dict[str, Any] = {"ids": ids, "reason": reason, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("delete_vectors", given)
+        result: VectorCount = await self._link.call("delete_vectors", given)
         return result
 
     async def unlink_vector(
@@ -95,8 +98,8 @@ class Vectoring(Remote):
         user_id: str | int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> VectorUnlink:
         """Take a vector from one user; the others keep it, and with the last one it is deleted."""
         given: dict[str, Any] = {"vector_id": vector_id, "user_id": user_id, "reason": reason, "dry_run": dry_run}
-        result: dict[str, Any] = await self._link.call("unlink_vector", given)
+        result: VectorUnlink = await self._link.call("unlink_vector", given)
         return result

@@ -5,10 +5,13 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.drive import drive
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import ConsolidateResult, SummaryResult
 
 
 class Consolidating(Remote):
@@ -22,7 +25,7 @@ class Consolidating(Remote):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ConsolidateResult:
         """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
@@ -41,7 +44,7 @@ class Consolidating(Remote):
             "everybody": everybody,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = drive(self._link.call("consolidate", given))
+        result: ConsolidateResult = drive(self._link.call("consolidate", given))
         return result
 
     def summarize(
@@ -53,7 +56,7 @@ class Consolidating(Remote):
         max_tokens: int = 4000,
         older_than_days: float | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SummaryResult:
         """Shorten what a scope has beyond a budget of tokens to its first three sentences.
 
         The newest memories that fit are left as they are, each owner having the budget for itself; with
@@ -70,5 +73,5 @@ class Consolidating(Remote):
             "older_than_days": older_than_days,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = drive(self._link.call("summarize", given))
+        result: SummaryResult = drive(self._link.call("summarize", given))
         return result

@@ -5,10 +5,13 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.drive import drive
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.results import EntityList, RelationList
 
 
 class Graphing(Remote):
@@ -22,7 +25,7 @@ class Graphing(Remote):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> EntityList:
         """People, places and things that memories speak of, most often mentioned first."""
         given: dict[str, Any] = {
             "user_id": user_id,
@@ -31,7 +34,7 @@ class Graphing(Remote):
             "limit": limit,
             "offset": offset,
         }
-        result: dict[str, Any] = drive(self._link.call("entities", given))
+        result: EntityList = drive(self._link.call("entities", given))
         return result
 
     def relations(
@@ -42,7 +45,7 @@ class Graphing(Remote):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> RelationList:
         """How they are related, what was said last first; ``valid_to`` tells what no longer holds."""
         given: dict[str, Any] = {
             "user_id": user_id,
@@ -51,5 +54,5 @@ class Graphing(Remote):
             "limit": limit,
             "offset": offset,
         }
-        result: dict[str, Any] = drive(self._link.call("relations", given))
+        result: RelationList = drive(self._link.call("relations", given))
         return result

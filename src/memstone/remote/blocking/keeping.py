@@ -6,14 +6,50 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from memstone.drive import drive
 from memstone.remote.base import Remote
 
+if TYPE_CHECKING:
+    from memstone.results import ErasurePreview, ErasureReport, ErasureVerification
+
 
 class Keeping(Remote):
     """Erasing for good, backups, and taking in what other systems exported."""
+
+    @overload
+    def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        dry_run: Literal[False] = False,
+    ) -> ErasureReport: ...
+
+    @overload
+    def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        dry_run: Literal[True],
+    ) -> ErasurePreview: ...
+
+    @overload
+    def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        dry_run: bool,
+    ) -> ErasureReport | ErasurePreview: ...
 
     def erase(
         self,
@@ -23,7 +59,7 @@ class Keeping(Remote):
         run_id: str | int | None = None,
         memory_id: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ErasureReport | ErasurePreview:
         """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
 
         All versions, the history, what waits to be learned, receipts, jobs, settings, names, words and vectors go, in
@@ -45,14 +81,14 @@ class Keeping(Remote):
             "memory_id": memory_id,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = drive(self._link.call("erase", given))
+        result: ErasureReport | ErasurePreview = drive(self._link.call("erase", given))
         return result
 
-    def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
+    def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
         """Whether a report of ``erase`` is what this store wrote, and nothing from before it has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
         """
         given: dict[str, Any] = {"report": report}
-        result: dict[str, Any] = drive(self._link.call("verify_erasure", given))
+        result: ErasureVerification = drive(self._link.call("verify_erasure", given))
         return result

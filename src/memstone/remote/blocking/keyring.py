@@ -6,11 +6,15 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.drive import drive
 from memstone.model.instant import When
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import VerbName
+    from memstone.results import KeyItem, KeySecret
 
 
 class Keyring(Remote):
@@ -20,12 +24,12 @@ class Keyring(Remote):
         self,
         name: str = "",
         *,
-        verbs: Sequence[str] = ("read", "write"),
+        verbs: Sequence[VerbName] = ("read", "write"),
         user_id: str | None = None,
         agent_id: str | None = None,
         may_assert_user: bool = False,
         expires_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeySecret:
         """Make a key for this tenant: of its own, for one user, for everybody it names, or for everything.
 
         ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
@@ -42,13 +46,13 @@ class Keyring(Remote):
             "may_assert_user": may_assert_user,
             "expires_at": expires_at,
         }
-        result: dict[str, Any] = drive(self._link.call("create_key", given))
+        result: KeySecret = drive(self._link.call("create_key", given))
         return result
 
-    def keys(self) -> list[dict[str, Any]]:
+    def keys(self) -> list[KeyItem]:
         """The keys of this tenant, oldest first; the secrets themselves are not kept."""
         given: dict[str, Any] = {}
-        result: list[dict[str, Any]] = drive(self._link.call("keys", given))
+        result: list[KeyItem] = drive(self._link.call("keys", given))
         return result
 
     def set_key(
@@ -56,22 +60,22 @@ class Keyring(Remote):
         key_id: str,
         *,
         name: str | None = None,
-        verbs: Sequence[str] | None = None,
+        verbs: Sequence[VerbName] | None = None,
         may_assert_user: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeyItem:
         """Change what a key is called and what it may do; what is not given stays, and so does its secret."""
         given: dict[str, Any] = {"key_id": key_id, "name": name, "verbs": verbs, "may_assert_user": may_assert_user}
-        result: dict[str, Any] = drive(self._link.call("set_key", given))
+        result: KeyItem = drive(self._link.call("set_key", given))
         return result
 
-    def rotate_key(self, key_id: str, *, grace_seconds: float = 3600.0) -> dict[str, Any]:
+    def rotate_key(self, key_id: str, *, grace_seconds: float = 3600.0) -> KeySecret:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
         given: dict[str, Any] = {"key_id": key_id, "grace_seconds": grace_seconds}
-        result: dict[str, Any] = drive(self._link.call("rotate_key", given))
+        result: KeySecret = drive(self._link.call("rotate_key", given))
         return result
 
-    def revoke_key(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def revoke_key(self, key_id: str, *, dry_run: bool = False) -> KeyItem:
         """End a key at once."""
         given: dict[str, Any] = {"key_id": key_id, "dry_run": dry_run}
-        result: dict[str, Any] = drive(self._link.call("revoke_key", given))
+        result: KeyItem = drive(self._link.call("revoke_key", given))
         return result

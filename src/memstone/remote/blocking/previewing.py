@@ -5,11 +5,15 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.filters import Filters
 from memstone.drive import drive
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, SearchScope, Strategy
+    from memstone.results import EngineInfo, MemoryPage, OldSummaryResult, RefreshResult, SearchPreview, SelfTest
 
 
 class Previewing(Remote):
@@ -22,13 +26,13 @@ class Previewing(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
         filters: Filters | None = None,
         limit: int = 50,
         page: int | None = None,
         offset: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> MemoryPage:
         """A page of memories of a scope, or with ``everybody`` of all, most recently written first.
 
         ``stats`` holds figures about all that match, on whichever page.
@@ -48,7 +52,7 @@ class Previewing(Remote):
             "page": page,
             "offset": offset,
         }
-        result: dict[str, Any] = drive(self._link.call("memory_page", given))
+        result: MemoryPage = drive(self._link.call("memory_page", given))
         return result
 
     def retrieve_preview(
@@ -58,11 +62,11 @@ class Previewing(Remote):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         limit: int = 20,
         max_tokens: int | None = None,
-        scope: str | None = None,
-    ) -> dict[str, Any]:
+        scope: SearchScope | None = None,
+    ) -> SearchPreview:
         """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
         ``block`` is what a chat with this message would be given, to the line, and ``injected`` says of each item
@@ -81,19 +85,19 @@ class Previewing(Remote):
             "max_tokens": max_tokens,
             "scope": scope,
         }
-        result: dict[str, Any] = drive(self._link.call("retrieve_preview", given))
+        result: SearchPreview = drive(self._link.call("retrieve_preview", given))
         return result
 
-    def engine_status(self) -> dict[str, Any]:
+    def engine_status(self) -> EngineInfo:
         """Every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = drive(self._link.call("engine_status", given))
+        result: EngineInfo = drive(self._link.call("engine_status", given))
         return result
 
-    def verify(self) -> dict[str, Any]:
+    def verify(self) -> SelfTest:
         """Create, list and delete an entry in one transaction that is taken back: ``working`` and ``latency_ms``."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = drive(self._link.call("verify", given))
+        result: SelfTest = drive(self._link.call("verify", given))
         return result
 
     def pending_vectors(self) -> int:
@@ -102,10 +106,10 @@ class Previewing(Remote):
         result: int = drive(self._link.call("pending_vectors", given))
         return result
 
-    def refresh_vectors(self) -> dict[str, Any]:
+    def refresh_vectors(self) -> RefreshResult:
         """Make every vector anew, in place, as when a model was changed under its old name."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = drive(self._link.call("refresh_vectors", given))
+        result: RefreshResult = drive(self._link.call("refresh_vectors", given))
         return result
 
     def summarize_old(
@@ -115,7 +119,7 @@ class Previewing(Remote):
         user_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> OldSummaryResult:
         """Shorten what is older to its first three sentences, of a user or with ``everybody`` of all.
 
         See ``summarize``.
@@ -126,5 +130,5 @@ class Previewing(Remote):
             "everybody": everybody,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = drive(self._link.call("summarize_old", given))
+        result: OldSummaryResult = drive(self._link.call("summarize_old", given))
         return result

@@ -6,7 +6,7 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
@@ -17,6 +17,27 @@ from memstone.engine.storing.revise import UNSET
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 from memstone.remote.base import Remote
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy
+    from memstone.results import (
+        AddBatchResult,
+        AddResult,
+        ContextReceipt,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteResult,
+        HistoryEvent,
+        IngestResult,
+        LoadResult,
+        MemoryItem,
+        MemoryList,
+        SearchResults,
+        StoreCheck,
+        StoreStats,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 
 class Remembering(Remote):
@@ -34,13 +55,13 @@ class Remembering(Remote):
         prompt: str | None = None,
         infer: bool = True,
         strict: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddResult:
         """Learn from messages: text (which a user said), one message, or a list of them.
 
         Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
@@ -82,10 +103,10 @@ class Remembering(Remote):
             "keep_turns": keep_turns,
             "project_id": project_id,
         }
-        result: dict[str, Any] = drive(self._link.call("add", given))
+        result: AddResult = drive(self._link.call("add", given))
         return result
 
-    def add_many(self, items: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> dict[str, Any]:
+    def add_many(self, items: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> AddBatchResult:
         """Remember up to 1,000 items; each holds the arguments of ``add``.
 
         They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
@@ -93,7 +114,7 @@ class Remembering(Remote):
         batch is carried out once, however often it is sent within a day.
         """
         given: dict[str, Any] = {"items": items, "idempotency_key": idempotency_key}
-        result: dict[str, Any] = drive(self._link.call("add_many", given))
+        result: AddBatchResult = drive(self._link.call("add_many", given))
         return result
 
     def ingest(
@@ -107,7 +128,7 @@ class Remembering(Remote):
         occurred_at: When | None = None,
         expires_at: When | None = None,
         learn: bool = False,
-    ) -> dict[str, Any]:
+    ) -> IngestResult:
         """Keep a transcript of any length as it is, turn by turn, without learning from it now.
 
         A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
@@ -127,7 +148,7 @@ class Remembering(Remote):
             "expires_at": expires_at,
             "learn": learn,
         }
-        result: dict[str, Any] = drive(self._link.call("ingest", given))
+        result: IngestResult = drive(self._link.call("ingest", given))
         return result
 
     def search(
@@ -142,14 +163,14 @@ class Remembering(Remote):
         filters: Filters | None = None,
         min_score: float | None = None,
         threshold: float | None = None,
-        layers: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
         as_of: When | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         explain: bool = False,
         show_expired: bool = False,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SearchResults:
         """Find memories by words and by meaning, best first.
 
         The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
@@ -184,7 +205,7 @@ class Remembering(Remote):
             "scope": scope,
             "project_id": project_id,
         }
-        result: dict[str, Any] = drive(self._link.call("search", given))
+        result: SearchResults = drive(self._link.call("search", given))
         return result
 
     def context(
@@ -195,10 +216,10 @@ class Remembering(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         budget: int | None = None,
-        gate: str | None = None,
+        gate: GateName | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
     ) -> ContextPack:
         """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
 
@@ -222,16 +243,16 @@ class Remembering(Remote):
         }
         return drive(self._link.context(given))
 
-    def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+    def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
         given: dict[str, Any] = {"receipt_id": receipt_id}
-        result: dict[str, Any] | None = drive(self._link.call("receipt", given))
+        result: ContextReceipt | None = drive(self._link.call("receipt", given))
         return result
 
-    def get(self, memory_id: str) -> dict[str, Any] | None:
+    def get(self, memory_id: str) -> MemoryItem | None:
         """One memory by its id, or ``None``."""
         given: dict[str, Any] = {"memory_id": memory_id}
-        result: dict[str, Any] | None = drive(self._link.call("get", given))
+        result: MemoryItem | None = drive(self._link.call("get", given))
         return result
 
     def get_all(
@@ -245,14 +266,14 @@ class Remembering(Remote):
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: str | Sequence[str] | None = None,
-        kind: str | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
-        status: str | None = None,
+        status: StatusName | None = None,
         as_of: When | None = None,
         show_expired: bool = False,
         counts: bool = False,
-    ) -> dict[str, Any]:
+    ) -> MemoryList:
         """List what a scope sees, most recently written first.
 
         ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
@@ -276,7 +297,7 @@ class Remembering(Remote):
             "show_expired": show_expired,
             "counts": counts,
         }
-        result: dict[str, Any] = drive(self._link.call("get_all", given))
+        result: MemoryList = drive(self._link.call("get_all", given))
         return result
 
     def update(
@@ -285,11 +306,11 @@ class Remembering(Remote):
         text: str | None = None,
         *,
         metadata: Mapping[str, Any] | None = None,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = UNSET,
         expires_at: When | None = UNSET,
         occurred_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change a memory. Its id and birth stay, the old version stays in the history.
 
         ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
@@ -304,22 +325,27 @@ class Remembering(Remote):
             "expires_at": expires_at,
             "occurred_at": occurred_at,
         }
-        result: dict[str, Any] = drive(self._link.call("update", given))
+        result: UpdateResult = drive(self._link.call("update", given))
         return result
 
-    def update_many(self, items: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> dict[str, Any]:
+    def update_many(
+        self,
+        items: Sequence[Mapping[str, Any]],
+        *,
+        idempotency_key: str | None = None,
+    ) -> UpdateBatchResult:
         """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
         given: dict[str, Any] = {"items": items, "idempotency_key": idempotency_key}
-        result: dict[str, Any] = drive(self._link.call("update_many", given))
+        result: UpdateBatchResult = drive(self._link.call("update_many", given))
         return result
 
-    def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def delete(self, memory_id: str, *, dry_run: bool = False) -> DeleteResult:
         """Delete a memory; its history stays. ``NotFoundError`` when there is none.
 
         With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
         """
         given: dict[str, Any] = {"memory_id": memory_id, "dry_run": dry_run}
-        result: dict[str, Any] = drive(self._link.call("delete", given))
+        result: DeleteResult = drive(self._link.call("delete", given))
         return result
 
     def delete_many(
@@ -328,10 +354,10 @@ class Remembering(Remote):
         *,
         idempotency_key: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteBatchResult:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
         given: dict[str, Any] = {"ids": ids, "idempotency_key": idempotency_key, "dry_run": dry_run}
-        result: dict[str, Any] = drive(self._link.call("delete_many", given))
+        result: DeleteBatchResult = drive(self._link.call("delete_many", given))
         return result
 
     def delete_all(
@@ -342,7 +368,7 @@ class Remembering(Remote):
         run_id: str | int | None = None,
         filters: Filters | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteAllResult:
         """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
         given: dict[str, Any] = {
             "user_id": user_id,
@@ -351,23 +377,23 @@ class Remembering(Remote):
             "filters": filters,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = drive(self._link.call("delete_all", given))
+        result: DeleteAllResult = drive(self._link.call("delete_all", given))
         return result
 
-    def history(self, memory_id: str) -> list[dict[str, Any]]:
+    def history(self, memory_id: str) -> list[HistoryEvent]:
         """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
         given: dict[str, Any] = {"memory_id": memory_id}
-        result: list[dict[str, Any]] = drive(self._link.call("history", given))
+        result: list[HistoryEvent] = drive(self._link.call("history", given))
         return result
 
     def reset(self) -> None:
         """Remove every memory, with history and indexes."""
         drive(self._link.reset())
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> StoreStats:
         """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = drive(self._link.call("stats", given))
+        result: StoreStats = drive(self._link.call("stats", given))
         return result
 
     def export(
@@ -382,15 +408,15 @@ class Remembering(Remote):
         given: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "everybody": everybody}
         return drive_iter(self._link.export(given))
 
-    def load(self, records: ExportLines) -> dict[str, int]:
+    def load(self, records: ExportLines) -> LoadResult:
         """Put an export back, ids and history included; what is there already is left alone.
 
         ``records`` are what ``export`` gives, of this memory or another one.
         """
         return drive(self._link.load(records))
 
-    def check(self) -> dict[str, Any]:
+    def check(self) -> StoreCheck:
         """The state of the store: location, schema, integrity."""
         given: dict[str, Any] = {}
-        result: dict[str, Any] = drive(self._link.call("check", given))
+        result: StoreCheck = drive(self._link.call("check", given))
         return result

@@ -6,18 +6,30 @@ The part of ``Client``, made by ``scripts/make_client.py``: do not edit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.filters import Filters
 from memstone.drive import drive
 from memstone.model.instant import When
 from memstone.remote.base import Remote
 
+if TYPE_CHECKING:
+    from memstone.literals import LayerName, StatusName
+    from memstone.results import (
+        ContextPreview,
+        EventFeed,
+        PreviewList,
+        RestoreResult,
+        RollbackResult,
+        StatusResult,
+        UndoResult,
+    )
+
 
 class Undoing(Remote):
     """Undo and time travel: every change can be taken back."""
 
-    def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> dict[str, Any]:
+    def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> UndoResult:
         """Take back one change, or with ``job_id`` everything a job did; all of it or nothing.
 
         ``history`` and ``events`` give the ids. A change can be taken back as long as nothing later touched the memory;
@@ -26,17 +38,17 @@ class Undoing(Remote):
         Returns ``{"undone": n, "results": [{"id", "event", "memory", "status", "event_id", "undoes"}]}``.
         """
         given: dict[str, Any] = {"event_id": event_id, "job_id": job_id}
-        result: dict[str, Any] = drive(self._link.call("undo", given))
+        result: UndoResult = drive(self._link.call("undo", given))
         return result
 
-    def restore(self, memory_id: str, version: int | None = None) -> dict[str, Any]:
+    def restore(self, memory_id: str, version: int | None = None) -> RestoreResult:
         """Bring back a memory that was deleted, evicted, overtaken or disabled; or what an earlier version said.
 
         What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
         restored, and ``NotFoundError`` says so.
         """
         given: dict[str, Any] = {"memory_id": memory_id, "version": version}
-        result: dict[str, Any] = drive(self._link.call("restore", given))
+        result: RestoreResult = drive(self._link.call("restore", given))
         return result
 
     def rollback(
@@ -49,7 +61,7 @@ class Undoing(Remote):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> RollbackResult:
         """Take back what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
 
         It goes from the newest to the oldest.
@@ -69,37 +81,37 @@ class Undoing(Remote):
             "everybody": everybody,
             "dry_run": dry_run,
         }
-        result: dict[str, Any] = drive(self._link.call("rollback", given))
+        result: RollbackResult = drive(self._link.call("rollback", given))
         return result
 
-    def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def disable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Keep a memory and recall it no more; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
         given: dict[str, Any] = {"memory_id": memory_id, "reason": reason}
-        result: dict[str, Any] = drive(self._link.call("disable", given))
+        result: StatusResult = drive(self._link.call("disable", given))
         return result
 
-    def enable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def enable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Recall a disabled memory again."""
         given: dict[str, Any] = {"memory_id": memory_id, "reason": reason}
-        result: dict[str, Any] = drive(self._link.call("enable", given))
+        result: StatusResult = drive(self._link.call("enable", given))
         return result
 
-    def quarantine(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def quarantine(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
         given: dict[str, Any] = {"memory_id": memory_id, "reason": reason}
-        result: dict[str, Any] = drive(self._link.call("quarantine", given))
+        result: StatusResult = drive(self._link.call("quarantine", given))
         return result
 
-    def approve(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def approve(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Let a memory out of quarantine."""
         given: dict[str, Any] = {"memory_id": memory_id, "reason": reason}
-        result: dict[str, Any] = drive(self._link.call("approve", given))
+        result: StatusResult = drive(self._link.call("approve", given))
         return result
 
-    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
+    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> StatusResult:
         """Delete a memory that is in quarantine; it does not come back by itself."""
         given: dict[str, Any] = {"memory_id": memory_id, "reason": reason, "dry_run": dry_run}
-        result: dict[str, Any] = drive(self._link.call("reject", given))
+        result: StatusResult = drive(self._link.call("reject", given))
         return result
 
     def inspect(
@@ -110,12 +122,12 @@ class Undoing(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-        layers: str | Sequence[str] | None = None,
-        statuses: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        statuses: StatusName | Sequence[StatusName] | None = None,
         filters: Filters | None = None,
         limit: int = 60,
         as_of: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> PreviewList:
         """Look through memories as a console does: every layer, also what is disabled or in quarantine.
 
         Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
@@ -135,7 +147,7 @@ class Undoing(Remote):
             "limit": limit,
             "as_of": as_of,
         }
-        result: dict[str, Any] = drive(self._link.call("inspect", given))
+        result: PreviewList = drive(self._link.call("inspect", given))
         return result
 
     def preview_context(
@@ -147,7 +159,7 @@ class Undoing(Remote):
         run_id: str | int | None = None,
         budget: int | None = None,
         as_of: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> ContextPreview:
         """What a model would be shown for a message, as a console may show it: redacted, and not counted as used."""
         given: dict[str, Any] = {
             "query": query,
@@ -157,7 +169,7 @@ class Undoing(Remote):
             "budget": budget,
             "as_of": as_of,
         }
-        result: dict[str, Any] = drive(self._link.call("preview_context", given))
+        result: ContextPreview = drive(self._link.call("preview_context", given))
         return result
 
     def events(
@@ -169,7 +181,7 @@ class Undoing(Remote):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> EventFeed:
         """What happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
@@ -182,5 +194,5 @@ class Undoing(Remote):
             "run_id": run_id,
             "everybody": everybody,
         }
-        result: dict[str, Any] = drive(self._link.call("events", given))
+        result: EventFeed = drive(self._link.call("events", given))
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request
 from pydantic.alias_generators import to_camel
@@ -28,6 +28,9 @@ from memstone.server.schemas.api import (
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
 from memstone.server.stored import LOCAL_EMBEDDERS
+
+if TYPE_CHECKING:
+    from memstone.results import PreviewHit
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 
@@ -59,7 +62,7 @@ async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
     return {**found, "items": [{**entry_from_memory(one), **_score_fields(one)} for one in found["items"]]}
 
 
-def _score_fields(item: dict[str, Any]) -> dict[str, Any]:
+def _score_fields(item: PreviewHit) -> dict[str, Any]:
     return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score", "injected")}
 
 
@@ -123,9 +126,10 @@ async def summarize_old_memories(caller: Admin, wanted: SummarizeOld) -> Any:
     done = await caller.memory.summarize_old(
         wanted.older_than_days, user_id=user, everybody=user is None, dry_run=wanted.dry_run
     )
-    counts = {"original_count": "originalCount", "summarized_count": "summarizedCount", "tokens_saved": "tokensSaved"}
     return {
-        **{name: done[told] for name, told in counts.items()},
+        "original_count": done["originalCount"],
+        "summarized_count": done["summarizedCount"],
+        "tokens_saved": done["tokensSaved"],
         "dry_run": done["dry_run"],
         "jobIds": done["job_ids"],
     }

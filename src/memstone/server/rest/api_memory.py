@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.literals import CallerKind
 from memstone.model.instant import parse_when
 from memstone.server.access import Caller, Keyed, Reader, Writer, resolve_scope
 from memstone.server.errors import problem_response
@@ -23,10 +24,12 @@ from memstone.server.schemas.api import (
     NewEntry,
     NotThere,
     Success,
-    Type,
     entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
+
+if TYPE_CHECKING:
+    from memstone.results import MemoryPage
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 _ABSENT: dict[int | str, dict[str, Any]] = {
@@ -41,7 +44,7 @@ async def list_entries(
     caller: Reader,
     api_key_id: Annotated[str | None, Query(alias="apiKeyId", max_length=256)] = None,
     session_id: Annotated[str | None, Query(alias="sessionId", max_length=256)] = None,
-    type: Annotated[Type | None, Query()] = None,  # noqa: A002 - the name on the wire
+    type: Annotated[CallerKind | None, Query()] = None,  # noqa: A002 - the name on the wire
     q: Annotated[str | None, Query(max_length=1_000)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     page: Annotated[int, Query(ge=1)] = 1,
@@ -88,7 +91,7 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
     )
     answer = await caller.memory._engine.run(learn_or_store_text, wanted)  # noqa: SLF001 - the switch of memory is not asked here
     results = answer["results"]
-    if not results or results[0]["id"] is None:
+    if not results or not results[0]["id"]:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
     kept = await caller.memory.get(results[0]["id"])
     if kept is None:
@@ -155,7 +158,7 @@ def entry_not_found(request: Request) -> JSONResponse:
     return JSONResponse(body, status_code=404, media_type=answer.media_type)
 
 
-def _page_stats(found: dict[str, Any]) -> dict[str, Any]:
+def _page_stats(found: MemoryPage) -> dict[str, Any]:
     stats = found["stats"]
     named = {"by_type": stats["by_kind"], "tokens_used": stats["tokens"], "cache_stats": stats["cache"]}
     return {"total": stats["total"], "hit_rate": stats["hit_rate"], **named}

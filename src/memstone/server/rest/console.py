@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 
+from memstone.literals import ScopeKind
 from memstone.server.access import Admin, Keyed, NamedScope, Reader, ScopeId, Writer, needs_operator, resolve_scope
 from memstone.server.schemas.base import PROBLEMS, Json, answer_form
 from memstone.server.schemas.console import (
@@ -173,9 +174,7 @@ async def get_metrics(caller: Reader, user_id: ScopeId = None, since: str | None
 
 
 @router.get("/scopes", response_model=Scopes)
-async def list_scopes(
-    caller: Admin, kind: Literal["user", "agent", "run"] = "user", limit: Limit = 100, offset: Offset = 0
-) -> Any:
+async def list_scopes(caller: Admin, kind: ScopeKind = "user", limit: Limit = 100, offset: Offset = 0) -> Any:
     """The users, agents or runs there are, with how many memories each has."""
     caller.needs_tenant()
     return await caller.memory.scopes(kind, limit=limit, offset=offset)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
+from memstone.literals import JobStatus
 from memstone.server.access import Admin, Keyed, NamedScope, Reader, needs_operator, resolve_scope
 from memstone.server.running import Job, Progress, Work, works_of
 from memstone.server.schemas.base import PROBLEMS, answer_form
@@ -16,7 +18,6 @@ router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
 
 _FILE: Final = {"type": "string", "examples": ['[{"memory": "User lives in Oslo.", "user_id": "alice"}]']}
 UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _FILE}}}}
-Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 
 @router.get("/v1/jobs", response_model=answer_form("answers.console.JobLog"))
@@ -24,7 +25,7 @@ async def list_jobs(
     caller: Reader,
     named: NamedScope,
     task: str | None = None,
-    status: Status | None = None,
+    status: JobStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """What was done in the background, newest first: outcomes, decisions about facts, and what it cost."""
@@ -74,10 +75,10 @@ async def start_erasure(request: Request, caller: Admin, wanted: Erasure) -> Any
         raise InvalidInput(
             "this cannot be taken back", hint="name a scope or a memory, and confirm by repeating its id"
         )
-    given = wanted.model_dump(exclude={"confirm"})
+    given = wanted.model_dump(exclude={"confirm", "dry_run"})
 
-    async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.erase(**given, progress=progress)
+    async def work(progress: Progress) -> Mapping[str, Any]:
+        return await caller.memory.erase(**given, progress=progress, dry_run=wanted.dry_run)
 
     return _start_job(request, caller, "erase", work)
 
@@ -90,7 +91,7 @@ async def start_backup(request: Request, caller: Admin) -> Any:
     if folder is None or not folder.expanduser().is_dir():
         raise ConfigError("there is no folder for backups", hint="set server.backup_folder to a folder that exists")
 
-    async def work(progress: Progress) -> dict[str, Any]:
+    async def work(progress: Progress) -> Mapping[str, Any]:
         return await caller.memory.backup(folder, progress=progress)
 
     return _start_job(request, caller, "backup", work)
@@ -112,7 +113,7 @@ async def start_import(
     given = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
     body = await request.body()
 
-    async def work(progress: Progress) -> dict[str, Any]:
+    async def work(progress: Progress) -> Mapping[str, Any]:
         return await caller.memory.import_from(body, **given, progress=progress)
 
     return _start_job(request, caller, "import", work)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Query
 
 from memstone.core.talk.transcript import refuse_unknown
 from memstone.errors import NotFoundError, ScopeError
+from memstone.literals import CallerKind, LayerName, SearchScope, StatusName
 from memstone.server.access import (
     Admin,
     Caller,
@@ -27,7 +28,6 @@ from memstone.server.schemas.base import PROBLEMS, Told, answer_form
 from memstone.server.schemas.companion import Synced
 from memstone.server.schemas.memories import (
     Added,
-    Breadth,
     Changes,
     ChangesBatch,
     Confirmed,
@@ -82,7 +82,7 @@ async def delete_many(caller: Writer, wanted: Ids, idempotency_key: IdempotencyK
 
 @router.get("/memories/search", response_model=FoundMemories)
 async def search_by_query(
-    caller: Reader, named: NamedScope, q: str, limit: Limit = 100, scope: Breadth | None = None
+    caller: Reader, named: NamedScope, q: str, limit: Limit = 100, scope: SearchScope | None = None
 ) -> Any:
     """Find memories by words and by meaning."""
     return _wrap_list(await caller.memory.search(q, limit=limit, scope=scope, **named.as_dict()))
@@ -102,11 +102,11 @@ async def get_all(
     limit: Limit = 100,
     offset: Offset | None = None,
     page: Annotated[int | None, Query(ge=1)] = None,
-    kind: str | None = None,
+    kind: CallerKind | None = None,
     q: str | None = None,
-    status: str | None = None,
+    status: StatusName | None = None,
     as_of: str | None = None,
-    layers: Annotated[list[str] | None, Query()] = None,
+    layers: Annotated[list[LayerName] | None, Query()] = None,
     *,
     show_expired: bool = False,
     counts: bool = False,

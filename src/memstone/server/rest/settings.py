@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from memstone.literals import Vocabulary
 from memstone.model.access import Verb
 from memstone.server.access import (
     Caller,
@@ -25,8 +26,6 @@ from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
-
-Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
 
 
 @router.get("/settings", response_model=Settled)

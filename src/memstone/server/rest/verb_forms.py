@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from memstone.core.checks.arguments import WORDS
 from memstone.remote.verbs import LEFT_OUT
 from memstone.server.schemas.base import FilterForm, Given, Json
 from memstone.server.schemas.memories import Messages
@@ -34,6 +35,9 @@ TYPES: Final[dict[str, Any]] = {
     "str": str,
     "str | Sequence[str]": str | list[str],
     "str | int": str | int,
+    **dict.fromkeys(WORDS, str),
+    **{f"Sequence[{name}]": list[str] for name in WORDS},
+    **{f"{name} | Sequence[{name}]": str | list[str] for name in WORDS},
 }
 """What an annotation of a method means in JSON; a date is text there."""
 

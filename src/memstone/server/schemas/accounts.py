@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, SecretStr
 
+from memstone.literals import RoleName
 from memstone.server.schemas.base import Answer, Given, Id
 
 _ID: Final = "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"
@@ -29,7 +30,6 @@ _ACCOUNT: Final[dict[str, Any]] = {
 
 Login: TypeAlias = Annotated[str, Field(min_length=1, max_length=256)]
 Password: TypeAlias = Annotated[SecretStr, Field(min_length=1, max_length=1_024)]
-RoleName: TypeAlias = Literal["viewer", "editor", "admin"]
 
 
 def _example_config(value: dict[str, Any], extra: Literal["allow", "forbid"]) -> ConfigDict:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
 
 from memstone.engine.access.admission import key_of
+from memstone.literals import CallerKind, SearchScope
 from memstone.server.schemas.base import Answer, Given, Id, Json
-from memstone.server.schemas.memories import Breadth
 
-Type = Literal["factual", "episodic", "procedural", "semantic"]
+if TYPE_CHECKING:
+    from memstone.results import MemoryItem
 
 
 def _require_text(text: str) -> str:
@@ -52,7 +53,7 @@ class NewEntry(ApiGiven):
 
     content: Words
     key: Words
-    type: Type = "factual"
+    type: CallerKind = "factual"
     session_id: Id = ""
     api_key_id: Id = ""
     user_id: Id | None = None
@@ -67,7 +68,7 @@ class EntryChanges(ApiGiven):
 
     content: Words = ""
     key: Words = ""
-    type: Type = "factual"
+    type: CallerKind = "factual"
     metadata: Json = Field(default_factory=dict)
     expires_at: datetime | date | None = None
 
@@ -168,7 +169,7 @@ class PreviewQuestion(ApiGiven):
     api_key_id: Id | None = None
     user_id: Id | None = None
     session_id: Id | None = None
-    scope: Breadth | None = None
+    scope: SearchScope | None = None
 
 
 class PreviewItem(Entry):
@@ -286,7 +287,7 @@ class Reindexing(ApiAnswer):
     pending: int
 
 
-def entry_from_memory(item: Json) -> Json:
+def entry_from_memory(item: MemoryItem) -> Json:
     """A memory in the names of this interface."""
     return {
         "id": item["id"],

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from memstone.literals import SearchScope, VisibilityName
 from memstone.server.schemas.base import Answer, FilterForm, Given, Id, Json, Scoped, shown_as
 
 Messages = str | Json | list[str | Json]
@@ -65,7 +66,7 @@ class Visibility(Given):
 
     model_config = shown_as(visibility="private")
 
-    visibility: Literal["default", "pinned", "hidden", "private"]
+    visibility: VisibilityName
 
 
 class Ids(Given):
@@ -75,10 +76,6 @@ class Ids(Given):
 
     ids: list[Id]
     dry_run: bool = False
-
-
-Breadth = Literal["session", "owner", "apiKey", "global"]
-"""How far is looked: in one session, at all of the owner's (``apiKey`` is another name), or also at everybody's."""
 
 
 class Question(Scoped):
@@ -98,7 +95,7 @@ class Question(Scoped):
     strategy: str | None = None
     explain: bool = False
     show_expired: bool = False
-    scope: Breadth | None = None
+    scope: SearchScope | None = None
 
 
 class Whom(Scoped):
@@ -124,7 +121,7 @@ class ContextQuestion(Scoped):
     query: str
     budget: int | None = Field(default=None, ge=0, le=16_000)
     gate: str | None = None
-    scope: Breadth | None = None
+    scope: SearchScope | None = None
 
 
 class Transcript(Scoped):
