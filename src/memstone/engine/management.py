@@ -45,9 +45,9 @@ async def build_dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *,
     layers: DashboardLayers = await _read_layers(parts, scope, most) if not scope.is_open else {}
     now = parts.now()
     shown: DashboardResult = {
-        **layers,
         "counts": await parts.ledger.read(lambda tx: _count_layers(tx, scope, now)),
         "last_consolidation": await parts.ledger.peek(lambda tx: _last_pass(tx, scope)),
+        **layers,
     }
     if parts.bounds is not None:  # the rest is about the whole tenant
         return shown

@@ -200,15 +200,15 @@ class ContextPack:
             "text": self.text,
             "stable": self.stable,
             "volatile": self.volatile,
-            "sections": [one.as_dict() for one in self.sections],
-            "citations": [one.as_dict() for one in self.citations],
             "tokens": self.tokens,
             "budget": self.budget,
-            "gate": self.gate.as_dict(),
+            "empty": self.empty,
             "receipt_id": self.receipt_id,
+            "sections": [one.as_dict() for one in self.sections],
+            "citations": [one.as_dict() for one in self.citations],
+            "gate": self.gate.as_dict(),
             "degraded": [deepcopy(one) for one in self.degraded],
             "warnings": list(self.warnings),
-            "empty": self.empty,
         }
 
 

@@ -32,6 +32,7 @@ from memstone.results.access import (
 from memstone.results.common import (
     AttachmentInfo,
     BatchAnswer,
+    BatchMark,
     CacheHits,
     CacheStats,
     Degradation,
@@ -208,6 +209,7 @@ __all__ = [
     "BackupVerification",
     "BatchAnswer",
     "BatchError",
+    "BatchMark",
     "BlockCitation",
     "BlockSection",
     "CacheHits",

@@ -108,12 +108,17 @@ class GateResult(GateReason):
     """Whether the message asks for something that was said or is known."""
 
 
-class BatchAnswer(TypedDict, Generic[Item]):
-    """What became of each item of a batch, in their order."""
+class BatchMark(TypedDict):
+    """What the answers to batches have in common."""
 
-    results: list[Item]
     replayed: NotRequired[Literal[True]]
     """This batch was carried out before, and this is the answer it got then."""
+
+
+class BatchAnswer(BatchMark, Generic[Item]):
+    """What became of each item of a batch, in their order: every answer to a batch is one of these."""
+
+    results: list[Item]
 
 
 class VersionState(TypedDict, total=False):

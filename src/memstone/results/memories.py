@@ -16,7 +16,7 @@ from memstone.literals import (
 )
 from memstone.results.common import (
     AttachmentInfo,
-    BatchAnswer,
+    BatchMark,
     CacheHits,
     Degradation,
     ErrorInfo,
@@ -250,12 +250,14 @@ class AddResult(TypedDict):
     hint: NotRequired[str]
 
 
-class AddBatchResult(BatchAnswer[AddResult]):
+class AddBatchResult(BatchMark):
     """What became of each call of a batch, in their order.
 
     In the answer to a batch that was carried out before, an event about a memory that was erased since holds only its
     ``id``, its ``event`` and ``erased``.
     """
+
+    results: list[AddResult]
 
 
 # --- changing and deleting --------------------------------------------------------------------------------------------
@@ -289,8 +291,10 @@ class ErasureMark(TypedDict):
     erased: Literal[True]
 
 
-class UpdateBatchResult(BatchAnswer[UpdateResult | BatchError | ErasureMark]):
+class UpdateBatchResult(BatchMark):
     """What became of each change of a batch, in their order."""
+
+    results: list[UpdateResult | BatchError | ErasureMark]
 
 
 class DeleteResult(TypedDict):
@@ -311,9 +315,10 @@ class DeleteItem(TypedDict):
     """The memory was erased since."""
 
 
-class DeleteBatchResult(BatchAnswer[DeleteItem]):
+class DeleteBatchResult(BatchMark):
     """What became of each memory, in their order."""
 
+    results: list[DeleteItem]
     dry_run: NotRequired[Literal[True]]
 
 

@@ -28,7 +28,7 @@ from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Ve
 from memstone.model.policy import Identity
 from memstone.server.connections import is_local
 from memstone.server.errors import hide_store_details
-from memstone.server.schemas.base import Given
+from memstone.server.schemas.base import RequestBody
 from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
@@ -437,7 +437,7 @@ class Named:
 NamedScope = Annotated[Named, Depends()]
 
 
-def merge_body(query: Mapping[str, Any], body: Given | None) -> dict[str, Any]:
+def merge_body(query: Mapping[str, Any], body: RequestBody | None) -> dict[str, Any]:
     """Return what the query and the body say together; raise if they say different things."""
     merged = dict[str, Any]()
     for name, value in query.items():

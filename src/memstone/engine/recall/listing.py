@@ -80,8 +80,14 @@ async def get_all(parts: Parts, request: ListRequest) -> MemoryList:
         results.add_owner(one, owners)
     if not request.counts:
         return {"results": shown}
-    place: MemoryList = {"results": shown, "limit": limit, "offset": offset, "page": offset // limit + 1}
-    return {**place, "total": sum(kinds.values()), "by_kind": kinds}
+    return {
+        "results": shown,
+        "total": sum(kinds.values()),
+        "by_kind": kinds,
+        "limit": limit,
+        "offset": offset,
+        "page": offset // limit + 1,
+    }
 
 
 def _build_where(parts: Parts, request: ListRequest) -> And:

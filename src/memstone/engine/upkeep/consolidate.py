@@ -147,12 +147,9 @@ def _pass_counts(run: Pass) -> ConsolidateCounts:
 
 
 def _build_answer(run: Pass) -> ConsolidateResult:
-    answer: ConsolidateResult = {"status": "completed", **_pass_counts(run)}
     if run.dry_run:
-        answer["dry_run"] = True
-    else:
-        answer["job_id"] = run.job_id
-    return answer
+        return {"status": "completed", "dry_run": True, **_pass_counts(run)}
+    return {"status": "completed", "job_id": run.job_id, **_pass_counts(run)}
 
 
 # --- what is alike ----------------------------------------------------------------------------------------------------

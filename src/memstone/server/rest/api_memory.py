@@ -16,14 +16,14 @@ from memstone.model.instant import parse_when
 from memstone.server.access import Caller, Keyed, Reader, Writer, resolve_scope
 from memstone.server.errors import problem_response
 from memstone.server.schemas.api import (
-    EntryChanged,
-    EntryChanges,
-    EntryCreated,
-    EntryFound,
+    EntryAddition,
+    EntryAnswer,
+    EntryBody,
+    EntryChange,
+    EntryChangeBody,
+    EntryNotFound,
     EntryPage,
-    NewEntry,
-    NotThere,
-    Success,
+    SuccessFlag,
     entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 _ABSENT: dict[int | str, dict[str, Any]] = {
-    404: {"model": NotThere, "description": "there is no such entry", "content": {"application/problem+json": {}}}
+    404: {"model": EntryNotFound, "description": "there is no such entry", "content": {"application/problem+json": {}}}
 }
 
 _CHANGED: Final = {"content": "text", "type": "kind"}
@@ -70,8 +70,8 @@ async def list_entries(
     return {"data": data, **place, "total_pages": found["pages"], "stats": _page_stats(found)}
 
 
-@router.post("", response_model=EntryCreated)
-async def create_entry(caller: Writer, new: NewEntry) -> Any:
+@router.post("", response_model=EntryAddition)
+async def create_entry(caller: Writer, new: EntryBody) -> Any:
     """Keep something under a key; the same key of the same owner and session again is the same entry.
 
     Also where memory is switched off, for that is about chats; not while it is paused for the owner.
@@ -99,15 +99,15 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
     return {"id": entry_from_memory(kept), "memory_id": kept["id"]}
 
 
-@router.get("/{memory_id}", response_model=EntryFound, responses=_ABSENT)
+@router.get("/{memory_id}", response_model=EntryAnswer, responses=_ABSENT)
 async def get_entry(request: Request, caller: Reader, memory_id: str) -> Any:
     """One entry."""
     found = await caller.memory.get(memory_id)
     return entry_not_found(request) if found is None else {"memory": entry_from_memory(found)}
 
 
-@router.put("/{memory_id}", response_model=EntryChanged, responses=_ABSENT)
-async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChanges) -> Any:
+@router.put("/{memory_id}", response_model=EntryChange, responses=_ABSENT)
+async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChangeBody) -> Any:
     """Change the words, the key, the type, the metadata or the expiry; the version before stays in the history."""
     given = changes.model_dump(exclude_unset=True)
     if not given:
@@ -122,7 +122,7 @@ async def update_entry(request: Request, caller: Writer, memory_id: str, changes
     return {"memory": entry_from_memory(changed)}
 
 
-@router.delete("/{memory_id}", response_model=Success, responses=_ABSENT)
+@router.delete("/{memory_id}", response_model=SuccessFlag, responses=_ABSENT)
 async def delete_entry(
     request: Request, caller: Writer, memory_id: str, *, dry_run: Annotated[bool, Query(alias="dryRun")] = False
 ) -> Any:

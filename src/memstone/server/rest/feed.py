@@ -39,7 +39,7 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.get("", response_model=answer_form("answers.memories.Events"))
+@router.get("", response_model=answer_form("EventFeed"))
 async def list_events(
     caller: Reader, named: NamedScope, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from memstone.core.checks.arguments import WORDS
 from memstone.remote.verbs import LEFT_OUT
-from memstone.server.schemas.base import FilterForm, Given, Json
+from memstone.server.schemas.base import FilterForm, Json, RequestBody
 from memstone.server.schemas.memories import Messages
 
 _Items = list[Json]
@@ -92,7 +92,9 @@ def form_of(name: str, method: Callable[..., Any], *, confirms: bool = False) ->
     }
     if confirms:
         fields["confirm"] = (str | None, None)
-    base = type("Strict", (Given,), {"model_config": _form_config(name, method), "__doc__": f"What ``{name}`` takes."})
+    base = type(
+        "Strict", (RequestBody,), {"model_config": _form_config(name, method), "__doc__": f"What ``{name}`` takes."}
+    )
     return create_model(f"{_to_camel_case(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
 
 

@@ -33,7 +33,7 @@ from memstone.server.access import (
     resolve_scope,
 )
 from memstone.server.rest.verb_forms import call_parameters, form_of
-from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, answer_form, shown_as
+from memstone.server.schemas.base import PROBLEMS, ScopedBody, answer_form, example_config
 
 router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS, route_class=Keyed)
 
@@ -48,17 +48,7 @@ _CHANGES_KEYS: Final = frozenset(
 )
 
 
-class Me(Answer):
-    """Whose key it is, and what it may do."""
-
-    tenant_id: str
-    user_id: str | None = None
-    agent_id: str | None = None
-    may_assert_user: bool = False
-    verbs: list[str]
-
-
-@router.get("/me", response_model=Me)
+@router.get("/me", response_model=answer_form("KeyRights"))
 async def get_key_rights(caller: KeyHolder) -> Any:
     """Who the service takes the caller for."""
     who = caller.subjects
@@ -108,8 +98,12 @@ def _add_verb_route(name: str, call: Call) -> None:
     endpoint = _create_endpoint(
         name, call, form_of(name, method, confirms=bool(call.narrowed_by)), body_needed=body_needed
     )
+    answer = "ContextBlock" if name == "context" else method.__annotations__["return"]
     router.add_api_route(
-        f"/verbs/{name}", endpoint, methods=["POST"], response_model=answer_form("answers.verbs.VERBS", name)
+        f"/verbs/{name}",
+        endpoint,
+        methods=["POST"],
+        response_model=answer_form(answer),
     )
 
 
@@ -118,10 +112,10 @@ for _name, _call in VERBS.items():
         _add_verb_route(_name, _call)
 
 
-class ExportCall(Scoped):
+class ExportCall(ScopedBody):
     """Of whom; of everybody only by that word."""
 
-    model_config = shown_as(user_id="alice")
+    model_config = example_config(user_id="alice")
 
     everybody: bool = False
 
