@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 from memstone.core.checks.arguments import checked_path
 from memstone.environment import from_gateway, named_settings, parse_value, refuse_former_variables
 from memstone.errors import ConfigError, InvalidInput
+from memstone.literals import PresetName
 from memstone.model.policy import PRESETS, Curation, Limits, OwnRules, Policy
 from memstone.sections import (
     REMOTE_SOURCES,
@@ -68,7 +69,7 @@ class Settings(Section):
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
-    preset: Literal["facts", "gateway", "companion", "shared"] = "facts"
+    preset: PresetName = "facts"
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     graph: GraphSettings = GraphSettings()

@@ -51,7 +51,10 @@ other libraries; it is not exported from ``memstone`` because it would shadow th
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from memstone.results import ErrorInfo
 
 
 class MemstoneError(Exception):
@@ -69,7 +72,7 @@ class MemstoneError(Exception):
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> ErrorInfo:
         """The form in which faces report an error."""
         return {"code": self.code, "message": self.message, "hint": self.hint, "retryable": self.retryable}
 

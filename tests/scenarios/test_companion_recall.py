@@ -158,8 +158,9 @@ def test_a_time_of_the_world_brings_nothing(memory: Memory) -> None:
 @pytest.mark.req("S-30")
 @pytest.mark.parametrize("question", ["What did we decide about the tomatoes?", "What did I plant in March?"])
 def test_a_fact_is_not_shown_beside_the_episode_that_tells_it(every: Memory, question: str) -> None:
-    chosen = (every.receipt(every.context(question, **WHO).receipt_id) or {})["chosen"]
-    shown = {one["id"] for one in chosen}
+    receipt = every.receipt(every.context(question, **WHO).receipt_id)
+    assert receipt is not None
+    shown = {one["id"] for one in receipt["chosen"]}
     assert shown
     for episode in every.sessions.episodes(**WHO)["results"]:
         facts = {

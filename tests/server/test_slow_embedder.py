@@ -63,7 +63,9 @@ def _asked(gate: Gate, client: Any, text: str) -> tuple[str, dict[str, str]]:
 def _channels(gate: Gate, receipt: str) -> list[str]:
     """What a receipt says could not serve; it is written after the answer."""
     until(lambda: gate.memory.receipt(receipt) is not None)
-    return [one["channel"] for one in (gate.memory.receipt(receipt) or {})["degraded"]]
+    found = gate.memory.receipt(receipt)
+    assert found is not None
+    return [one["channel"] for one in found["degraded"]]
 
 
 @pytest.mark.req("P-8", "O-5")

@@ -44,6 +44,17 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert [name for name in loaded if name.startswith("memstone.")] == ["memstone.errors"]
 
 
+@pytest.mark.req("R-35")
+def test_the_types_of_answers_are_not_loaded_to_give_them() -> None:
+    program = (
+        "import sys, json; from memstone import Memory; "
+        "memory = Memory({'store': {'url': 'memory:'}, 'embedder': {'provider': 'hash'}}); "
+        "memory.add('I live in Oslo', user_id='alice'); memory.search('Oslo', user_id='alice'); "
+        "print(json.dumps([name for name in sys.modules if name.startswith('memstone.results')]))"
+    )
+    assert fresh(program) == []
+
+
 def test_names_are_loaded_when_they_are_first_used() -> None:
     assert fresh("import json, memstone; print(json.dumps(memstone.estimate_tokens('abcde')))") == 2
     assert fresh("import json; from memstone import *; print(json.dumps(Memory.__name__))") == "Memory"

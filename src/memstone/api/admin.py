@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from memstone.api.base import Group
 from memstone.drive import drive
@@ -13,6 +13,37 @@ from memstone.model.access import Subjects
 from memstone.model.ids import clean_id
 from memstone.model.instant import When
 
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus, RoleName, ScopeKind, VerbName
+    from memstone.results import (
+        AccountItem,
+        AccountRemoval,
+        BackupRestore,
+        BackupResult,
+        BackupVerification,
+        ConsolidateResult,
+        DashboardResult,
+        EngineInfo,
+        ErasurePreview,
+        ErasureReport,
+        ErasureVerification,
+        HealthReport,
+        ImportResult,
+        JobList,
+        KeyItem,
+        KeySecret,
+        MetricsReport,
+        RedactResult,
+        RefreshResult,
+        ReindexResult,
+        ScopeList,
+        StoreCheck,
+        SummaryResult,
+        TokenKeyRotation,
+        WorkerResult,
+    )
+
+
 Listed: TypeAlias = list[dict[str, Any]]
 """Under a name of its own, because ``list`` is a verb in these classes."""
 
@@ -20,7 +51,7 @@ Listed: TypeAlias = list[dict[str, Any]]
 class KeyVerbs(Group):
     """The keys of the service."""
 
-    def list(self) -> Listed:
+    def list(self) -> list[KeyItem]:
         """List the keys of this tenant, oldest first; the secrets themselves are not stored."""
         from memstone.engine.access import keys
 
@@ -30,12 +61,12 @@ class KeyVerbs(Group):
         self,
         name: str = "",
         *,
-        verbs: Sequence[str] = ("read", "write"),
+        verbs: Sequence[VerbName] = ("read", "write"),
         user_id: str | None = None,
         agent_id: str | None = None,
         may_assert_user: bool = False,
         expires_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeySecret:
         """Create a key for this tenant: of its own, for one user, for everybody it names, or for everything.
 
         ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
@@ -54,21 +85,21 @@ class KeyVerbs(Group):
         key_id: str,
         *,
         name: str | None = None,
-        verbs: Sequence[str] | None = None,
+        verbs: Sequence[VerbName] | None = None,
         may_assert_user: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeyItem:
         """Change what a key is called and what it may do; what you leave out stays, and so does its secret."""
         from memstone.engine.access import keys
 
         return drive(self.engine.run(keys.set_key, key_id, name, verbs, may_assert_user=may_assert_user))
 
-    def rotate(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
+    def rotate(self, key_id: str, *, grace_seconds: float = 3_600.0) -> KeySecret:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
         from memstone.engine.access import keys
 
         return drive(self.engine.run(keys.rotate_key, key_id, grace_seconds))
 
-    def revoke(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def revoke(self, key_id: str, *, dry_run: bool = False) -> KeyItem:
         """End a key at once."""
         from memstone.engine.access import keys
 
@@ -78,7 +109,7 @@ class KeyVerbs(Group):
 class AccountVerbs(Group):
     """The people who may log in to the service."""
 
-    def list(self) -> Listed:
+    def list(self) -> list[AccountItem]:
         """List the accounts of this tenant, oldest first."""
         from memstone.engine.access import accounts
 
@@ -90,10 +121,10 @@ class AccountVerbs(Group):
         password: str,
         *,
         name: str = "",
-        role: str = "viewer",
+        role: RoleName = "viewer",
         user_id: str | None = None,
         agent_id: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Let somebody log in to the service: an e-mail address or a name, and a password.
 
         ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
@@ -111,12 +142,12 @@ class AccountVerbs(Group):
         *,
         login: str | None = None,
         name: str | None = None,
-        role: str | None = None,
+        role: RoleName | None = None,
         password: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         disabled: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Change an account, named by its id or its login; what you leave out stays, '' takes a name or a bound away.
 
         With another password, or when it is disabled, whoever is logged in with it no longer is.
@@ -126,13 +157,13 @@ class AccountVerbs(Group):
         wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
         return drive(self.engine.run(accounts.set_account, account, wanted))
 
-    def remove(self, account: str, *, dry_run: bool = False) -> dict[str, Any]:
+    def remove(self, account: str, *, dry_run: bool = False) -> AccountRemoval:
         """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
         from memstone.engine.access import accounts
 
         return drive(self.engine.dry(dry_run).run(accounts.remove_account, account))
 
-    def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
+    def rotate_token_key(self, *, grace: bool = True) -> TokenKeyRotation:
         """Sign the tokens of people who log in with another key from now on.
 
         With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
@@ -146,7 +177,7 @@ class AccountVerbs(Group):
 class BackupVerbs(Group):
     """Copies of the whole store."""
 
-    def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
+    def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> BackupResult:
         """Write the whole store, of all tenants, as it is at this moment into one file; others go on writing.
 
         It is signed with the store's key, which is no part of it: keep a copy of what ``key_place`` names elsewhere.
@@ -161,7 +192,7 @@ class BackupVerbs(Group):
 
         return drive(self.engine.run(backup.write_backup, path, progress))
 
-    def verify(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+    def verify(self, path: str | os.PathLike[str]) -> BackupVerification:
         """Check all that is in a backup and return its manifest; ``Corrupted`` when anything is wrong.
 
         ``origin`` is ``ours`` if it is signed with this store's key, else ``foreign``.
@@ -172,7 +203,7 @@ class BackupVerbs(Group):
 
     def restore(
         self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
-    ) -> dict[str, Any]:
+    ) -> BackupRestore:
         """Put a backup in the place of the whole store, of all tenants.
 
         It is checked first, and refused when it is damaged or of a newer schema. Then it takes the place of what is
@@ -208,6 +239,42 @@ class AdminVerbs(Group):
         """Copies of the whole store."""
         return BackupVerbs(self.engine)
 
+    @overload
+    def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[False] = False,
+    ) -> ErasureReport: ...
+
+    @overload
+    def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[True],
+    ) -> ErasurePreview: ...
+
+    @overload
+    def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: bool,
+    ) -> ErasureReport | ErasurePreview: ...
+
     def erase(
         self,
         *,
@@ -217,7 +284,7 @@ class AdminVerbs(Group):
         memory_id: str | None = None,
         progress: Progress | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ErasureReport | ErasurePreview:
         """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
 
         All versions, the history, what waits to be learned, receipts, jobs, settings, names, words and vectors go, in
@@ -237,7 +304,7 @@ class AdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress))
 
-    def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
+    def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
         """Check that a report of ``erase`` is what this store wrote, and that nothing erased has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
@@ -258,7 +325,7 @@ class AdminVerbs(Group):
         trusted: bool = False,
         learn: bool = True,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ImportResult:
         """Import what another system exported: a path, bytes, or an open file; a zip archive as it is.
 
         ``format`` is recognised by what the source holds, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
@@ -281,7 +348,7 @@ class AdminVerbs(Group):
         request = import_memories.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
         return drive(self.engine.run(import_memories.import_from, request, load_adapter("source", "sqlite")))
 
-    def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
+    def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> RedactResult:
         """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
 
         For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
@@ -290,14 +357,14 @@ class AdminVerbs(Group):
         """
         return drive(self.engine.redact(progress, dry_run=dry_run))
 
-    def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
+    def reindex(self, progress: Progress | None = None) -> ReindexResult:
         """Build the vectors of the configured embedder beside the old ones and switch when all are there.
 
         ``progress(done, total)`` is called as it goes.
         """
         return drive(self.engine.reindex(progress))
 
-    def refresh_vectors(self) -> dict[str, Any]:
+    def refresh_vectors(self) -> RefreshResult:
         """Make every vector anew, in place, as when a model was changed under its old name."""
         from memstone.engine import status
 
@@ -317,7 +384,7 @@ class AdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ConsolidateResult:
         """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
@@ -343,7 +410,7 @@ class AdminVerbs(Group):
         max_tokens: int = 4_000,
         older_than_days: float | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SummaryResult:
         """Shorten what a scope has beyond a budget of tokens to its first three sentences.
 
         The newest memories that fit are left as they are, each owner having the budget for itself; with
@@ -357,7 +424,7 @@ class AdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.run(summarize.summarize_scope, given, max_tokens, older_than_days, dry_run=dry_run))
 
-    def list_scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    def list_scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
         """List the users (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
 
         Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
@@ -374,7 +441,7 @@ class AdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         limit: int = 20,
-    ) -> dict[str, Any]:
+    ) -> DashboardResult:
         """Return what a management view begins with, of a scope or with ``everybody`` of all.
 
         ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
@@ -394,9 +461,9 @@ class AdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         task: str | None = None,
-        status: str | None = None,
+        status: JobStatus | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> JobList:
         """List what was done in the background for a scope, or with ``everybody`` for all, newest first.
 
         ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
@@ -408,7 +475,7 @@ class AdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody))
 
-    def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> dict[str, Any]:
+    def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> WorkerResult:
         """Be a worker: learn from sessions as they become due, until somebody stops it or the time is over.
 
         ``seconds=0`` does what is due now. Any number of workers, in any number of processes, may share a store.
@@ -419,7 +486,7 @@ class AdminVerbs(Group):
 
     def metrics(
         self, *, user_id: str | int | None = None, everybody: bool = False, since: When | None = None
-    ) -> dict[str, Any]:
+    ) -> MetricsReport:
         """Count the memories of a user, or with ``everybody`` of all, and how often they are replaced and used.
 
         ``memory_total_count`` is how many hold now. ``memory_replacement_rate`` is the share of replacements among what
@@ -431,7 +498,7 @@ class AdminVerbs(Group):
 
         return drive(self.engine.run(status.compute_metrics, user_id, since, everybody=everybody))
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> HealthReport:
         """Say whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, ``reasons`` say why.
 
         ``probe`` tells where writing fails, if it does: a turn and a row of the inbox are written, found and taken back
@@ -441,12 +508,12 @@ class AdminVerbs(Group):
 
         return drive(health.check_health(self.engine.parts))
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> EngineInfo:
         """Return every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
         from memstone.engine import status
 
         return drive(self.engine.run(status.engine_status))
 
-    def check(self) -> dict[str, Any]:
+    def check(self) -> StoreCheck:
         """Check the store: where it is, its schema, and whether it is intact."""
         return drive(self.engine.check())

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,6 +19,8 @@ from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
     from memstone.config import Settings
+    from memstone.literals import VerbName
+    from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
 
@@ -183,7 +185,7 @@ def create(
     given: Given,
     *,
     name: str,
-    verbs: tuple[str, ...],
+    verbs: tuple[VerbName, ...],
     for_user: str | None,
     for_agent: str | None,
     may_assert_user: bool,
@@ -223,7 +225,9 @@ def listed(given: Given) -> int:
 @click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
 @click.option("--may-assert-user/--no-may-assert-user", default=None, help="Whether it says for which user it asks.")
 @for_store
-def change(given: Given, *, key_id: str, name: str | None, verbs: tuple[str, ...], may_assert_user: bool | None) -> int:
+def change(
+    given: Given, *, key_id: str, name: str | None, verbs: tuple[VerbName, ...], may_assert_user: bool | None
+) -> int:
     """Change what a key is called and what it may do; its secret stays."""
     with given.memory() as memory:
         changed = memory.admin.keys.update(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
@@ -257,7 +261,7 @@ def revoke(given: Given, *, key_id: str) -> int:
     return OK
 
 
-def _describe_reach(key: dict[str, Any]) -> str:
+def _describe_reach(key: KeyItem) -> str:
     """Whom a key reaches, in words."""
     who = "its own pools"
     if key["user_id"] or "admin" in key["verbs"]:
@@ -267,7 +271,7 @@ def _describe_reach(key: dict[str, Any]) -> str:
     return f"{who}, with agent {key['agent_id']}" if key["agent_id"] else who
 
 
-def _describe_key(key: dict[str, Any]) -> str:
+def _describe_key(key: KeyItem) -> str:
     who = _describe_reach(key)
     until = f", until {key['expires_at']}" if key["expires_at"] else ""
     ended = ", revoked" if key["revoked_at"] else ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memstone.engine import results
 from memstone.engine.access.admission import turned_away
@@ -24,9 +24,10 @@ from memstone.engine.storing.write import Outcome, Prepared, commit_drafts, embe
 if TYPE_CHECKING:
     from memstone.engine.learning.converse import Learned
     from memstone.engine.storing.turns import Turn
+    from memstone.results import AddResult
 
 
-async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def add(parts: Parts, request: AddRequest) -> AddResult:
     """Store what one request says, or learn from it."""
     return await (learn_messages(parts, request) if request.infer else store_messages(parts, request))
 
@@ -34,7 +35,7 @@ async def add(parts: Parts, request: AddRequest) -> dict[str, Any]:
 # --- infer=False: the messages as they are ----------------------------------------------------------------------------
 
 
-async def store_messages(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def store_messages(parts: Parts, request: AddRequest) -> AddResult:
     """Store each message as one memory."""
     if (answer := await turned_away(parts, request)) is not None:
         return answer
@@ -72,7 +73,7 @@ def _raise_first_failure(prepared: Prepared) -> None:
 # --- infer=True: what follows from them -------------------------------------------------------------------------------
 
 
-async def learn_messages(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def learn_messages(parts: Parts, request: AddRequest) -> AddResult:
     """Learn from a request, unless nothing is learned from whoever speaks."""
     counters = parts.workshop.counters
     if parts.policy.formation.mode != "inline":
@@ -83,7 +84,7 @@ async def learn_messages(parts: Parts, request: AddRequest) -> dict[str, Any]:
     return await _learn_or_queue(parts, request)
 
 
-async def _learn_or_queue(parts: Parts, request: AddRequest) -> dict[str, Any]:
+async def _learn_or_queue(parts: Parts, request: AddRequest) -> AddResult:
     """Learn from what one request says, now or later; what is said is stored either way."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
     from memstone.engine.learning.converse import learn_from_conversation
@@ -106,13 +107,15 @@ async def _learn_or_queue(parts: Parts, request: AddRequest) -> dict[str, Any]:
     unforgotten = await parts.io.compute(partial(_forget_warnings, turns, learned))
     answer = _learned_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
-    return {**answer, "left_out": left_out} if left_out else answer
+    if left_out:
+        answer["left_out"] = left_out
+    return answer
 
 
-def _disabled_answer(parts: Parts) -> dict[str, Any]:
+def _disabled_answer(parts: Parts) -> AddResult:
     parts.workshop.counters.early_returns_disabled += 1
-    why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
-    return {"results": [], "status": "disabled", **why}
+    why, hint = "nothing is learned here", "set policy.learns to learn again"
+    return {"results": [], "status": "disabled", "reason": why, "hint": hint}
 
 
 def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
@@ -127,31 +130,36 @@ def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
     return warnings
 
 
-def _learned_answer(learned: Learned, warnings: Sequence[str]) -> dict[str, Any]:
+def _learned_answer(learned: Learned, warnings: Sequence[str]) -> AddResult:
     answer = answer_of(learned.outcomes, warnings)
     if learned.error is not None:
-        answer |= {"status": "partial" if learned.partial else "deferred", "error": learned.error.as_dict()}
-    for name in ("degraded", "dropped", "review", "reason"):
-        if value := getattr(learned, name):
-            answer[name] = value
+        answer["status"] = "partial" if learned.partial else "deferred"
+        answer["error"] = learned.error.as_dict()
+    if learned.degraded:
+        answer["degraded"] = learned.degraded
+    if learned.dropped:
+        answer["dropped"] = learned.dropped
+    if learned.review:
+        answer["review"] = learned.review
+    if learned.reason:
+        answer["reason"] = learned.reason
     return answer
 
 
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> dict[str, Any]:
+def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> AddResult:
     """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``); and why."""
-    waiting = [outcome for outcome in outcomes if outcome.error is not None]
-    status = "ok" if not waiting else "deferred" if len(waiting) == len(outcomes) else "partial"
-    answer: dict[str, Any] = {
+    waiting = [results.format_deferred(one, one.error) for one in outcomes if one.error is not None]
+    answer: AddResult = {
         "results": [results.format_change(outcome) for outcome in outcomes if outcome.error is None],
-        "status": status,
+        "status": "partial" if waiting else "ok",
     }
     if waiting:
-        answer["deferred"] = [results.format_change(outcome) for outcome in waiting]
-    if status == "deferred":
-        answer["error"] = answer["deferred"][0]["error"]
+        answer["deferred"] = waiting
+        if len(waiting) == len(outcomes):
+            answer["status"], answer["error"] = "deferred", waiting[0]["error"]
     if warnings:
         answer["warnings"] = list(warnings)
     return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.engine.access.admission import turned_away
 from memstone.engine.access.quotas import Ahead
@@ -18,8 +18,11 @@ from memstone.engine.storing.write import Outcome, Prepared, commit_drafts, embe
 from memstone.errors import MemstoneError, StorageError
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import AddBatchResult, AddResult
 
-async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+
+async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> AddBatchResult:
     """Learn from requests one after the other, store the others in one transaction; each has its own result.
 
     Every conversation is settled against what the ones before it left, so each is a transaction of its own. The answer
@@ -40,7 +43,7 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
         drafted = _without_strict(drafted, prepared)
     now = parts.now()
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[AddResult]:
         outcomes = iter(await commit_drafts(parts, tx, prepared, now))
         return [_item_answer(one, outcomes) for one in drafted]
 
@@ -50,18 +53,18 @@ async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency
     return answer
 
 
-def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepared) -> list[Drafted | dict[str, Any]]:
+def _without_strict(drafted: Sequence[Drafted | AddResult], prepared: Prepared) -> list[Drafted | AddResult]:
     """The items, with the error in the place of strict ones of which something could not be embedded."""
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 
-    def item_or_error(one: Drafted | dict[str, Any]) -> Drafted | dict[str, Any]:
+    def item_or_error(one: Drafted | AddResult) -> Drafted | AddResult:
         own = [] if not isinstance(one, Drafted) or not one.strict else [draft.item for draft in one.drafts]
         error = next((errors[at] for at in own if at in errors), None)
         if error is None:
             return one
         gone.update(own)
-        return {"results": [], "status": "error", "error": error.as_dict()}
+        return _error_answer(error)
 
     left = [item_or_error(one) for one in drafted]
     prepared.drafts = [draft for draft in prepared.drafts if draft.item not in gone]
@@ -69,7 +72,7 @@ def _without_strict(drafted: Sequence[Drafted | dict[str, Any]], prepared: Prepa
     return left
 
 
-async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | dict[str, Any]:
+async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | AddResult:
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
@@ -82,10 +85,14 @@ async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> 
     except StorageError:  # it is not about this item
         raise
     except MemstoneError as error:
-        return {"results": [], "status": "error", "error": error.as_dict()}
+        return _error_answer(error)
 
 
-def _item_answer(drafted: Drafted | dict[str, Any], outcomes: Iterator[Outcome]) -> dict[str, Any]:
+def _item_answer(drafted: Drafted | AddResult, outcomes: Iterator[Outcome]) -> AddResult:
     if not isinstance(drafted, Drafted):
         return drafted
     return answer_of([next(outcomes) for _ in drafted.drafts], drafted.warnings)
+
+
+def _error_answer(error: MemstoneError) -> AddResult:
+    return {"results": [], "status": "error", "error": error.as_dict()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.core.rules.sentence import tells_nothing
 from memstone.engine.add import add
@@ -18,8 +18,11 @@ from memstone.engine.storing.draft import Draft
 from memstone.model.memory import Layer
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import AddResult
 
-async def add_note(parts: Parts, request: AddRequest) -> dict[str, Any]:
+
+async def add_note(parts: Parts, request: AddRequest) -> AddResult:
     """Learn from one request now; where there is nothing to learn in it, store it word for word.
 
     Not what is known already, nor what a person deleted and nobody has said since, nor a request to forget, nor what
@@ -42,7 +45,7 @@ async def add_note(parts: Parts, request: AddRequest) -> dict[str, Any]:
     return await _store_verbatim(parts, as_it_is, answer)
 
 
-async def _store_verbatim(parts: Parts, as_it_is: AddRequest, answer: dict[str, Any]) -> dict[str, Any]:
+async def _store_verbatim(parts: Parts, as_it_is: AddRequest, answer: AddResult) -> AddResult:
     """Store what nothing was learned from, unless there is a reason not to."""
     drafts = (await parts.io.compute(partial(draft_request, parts, as_it_is))).drafts
     if all(tells_nothing(draft.text) for draft in drafts):

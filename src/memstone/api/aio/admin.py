@@ -4,13 +4,44 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from memstone.api.base import Group
 from memstone.engine.scoping import Progress, Source
 from memstone.model.access import Subjects
 from memstone.model.ids import clean_id
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus, RoleName, ScopeKind, VerbName
+    from memstone.results import (
+        AccountItem,
+        AccountRemoval,
+        BackupRestore,
+        BackupResult,
+        BackupVerification,
+        ConsolidateResult,
+        DashboardResult,
+        EngineInfo,
+        ErasurePreview,
+        ErasureReport,
+        ErasureVerification,
+        HealthReport,
+        ImportResult,
+        JobList,
+        KeyItem,
+        KeySecret,
+        MetricsReport,
+        RedactResult,
+        RefreshResult,
+        ReindexResult,
+        ScopeList,
+        StoreCheck,
+        SummaryResult,
+        TokenKeyRotation,
+        WorkerResult,
+    )
+
 
 Listed: TypeAlias = list[dict[str, Any]]
 """Under a name of its own, because ``list`` is a verb in these classes."""
@@ -19,7 +50,7 @@ Listed: TypeAlias = list[dict[str, Any]]
 class AsyncKeyVerbs(Group):
     """The keys of the service."""
 
-    async def list(self) -> Listed:
+    async def list(self) -> list[KeyItem]:
         """List the keys of this tenant, oldest first; the secrets themselves are not stored."""
         from memstone.engine.access import keys
 
@@ -29,12 +60,12 @@ class AsyncKeyVerbs(Group):
         self,
         name: str = "",
         *,
-        verbs: Sequence[str] = ("read", "write"),
+        verbs: Sequence[VerbName] = ("read", "write"),
         user_id: str | None = None,
         agent_id: str | None = None,
         may_assert_user: bool = False,
         expires_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeySecret:
         """Create a key for this tenant: of its own, for one user, for everybody it names, or for everything.
 
         ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
@@ -53,21 +84,21 @@ class AsyncKeyVerbs(Group):
         key_id: str,
         *,
         name: str | None = None,
-        verbs: Sequence[str] | None = None,
+        verbs: Sequence[VerbName] | None = None,
         may_assert_user: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeyItem:
         """Change what a key is called and what it may do; what you leave out stays, and so does its secret."""
         from memstone.engine.access import keys
 
         return await self.engine.run(keys.set_key, key_id, name, verbs, may_assert_user=may_assert_user)
 
-    async def rotate(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
+    async def rotate(self, key_id: str, *, grace_seconds: float = 3_600.0) -> KeySecret:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
         from memstone.engine.access import keys
 
         return await self.engine.run(keys.rotate_key, key_id, grace_seconds)
 
-    async def revoke(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def revoke(self, key_id: str, *, dry_run: bool = False) -> KeyItem:
         """End a key at once."""
         from memstone.engine.access import keys
 
@@ -77,7 +108,7 @@ class AsyncKeyVerbs(Group):
 class AsyncAccountVerbs(Group):
     """The people who may log in to the service."""
 
-    async def list(self) -> Listed:
+    async def list(self) -> list[AccountItem]:
         """List the accounts of this tenant, oldest first."""
         from memstone.engine.access import accounts
 
@@ -89,10 +120,10 @@ class AsyncAccountVerbs(Group):
         password: str,
         *,
         name: str = "",
-        role: str = "viewer",
+        role: RoleName = "viewer",
         user_id: str | None = None,
         agent_id: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Let somebody log in to the service: an e-mail address or a name, and a password.
 
         ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
@@ -110,12 +141,12 @@ class AsyncAccountVerbs(Group):
         *,
         login: str | None = None,
         name: str | None = None,
-        role: str | None = None,
+        role: RoleName | None = None,
         password: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         disabled: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Change an account, named by its id or its login; what you leave out stays, '' takes a name or a bound away.
 
         With another password, or when it is disabled, whoever is logged in with it no longer is.
@@ -125,13 +156,13 @@ class AsyncAccountVerbs(Group):
         wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
         return await self.engine.run(accounts.set_account, account, wanted)
 
-    async def remove(self, account: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def remove(self, account: str, *, dry_run: bool = False) -> AccountRemoval:
         """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
         from memstone.engine.access import accounts
 
         return await self.engine.dry(dry_run).run(accounts.remove_account, account)
 
-    async def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
+    async def rotate_token_key(self, *, grace: bool = True) -> TokenKeyRotation:
         """Sign the tokens of people who log in with another key from now on.
 
         With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
@@ -145,7 +176,7 @@ class AsyncAccountVerbs(Group):
 class AsyncBackupVerbs(Group):
     """Copies of the whole store."""
 
-    async def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
+    async def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> BackupResult:
         """Write the whole store, of all tenants, as it is at this moment into one file; others go on writing.
 
         It is signed with the store's key, which is no part of it: keep a copy of what ``key_place`` names elsewhere.
@@ -160,7 +191,7 @@ class AsyncBackupVerbs(Group):
 
         return await self.engine.run(backup.write_backup, path, progress)
 
-    async def verify(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+    async def verify(self, path: str | os.PathLike[str]) -> BackupVerification:
         """Check all that is in a backup and return its manifest; ``Corrupted`` when anything is wrong.
 
         ``origin`` is ``ours`` if it is signed with this store's key, else ``foreign``.
@@ -171,7 +202,7 @@ class AsyncBackupVerbs(Group):
 
     async def restore(
         self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
-    ) -> dict[str, Any]:
+    ) -> BackupRestore:
         """Put a backup in the place of the whole store, of all tenants.
 
         It is checked first, and refused when it is damaged or of a newer schema. Then it takes the place of what is
@@ -207,6 +238,42 @@ class AsyncAdminVerbs(Group):
         """Copies of the whole store."""
         return AsyncBackupVerbs(self.engine)
 
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[False] = False,
+    ) -> ErasureReport: ...
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[True],
+    ) -> ErasurePreview: ...
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: bool,
+    ) -> ErasureReport | ErasurePreview: ...
+
     async def erase(
         self,
         *,
@@ -216,7 +283,7 @@ class AsyncAdminVerbs(Group):
         memory_id: str | None = None,
         progress: Progress | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ErasureReport | ErasurePreview:
         """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
 
         All versions, the history, what waits to be learned, receipts, jobs, settings, names, words and vectors go, in
@@ -236,7 +303,7 @@ class AsyncAdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress)
 
-    async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
+    async def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
         """Check that a report of ``erase`` is what this store wrote, and that nothing erased has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
@@ -257,7 +324,7 @@ class AsyncAdminVerbs(Group):
         trusted: bool = False,
         learn: bool = True,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ImportResult:
         """Import what another system exported: a path, bytes, or an open file; a zip archive as it is.
 
         ``format`` is recognised by what the source holds, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
@@ -280,7 +347,7 @@ class AsyncAdminVerbs(Group):
         request = import_memories.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
         return await self.engine.run(import_memories.import_from, request, load_adapter("source", "sqlite"))
 
-    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
+    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> RedactResult:
         """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
 
         For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
@@ -289,14 +356,14 @@ class AsyncAdminVerbs(Group):
         """
         return await self.engine.redact(progress, dry_run=dry_run)
 
-    async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
+    async def reindex(self, progress: Progress | None = None) -> ReindexResult:
         """Build the vectors of the configured embedder beside the old ones and switch when all are there.
 
         ``progress(done, total)`` is called as it goes.
         """
         return await self.engine.reindex(progress)
 
-    async def refresh_vectors(self) -> dict[str, Any]:
+    async def refresh_vectors(self) -> RefreshResult:
         """Make every vector anew, in place, as when a model was changed under its old name."""
         from memstone.engine import status
 
@@ -316,7 +383,7 @@ class AsyncAdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ConsolidateResult:
         """Tidy up what a scope remembers, or with ``everybody`` everything there is.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
@@ -342,7 +409,7 @@ class AsyncAdminVerbs(Group):
         max_tokens: int = 4_000,
         older_than_days: float | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SummaryResult:
         """Shorten what a scope has beyond a budget of tokens to its first three sentences.
 
         The newest memories that fit are left as they are, each owner having the budget for itself; with
@@ -356,7 +423,7 @@ class AsyncAdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.run(summarize.summarize_scope, given, max_tokens, older_than_days, dry_run=dry_run)
 
-    async def list_scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    async def list_scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
         """List the users (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
 
         Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
@@ -373,7 +440,7 @@ class AsyncAdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         limit: int = 20,
-    ) -> dict[str, Any]:
+    ) -> DashboardResult:
         """Return what a management view begins with, of a scope or with ``everybody`` of all.
 
         ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
@@ -393,9 +460,9 @@ class AsyncAdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         task: str | None = None,
-        status: str | None = None,
+        status: JobStatus | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> JobList:
         """List what was done in the background for a scope, or with ``everybody`` for all, newest first.
 
         ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
@@ -407,7 +474,7 @@ class AsyncAdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody)
 
-    async def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> dict[str, Any]:
+    async def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> WorkerResult:
         """Be a worker: learn from sessions as they become due, until somebody stops it or the time is over.
 
         ``seconds=0`` does what is due now. Any number of workers, in any number of processes, may share a store.
@@ -418,7 +485,7 @@ class AsyncAdminVerbs(Group):
 
     async def metrics(
         self, *, user_id: str | int | None = None, everybody: bool = False, since: When | None = None
-    ) -> dict[str, Any]:
+    ) -> MetricsReport:
         """Count the memories of a user, or with ``everybody`` of all, and how often they are replaced and used.
 
         ``memory_total_count`` is how many hold now. ``memory_replacement_rate`` is the share of replacements among what
@@ -430,7 +497,7 @@ class AsyncAdminVerbs(Group):
 
         return await self.engine.run(status.compute_metrics, user_id, since, everybody=everybody)
 
-    async def health(self) -> dict[str, Any]:
+    async def health(self) -> HealthReport:
         """Say whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, ``reasons`` say why.
 
         ``probe`` tells where writing fails, if it does: a turn and a row of the inbox are written, found and taken back
@@ -440,12 +507,12 @@ class AsyncAdminVerbs(Group):
 
         return await health.check_health(self.engine.parts)
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self) -> EngineInfo:
         """Return every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
         from memstone.engine import status
 
         return await self.engine.run(status.engine_status)
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """Check the store: where it is, its schema, and whether it is intact."""
         return await self.engine.check()

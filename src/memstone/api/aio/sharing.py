@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.engine.scoping import Progress
+
+if TYPE_CHECKING:
+    from memstone.results import ReassignResult, ShareResult, UpdateResult
 
 
 class AsyncSharingVerbs(Group):
@@ -20,7 +23,7 @@ class AsyncSharingVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Let somebody else hold a memory, too; the user ``*`` is everybody, ``project:<id>`` a project.
 
         Nothing is copied. ``event`` is ``NONE`` when they hold it already, or know another one that says the same.
@@ -39,7 +42,7 @@ class AsyncSharingVerbs(Group):
         run_id: str | int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Take a memory from somebody. The others keep it; with the last holder it is deleted: ``event`` says so."""
         from memstone.engine.storing import sharing
 
@@ -56,7 +59,7 @@ class AsyncSharingVerbs(Group):
         run_id: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change what a memory says for one of those who hold it; ``update`` changes it for all of them.
 
         They get a memory of their own with a new id, and the others keep what they have. Who holds it alone has its
@@ -72,7 +75,7 @@ class AsyncSharingVerbs(Group):
         from_scope: Mapping[str, Any],
         to_scope: Mapping[str, Any],
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ReassignResult:
         """Hand everything one scope holds over to another: rename a user, or make two into one.
 
         A scope is such as ``{"user_id": "alice"}``. The ids that ``to_scope`` names take the place of those there were,

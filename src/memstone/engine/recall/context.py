@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
@@ -47,6 +47,9 @@ from memstone.ports.io import limit_model_calls
 from memstone.ports.models import Llm, Prompt
 from memstone.ports.read_cache import call_stamps
 from memstone.trace import log_event
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- what is looked for, for a block ----------------------------------------------------------------------------------
 
@@ -279,7 +282,7 @@ class Asked:
     farther: set[int] = field(default_factory=set)
     """The numbers of hits that are shown only to somebody of whom the profile holds little of what is known."""
 
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
 

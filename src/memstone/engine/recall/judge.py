@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -50,6 +50,9 @@ from memstone.errors import MemstoneError
 from memstone.model.memory import Origin, Vector
 from memstone.model.scope import Scope
 from memstone.products import multiply_matrices
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- whether a question is about something in memory, judged by weights fitted to questions of both -------------------
 
@@ -260,7 +263,7 @@ class Relevance:
     kept: list[Hit]
     reason: str
     chance: float | None = None
-    note: dict[str, Any] | None = None
+    note: Degradation | None = None
 
     @property
     def nothing(self) -> bool:
@@ -288,7 +291,7 @@ async def judge_relevance(
     try:
         return await _judge_hits(parts, scope, question, hits, rate, words)
     except MemstoneError as error:
-        note = {"step": "relevance", **error.as_dict()}
+        note: Degradation = {"step": "relevance", **error.as_dict()}
         return Relevance(list(hits), "what unrelated questions score is not known", note=note)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
 from memstone.ports.io import limit_model_calls
 from memstone.products import multiply_matrices
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- late interaction -------------------------------------------------------------------------------------------------
 
@@ -170,7 +173,7 @@ class Question:
     vectors: tuple[Vector, ...] = ()
     signature: str = ""
     asked: dict[bool, Asked] = field(default_factory=dict)
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     weights: Weights = PEOPLE
     level: float = 0.0
     """How near everything is to the question on average."""

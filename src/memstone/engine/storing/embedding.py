@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from fnmatch import fnmatchcase
 from glob import escape
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstone.errors import (
     AuthenticationFailed,
@@ -23,6 +23,9 @@ from memstone.errors import (
 )
 from memstone.model.memory import Vector
 from memstone.ports.models import Embedder, WordEmbedder
+
+if TYPE_CHECKING:
+    from memstone.results import CacheStats, Degradation
 
 # --- a cache for anything ---------------------------------------------------------------------------------------------
 
@@ -72,7 +75,7 @@ class Cache(Generic[Held]):
         """Forget all; the figures go on."""
         self._held.clear()
 
-    def stats(self) -> dict[str, int]:
+    def stats(self) -> CacheStats:
         """How much is held, how much may be, and how often something was found or not."""
         return {"size": len(self._held), "max_size": self._entries, "hits": self._hits, "misses": self._misses}
 
@@ -228,11 +231,11 @@ def is_outage(error: MemstoneError) -> bool:
     return error.retryable or isinstance(error, AuthenticationFailed)
 
 
-def failure_of(error: MemstoneError) -> dict[str, object]:
+def failure_of(error: MemstoneError) -> Degradation:
     """An error as an answer reports it; one of the embedder with its ``reason``."""
     if isinstance(error, (ModelError, BackendError, DimensionMismatch)):
         return {**error.as_dict(), "reason": embedding_reason(error)}
-    return error.as_dict()
+    return {**error.as_dict()}
 
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:

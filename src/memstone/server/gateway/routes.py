@@ -23,7 +23,7 @@ from memstone.server.gateway.relay import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
 from memstone.server.gateway.upstream import Target, headers_for_caller, list_upstream_models
 from memstone.server.schemas import gateway as forms
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.state import State
 
 router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=Keyed)
@@ -86,7 +86,7 @@ async def _as_it_is(request: Request, path: str) -> Response:
     return await while_there(request, ask_upstream())
 
 
-@router.get("/v1/models", response_model=forms.Models)
+@router.get("/v1/models", response_model=answer_form("ModelList"))
 async def list_models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
     """The models of every upstream that answers, under the names by which they are asked for here."""
     return JSONResponse(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.access.admission import key_of
@@ -20,10 +20,14 @@ from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.server.mcp.spec import STRING, Argument, Json, ToolCall, ToolSpec
 
+if TYPE_CHECKING:
+    from memstone.literals import LayerName
+    from memstone.results import AddResult
+
 # --- what the tools do to the memory a caller reaches, and what they answer -------------------------------------------
 
 
-LAYERS: Final = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
+LAYERS: Final[dict[str, LayerName]] = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
 """The parts of a memory as a model names them."""
 
 BREADTHS: Final = {"session": "session", "apiKey": "owner", "owner": "owner", "global": "global"}
@@ -163,7 +167,7 @@ async def add_memory(call: ToolCall) -> Json:
     }
 
 
-def _why_nothing(answer: Json) -> str:
+def _why_nothing(answer: AddResult) -> str:
     if answer.get("left_out"):
         return "the user has deleted or changed it, or it asks to forget what is not known"
     return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "it says nothing to remember"))
