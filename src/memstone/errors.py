@@ -67,7 +67,7 @@ class MemstoneError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = self.default_hint if hint is None else hint
+        self.hint: str = self.default_hint if hint is None else hint
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
@@ -138,7 +138,8 @@ class NotFoundError(MemstoneError, KeyError):
     code = "not_found"
     default_hint = "deleted memories keep their history: see history(id)"
 
-    __str__ = MemstoneError.__str__
+    def __str__(self) -> str:
+        return MemstoneError.__str__(self)  # that of KeyError would be the key in quotes
 
 
 class AccessError(MemstoneError):
@@ -191,7 +192,8 @@ class QuotaExceeded(MemstoneError):
 
     def __init__(self, message: str, *, quota: str = "", limit: int = 0, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
-        self.quota, self.limit = quota, limit
+        self.quota: str = quota
+        self.limit: int = limit
 
 
 class BackendError(MemstoneError):
@@ -201,7 +203,8 @@ class BackendError(MemstoneError):
 
     def __init__(self, message: str, *, kind: str = "", name: str = "", hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
-        self.kind, self.name = kind, name
+        self.kind: str = kind
+        self.name: str = name
 
 
 class VectorStoreError(BackendError):

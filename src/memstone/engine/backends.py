@@ -37,7 +37,7 @@ class ProviderKeys(dict[str, str]):
 
     def __init__(self, opened: Mapping[str, str], unreadable: Mapping[str, str]) -> None:
         super().__init__(opened)
-        self.unreadable = dict(unreadable)
+        self.unreadable: dict[str, str] = dict(unreadable)
 
     def replaced_by(self, given: Mapping[str, str]) -> ProviderKeys:
         """Return the same with other keys in the place of some; '' takes one away."""

@@ -61,7 +61,7 @@ class Workshop:
     """
 
     def __init__(self) -> None:
-        self.counters = Counters()
+        self.counters: Counters = Counters()
         self.touched: dict[Scope, None] = {}
         """Sessions in which this process has left something to do, in the order in which it did."""
 
@@ -74,7 +74,7 @@ class Workshop:
         self.compaction: Spawned | None = None
         """Waits until it is quiet, to write the file of the store anew."""
 
-        self.stopping = False
+        self.stopping: bool = False
         self.worker: Spawned | None = None
         self.home: Any = None
         """The parts the worker works with: those of the memory that was opened, without bounds."""

@@ -268,7 +268,7 @@ PHRASES: Final = (
 )
 """Set phrases and the plain words they are compared as."""
 
-CLASSES: Final = {
+CLASSES: Final[dict[str, tuple[str, ...]]] = {
     "sex": ("male boy", "female girl"),
     "length": ("short brief concise shorter terse", "long longer detailed detail verbose lengthy"),
     "hours": ("full-time fulltime", "part-time parttime"),

@@ -106,7 +106,7 @@ class Embedding:
     def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None, owner: str = "") -> None:
         self.embedder = embedder
         self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
-        self.cache = cache or VectorCache()
+        self.cache: VectorCache = cache or VectorCache()
         self.owner = owner
         self._known_dim: list[int] = []  # shared by all owners
         self._last: tuple[str, list[str]] = "", []

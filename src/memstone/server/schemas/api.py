@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
@@ -35,13 +35,13 @@ def camel_config(example: Json | None = None, *, extra: Literal["forbid", "allow
 class ApiBody(RequestBody):
     """A body in camelCase; what it does not know is an error."""
 
-    model_config = camel_config()
+    model_config: ClassVar[ConfigDict] = camel_config()
 
 
 class ApiAnswer(AnswerModel):
     """An answer in camelCase."""
 
-    model_config = camel_config(extra="allow")
+    model_config: ClassVar[ConfigDict] = camel_config(extra="allow")
 
 
 class EntryBody(ApiBody):

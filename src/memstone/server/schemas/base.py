@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Final, TypeAlias, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
@@ -22,7 +22,7 @@ FilterForm: TypeAlias = Json | list[Any]
 class RequestBody(BaseModel):
     """A body that a caller sends: what it does not know is an error, never ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 def example_config(**example: Any) -> ConfigDict:
@@ -44,7 +44,7 @@ class ScopedBody(RequestBody):
 class AnswerModel(BaseModel):
     """An answer in a form of its own; more may be added to it without notice."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
 
 @dataclass(frozen=True, slots=True)
