@@ -83,7 +83,8 @@ def test_an_application_that_asks_for_a_title_is_not_the_user(gate: Gate) -> Non
 def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: str) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
     settings = gate.app.state.memstone.settings.gateway
-    object.__setattr__(settings, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(settings, name, 75.0 if failure == "slow" else 60_000.0)
 
     async def broken(self: Any, *_: Any, **__: Any) -> Any:
         if failure == "slow":

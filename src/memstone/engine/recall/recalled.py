@@ -23,7 +23,6 @@ from memstone.engine.storing.holders import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN
-from memstone.ports.io import limit_model_calls
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked
@@ -109,7 +108,7 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
     if found or (person_of(asked.query) is Person.NOBODY and _count_other_words(asked.query) > _NOTHING_ELSE):
         return found
     then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         return (await hits_of(parts, check_search(parts, then))).found
 
 
@@ -121,7 +120,7 @@ def _count_other_words(query: str) -> int:
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     # Of another language the model knows no words, only more or less what a whole text is about.
     wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=_is_english(asked.query))
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
     least = least_nearness(parts, asked.query, hits.level)
     farther = max(0.0, hits.level - _USUAL)
