@@ -20,6 +20,7 @@ from memstone.core.gate.rules import asks_what_is_up
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
 from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.fence import Fence
+from memstone.core.showing.inject import text_at
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
 from memstone.core.text.analyze import query_terms
 from memstone.engine.access.admission import not_shown
@@ -287,12 +288,8 @@ async def build_context(parts: Parts, request: ContextRequest) -> ContextPack:
 async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
     """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
     asked = validate_context(parts, request)
-    if reason := not_shown(parts):
+    if reason := _reason_for_nothing(parts, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
-    if asked.mode is GateMode.NEVER:
-        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, "memory is never shown")), None
-    if asked.budget == 0:
-        return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
     ready = await _embed_query(parts, asked)
     look = partial(_look_up_block, ready, asked)
     key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
@@ -301,6 +298,27 @@ async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[Con
     found, planned = known
     pack = build_pack(asked, planned)
     return pack, Account(parts, asked, pack, found, planned, key)
+
+
+async def preview_block(parts: Parts, asked: Asked) -> tuple[Plan, str]:
+    """Return the block that a chat would be given, and how its model would read it; nothing is written."""
+    if reason := _reason_for_nothing(parts, asked):
+        asked.gate = GateDecision(Route.NONE, reason)
+        return Plan(), ""
+    _, planned = await prepare_block(parts, asked)
+    return planned, text_at((planned.text, planned.stable, planned.volatile), parts.policy.inject.position)
+
+
+def chat_scope(parts: Parts, scope: str | None) -> str | None:
+    """Return how far a chat looks whose request says this; what is one's own needs no word."""
+    return scope or ("global" if parts.policy.retrieval.scope == "global" else None)
+
+
+def _reason_for_nothing(parts: Parts, asked: Asked) -> str:
+    """Return why nothing is shown, whatever is known; '' where something may be."""
+    if asked.mode is GateMode.NEVER:
+        return not_shown(parts) or "memory is never shown"
+    return not_shown(parts) or ("" if asked.budget else "the budget is 0")
 
 
 def cache_block(account: Account, told: ContextPack) -> ContextPack:
