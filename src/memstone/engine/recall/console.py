@@ -14,11 +14,10 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
 from memstone.core.privacy.poison import preview_text
 from memstone.core.privacy.redact import redact_preview
-from memstone.core.showing.planner import Plan
 from memstone.core.text.analyze import document_terms, query_terms
 from memstone.engine import results
-from memstone.engine.recall.context import prepare_block
-from memstone.engine.recall.context import validate_context as checked_context
+from memstone.engine.policy import tuned_for
+from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.receipts import ids_of_left_out, left_out
 from memstone.engine.recall.search import hits_of
@@ -28,7 +27,6 @@ from memstone.engine.search_request import SearchRequest, checked_layers, checke
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.turns import map_json_texts
 from memstone.errors import InvalidInput
-from memstone.model.context_gate import GateDecision, GateMode, Route
 from memstone.model.instant import Instant, When, parse_when
 from memstone.model.memory import INDEXED, Found, Layer, Status
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -199,14 +197,12 @@ def _format_row(found: Found, score: float | None, reason: str) -> MemoryPreview
 
 async def context_preview(parts: Parts, request: ContextRequest) -> ContextPreview:
     """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
-    asked = checked_context(parts, request)
-    if asked.mode is GateMode.NEVER:
-        asked.gate, planned = GateDecision(Route.NONE, "memory is never shown"), Plan()
-    else:
-        _, planned = await prepare_block(parts, asked)
+    parts = await tuned_for(parts, request)
+    asked = validate_context(parts, replace(request, scope=chat_scope(parts, request.scope)))
+    planned, text = await preview_block(parts, asked)
     ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
     return {
-        "text": redact_preview(planned.text),
+        "text": redact_preview(text),
         "tokens": planned.tokens,
         "budget": asked.budget,
         "gate": {"route": asked.gate.route.value, "reason": asked.gate.reason},

@@ -8,16 +8,20 @@ import os
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
 from memstone.core.gate.rules import asks_what_is_up
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
+from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.fence import Fence
+from memstone.core.showing.inject import text_at
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
 from memstone.core.text.analyze import query_terms
 from memstone.core.text.questions import Person, person_of
@@ -29,6 +33,7 @@ from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.recalled import find_recalled, is_in_english
 from memstone.engine.recall.receipts import Account, build_pack, record_account
+from memstone.engine.recall.retrieve import fetch_vectors
 from memstone.engine.recall.search import hits_of, read_up
 from memstone.engine.recall.surface import Material, Surfacing, day_of, pair_answers, read_material
 from memstone.engine.runtime import Parts
@@ -88,7 +93,7 @@ async def find_hits(parts: Parts, asked: Asked) -> None:
             return
     request = _build_search_request(parts, asked, layers)
     period = asked_period(parts, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         if period is not None:
             await _find_in(parts, asked, request, period)
             return
@@ -256,6 +261,8 @@ _CERTAIN: Final = frozenset({Route.IDENTITY, Route.TRANSCRIPT})
 """What is asked for in words of several languages."""
 
 OTHER_LANGUAGE: Final = GateDecision(Route.RECALL, "in another language: what is near to the message")
+_LATE: Final = "the search was not done in time"
+_NOT_IN_TIME: Final[Degradation] = {"step": "recall", "code": "deadline", "message": _LATE}
 
 
 @dataclass(slots=True)
@@ -271,6 +278,8 @@ class Asked:
     project: Scope | None = None
     as_of: Instant | None = None
     breadth: str | None = None
+    until: float | None = None
+    without_search: bool = False
     gate: GateDecision = NO_GATE
     stamps: tuple[int, ...] = ()
     """The state of the store as the user sees it, where that was looked up."""
@@ -296,6 +305,11 @@ class Asked:
         """The moment that is asked about."""
         return self.as_of or self.now
 
+    def limit_embedding(self, usual: float) -> AbstractContextManager[None]:
+        """Give an embedder no more than half of the time that is left: words have to answer in the other half."""
+        left = inf if self.until is None else self.until - time.monotonic()
+        return limit_model_calls(max(0.0, min(usual, left / 2)))
+
     def lap(self, step: str) -> None:
         """Note how long a step took."""
         now = time.perf_counter()
@@ -311,19 +325,37 @@ async def build_context(parts: Parts, request: ContextRequest) -> ContextPack:
 async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
     """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
     asked = validate_context(parts, request)
-    if reason := not_shown(parts):
+    if reason := _reason_for_nothing(parts, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
-    if asked.mode is GateMode.NEVER:
-        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, "memory is never shown")), None
-    if asked.budget == 0:
-        return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
-    look = partial(_look_up_block, parts, asked)
-    key, known = await (look() if asked.mode is GateMode.LLM else parts.together(look))
+    ready = await _embed_query(parts, asked)
+    look = partial(_look_up_block, ready, asked)
+    key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
     if isinstance(known, ContextPack):
         return known, None
     found, planned = known
     pack = build_pack(asked, planned)
     return pack, Account(parts, asked, pack, found, planned, key)
+
+
+async def preview_block(parts: Parts, asked: Asked) -> tuple[Plan, str]:
+    """Return the block that a chat would be given, and how its model would read it; nothing is written."""
+    if reason := _reason_for_nothing(parts, asked):
+        asked.gate = GateDecision(Route.NONE, reason)
+        return Plan(), ""
+    _, planned = await prepare_block(parts, asked)
+    return planned, text_at((planned.text, planned.stable, planned.volatile), parts.policy.inject.position)
+
+
+def chat_scope(parts: Parts, scope: str | None) -> str | None:
+    """Return how far a chat looks whose request says this; what is one's own needs no word."""
+    return scope or ("global" if parts.policy.retrieval.scope == "global" else None)
+
+
+def _reason_for_nothing(parts: Parts, asked: Asked) -> str:
+    """Return why nothing is shown, whatever is known; '' where something may be."""
+    if asked.mode is GateMode.NEVER:
+        return not_shown(parts) or "memory is never shown"
+    return not_shown(parts) or ("" if asked.budget else "the budget is 0")
 
 
 def cache_block(account: Account, told: ContextPack) -> ContextPack:
@@ -332,6 +364,20 @@ def cache_block(account: Account, told: ContextPack) -> ContextPack:
     if account.key is not None and not told.degraded:  # what is mended should show at once
         parts.blocks.put(account.key, told, asked.now, _block_expiry(parts, asked, account.found, account.planned))
     return told
+
+
+async def _embed_query(parts: Parts, asked: Asked) -> Parts:
+    """Return the parts with the vector of the query, where an embedder elsewhere is all that they wait for.
+
+    The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
+    them be late.
+    """
+    waits = parts.at_hand and parts.reranker is None and not parts.embedding.in_process
+    searches = asked.mode is GateMode.PROFILE and not asked.without_search and not tells_nothing(asked.query)
+    if not (waits and searches) or asked.as_of is not None or asked.project is not None:
+        return parts
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
+        return await fetch_vectors(parts, asked.scope, asked.query)
 
 
 async def _look_up_block(
@@ -373,15 +419,22 @@ async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         farther=asked.farther,
         due=asks_what_is_up(asked.query),
     )
-    found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
-    if asked.stamps and found.nobody:
-        parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
-    if found.due and asked.gate.route is Route.NONE:
-        asked.gate = GateDecision(Route.EPISODE, "something is due")
-    asked.lap("read")
-    planned = _build_plan(parts, asked, found, await fence_of(parts))
-    asked.lap("plan")
-    return found, planned
+    read = partial(_read_and_plan, parts, asked, wanted, await fence_of(parts))
+    return await (parts.io.together(read) if parts.at_hand else read())
+
+
+async def _read_and_plan(parts: Parts, asked: Asked, wanted: Surfacing, fence: Fence) -> tuple[Material, Plan]:
+    """Read what a block is made of, and make it; in this process one thread does so at a time."""
+    async with parts.io.turn() if parts.at_hand else nullcontext():
+        found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
+        if asked.stamps and found.nobody:
+            parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
+        if found.due and asked.gate.route is Route.NONE:
+            asked.gate = GateDecision(Route.EPISODE, "something is due")
+        asked.lap("read")
+        planned = _build_plan(parts, asked, found, fence)
+        asked.lap("plan")
+        return found, planned
 
 
 def _profile_tokens(parts: Parts, asked: Asked) -> int:
@@ -407,6 +460,9 @@ def validate_context(parts: Parts, request: ContextRequest) -> Asked:
         project=project,
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
         breadth=breadth,
+        until=request.until,
+        without_search=request.without_search,
+        degraded=[_NOT_IN_TIME.copy()] if request.without_search else [],
     )
 
 
@@ -467,6 +523,8 @@ async def _read_stamps(parts: Parts, tenant_id: str, users: Sequence[str]) -> tu
 
 async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
+    if asked.without_search:
+        return GateDecision(Route.NONE, _LATE)
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
     if asked.mode is GateMode.PROFILE:

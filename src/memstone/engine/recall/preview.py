@@ -10,20 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from memstone.core.showing.fence import neutralize_text
-from memstone.core.showing.planner import Plan
 from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
-from memstone.engine.access.admission import not_shown
 from memstone.engine.policy import tuned_for
-from memstone.engine.recall.context import prepare_block
-from memstone.engine.recall.context import validate_context as check_context
+from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
-from memstone.model.context_gate import GateMode
 from memstone.model.query import ScoreParts
 
 if TYPE_CHECKING:
@@ -54,24 +50,18 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> SearchPrevi
     wanted = validate_search(mine, request.search)
     hits = await hits_of(mine, wanted)
     alike = [hit for hit in hits.found if _is_alike(hit)]
-    block = await _preview_block(mine, request.search, most)
+    named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}
+    scope = chat_scope(mine, request.search.scope)
+    asked = validate_context(mine, ContextRequest(request.search.query, budget=most, scope=scope, **named))
+    block, block_text = await preview_block(mine, asked)
     fitting = _fit_items(alike, most, {one.id for one in block.chosen})
     tokens = sum(item["tokens"] for item in fitting)
     return {
         "items": fitting,
-        "block": block.text,
+        "block": block_text,
         "resolution": _describe_resolution(mine, wanted.strategy, hits),
         "totals": {"found": len(alike), "shown": len(fitting), "tokens": tokens, "max_tokens": most},
     }
-
-
-async def _preview_block(parts: Parts, search: SearchRequest, budget: int) -> Plan:
-    """What a chat with this message would be given, to the line; nothing is written."""
-    named = {name: getattr(search, name) for name in ("user_id", "agent_id", "run_id", "scope")}
-    asked = check_context(parts, ContextRequest(search.query, budget=budget, **named))
-    if not budget or not_shown(parts) or asked.mode is GateMode.NEVER:
-        return Plan()
-    return (await prepare_block(parts, asked))[1]
 
 
 def _is_alike(hit: Hit) -> bool:

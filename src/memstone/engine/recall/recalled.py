@@ -25,7 +25,6 @@ from memstone.engine.storing.holders import PREFIX
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN
-from memstone.ports.io import limit_model_calls
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked
@@ -135,7 +134,7 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
     found = [hit for hit in near if period.holds(hit[0].record)]
     if not found and (person_of(asked.query) is not Person.NOBODY or _count_other_words(asked.query) <= _NOTHING_ELSE):
         then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
-        with limit_model_calls(parts.policy.retrieval.embed_seconds):
+        with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
             found = (await hits_of(parts, check_search(parts, then))).found
     return found if found or period.is_certain else near
 
@@ -150,7 +149,7 @@ async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tupl
     # Of another language the model knows no words, only more or less what a whole text is about.
     english = is_in_english(asked.query)
     wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=english)
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
     knows = english or parts.embedding.name != BUILT_IN
     level = hits.level if knows else _usual_nearness(hits.found)

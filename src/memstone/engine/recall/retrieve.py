@@ -217,11 +217,22 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
         return Understood(said, weights=weights)
     try:
         with limit_model_calls():
-            found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
+            found = await parts.embedding.many(parts.embedding.at_hand(_query_texts(wanted.query, said)))
     except MemstoneError as error:  # the model cannot even be asked for its dimension
         return Understood(said, (), error, weights)
     failed = next((vector for vector in found if isinstance(vector, MemstoneError)), None)
     return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
+
+
+async def fetch_vectors(parts: Parts, scope: Scope, query: str) -> Parts:
+    """Return the parts with the vectors of a query, so that a search for it waits for no model."""
+    said = rephrase_as_speaker(query, await _read_speakers(parts, scope))
+    return replace(parts, embedding=await parts.embedding.fetch(_query_texts(query, said)))
+
+
+def _query_texts(query: str, said: Spoken) -> list[str]:
+    """Return what is embedded of a query: itself, and as those would put it whom it names."""
+    return [query, said.text] if said.text else [query]
 
 
 def _choose_weights(parts: Parts, speakers: frozenset[str]) -> Weights:

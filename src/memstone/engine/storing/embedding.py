@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from fnmatch import fnmatchcase
 from glob import escape
@@ -22,6 +22,7 @@ from memstone.errors import (
     embedding_reason,
 )
 from memstone.model.memory import Vector
+from memstone.ports.io import limit_model_calls
 from memstone.ports.models import Embedder, WordEmbedder
 
 if TYPE_CHECKING:
@@ -198,6 +199,19 @@ class Embedding:
                     self.cache.set(keys[at], vector)
         return [vector for vector in found if vector is not None]
 
+    def at_hand(self, texts: Sequence[str]) -> list[str]:
+        """Return those of the texts that may be embedded now."""
+        return list(texts)
+
+    async def fetch(self, texts: Sequence[str]) -> FetchedEmbedding:
+        """Return the same embedder, which knows the vectors of these texts, or why they have none."""
+        try:
+            with limit_model_calls():
+                found = await self.many(texts)
+        except MemstoneError as error:  # the model cannot even be asked for its dimension
+            found = [error for _ in texts]
+        return FetchedEmbedding(self, dict(zip(texts, found, strict=True)))
+
     async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | MemstoneError]:
         try:
             return list(await self._embed_texts(pairs))
@@ -219,6 +233,28 @@ class Embedding:
         except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
             reason: EmbeddingReason = "timeout" if isinstance(error, TimeoutError) else "request_failed"
             raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}", reason=reason) from error
+
+
+class FetchedEmbedding(Embedding):
+    """An embedder elsewhere that was asked before: it answers at once, and about nothing else."""
+
+    def __init__(self, whole: Embedding, known: Mapping[str, Vector | MemstoneError]) -> None:
+        super().__init__(whole.embedder, whole.cache, whole.owner)
+        self._known_dim, self._known = whole._known_dim, known  # noqa: SLF001 - the same embedder
+
+    @property
+    def in_process(self) -> bool:
+        """Whether embedding waits for nothing outside this process."""
+        return True
+
+    async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | MemstoneError]:
+        """One vector per text, or the error that text met; an error for any other text."""
+        unknown = EmbeddingError("the embedder was not asked about this text")
+        return [self._known.get(text) or unknown if before is None else unknown for text in texts]
+
+    def at_hand(self, texts: Sequence[str]) -> list[str]:
+        """Return those of the texts that it was asked about."""
+        return [text for text in texts if text in self._known]
 
 
 def _cache_key(signature: str, before: str, text: str) -> str:

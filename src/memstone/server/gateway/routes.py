@@ -136,9 +136,10 @@ def _new_exchange(
         headers["x-agent-id"] = agent_id
     policy = caller.engine.parts.policy
     about = resolve_chat_identity(caller, headers, body, policy.identity, request.state.request_id)
-    deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
+    waits, by_agent = state.settings.gateway, agent_id is not None
     session = None if about.run_id == request.state.request_id else about.run_id
-    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=by_agent, session=session)
+    limits = (waits.recall_ms, waits.profile_ms)
+    return Exchange(caller, dialect, body, about, policy, *limits, headers, by_agent=by_agent, session=session)
 
 
 def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
