@@ -1,7 +1,7 @@
 """Fit the weights of the gate's evidence to labelled messages, and say how well it does on messages held back.
 
 Reads scripts/gate_sentences.tsv (written for this) and tests/data/gate/messages_open.jsonl; writes
-src/memstone/core/gate/weights.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what is
+src/memstone/language/models/gate.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what is
 printed is about messages the weights have not seen.
 
     python -m scripts.fit_gate
@@ -20,15 +20,15 @@ from typing import TypeAlias
 import numpy as np
 
 from memstone.core import gate
-from memstone.core.gate import evidence
-from memstone.core.gate.phrases import own_words_of
+from memstone.language.en.gate import evidence
+from memstone.language.en.gate.phrases import own_words_of
 from memstone.model.context_gate import Route
 from scripts.weights import record
 
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = ROOT / "scripts" / "gate_sentences.tsv"
 OPEN = ROOT / "tests" / "data" / "gate" / "messages_open.jsonl"
-WEIGHTS = ROOT / "src" / "memstone" / "core" / "gate" / "weights.tsv"
+WEIGHTS = ROOT / "src" / "memstone" / "language" / "models" / "gate.tsv"
 PENALTY, SELDOM, STEPS, LEAST, FOLDS = 1.5, 3, 400, 6, 5
 
 Labelled: TypeAlias = tuple[str, bool, str]

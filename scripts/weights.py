@@ -1,4 +1,4 @@
-"""Compare every file of fitted weights with what it was fitted to, as ``scripts/weights.toml`` tells it.
+"""Compare every file of fitted weights with what it was fitted to, as ``src/memstone/language/models/MANIFEST.toml`` tells it.
 
 For each file the manifest has its hash, the script that writes it, the data it was fitted to, a signature of the
 features (what the code makes of a fixed sample of that data), the commit it was fitted at, and how it did on what it
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-MANIFEST: Final = ROOT / "scripts" / "weights.toml"
+MANIFEST: Final = ROOT / "src" / "memstone" / "language" / "models" / "MANIFEST.toml"
 _EACH: Final = 3
 """So many lines of each file of data are the sample."""
 
@@ -141,7 +141,7 @@ class Sample:
 def _curator(sample: Sample) -> object:
     from memstone.adapters.embed.curator import AGREE, LENGTH, lay_out, list_ids
     from memstone.adapters.embed.local import MODEL_SHA256
-    from memstone.core.reading.pieces import ABOUT, KINDS, OUTPUTS, WHYS
+    from memstone.language.en.pieces import ABOUT, KINDS, OUTPUTS, WHYS
 
     encode, rows = _tokenizer().encode, list(sample.rows())
     beside = [
@@ -170,8 +170,10 @@ def _tokenizer() -> Any:
 def _relevance(sample: Sample) -> object:
     import numpy as np
 
-    from memstone.core.ranking.abstain import UNHEARD, memory_forms, question_cues, word_weights
+    from memstone.core.ranking.abstain import word_weights
     from memstone.engine.recall import judge
+    from memstone.language.en.relevance import memory_forms, question_cues
+    from memstone.language.text.bm25 import UNHEARD
 
     texts, rarity = sample.texts(), {UNHEARD: 6.0, "work": 2.0, "book": 3.0, "sister": 4.0}
     draw = np.random.default_rng(7)
@@ -189,8 +191,8 @@ def _relevance(sample: Sample) -> object:
 
 
 def _gate(sample: Sample) -> object:
-    from memstone.core.gate.evidence import extract_features
-    from memstone.core.gate.phrases import own_words_of
+    from memstone.language.en.gate.evidence import extract_features
+    from memstone.language.en.gate.phrases import own_words_of
 
     return [sorted(extract_features(own_words_of(text))) for text in sample.texts()]
 

@@ -13,8 +13,9 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from memstone.core.entities.find import Spoken, rephrase_as_speaker
 from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse_channels
+from memstone.language.en.entities import rephrase_as_speaker
+from memstone.model.query import Spoken
 
 
 class Seam(NamedTuple):

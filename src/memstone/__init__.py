@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from memstone.client import Client
     from memstone.config import Settings
     from memstone.core.showing.inject import inject
-    from memstone.core.text.normalize import estimate_tokens
+    from memstone.language.text.normal import estimate_tokens
     from memstone.memory import Memory
 
 __version__ = "0.2.0"
@@ -65,7 +65,7 @@ _LAZY = {
     "Client": "memstone.client",
     "Memory": "memstone.memory",
     "Settings": "memstone.config",
-    "estimate_tokens": "memstone.core.text.normalize",
+    "estimate_tokens": "memstone.language.text.normal",
     "inject": "memstone.core.showing.inject",
 }
 

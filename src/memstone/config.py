@@ -154,7 +154,7 @@ class Settings(Section):
         """The patterns and slots that are added to the shipped ones."""
         if not self.extract.patterns and not self.reconcile.slots:
             return OwnRules()
-        from memstone.core.rules.own import own_rules
+        from memstone.core.checks.own_rules import own_rules
 
         patterns = [one.model_dump() for one in self.extract.patterns]
         return own_rules(patterns, [one.model_dump() for one in self.reconcile.slots])

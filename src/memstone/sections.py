@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from memstone.core.privacy.redact import RedactPolicy
-from memstone.core.ranking.importance import time_constant
+from memstone.core.ranking.strength import time_constant
+from memstone.core.redact import RedactPolicy
 from memstone.core.settings.forms import Categories
 from memstone.errors import ConfigError
 from memstone.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep

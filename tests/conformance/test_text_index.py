@@ -11,9 +11,9 @@ import pytest
 
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.text.local import LocalText, LocalTextConfig
-from memstone.core.text.analyze import query_terms
 from memstone.engine.storing.status import next_status
 from memstone.engine.storing.store import end_version, insert_version, supersede_version
+from memstone.language.text.tokens import query_terms
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import WordsQuery

@@ -13,8 +13,9 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.reading.facts import Curated, read_message
 from memstone.engine.learning import extract
+from memstone.language.en.facts import read_message
+from memstone.model.fact import Curated
 from tests.linear.watch import TEXT, watched
 from tests.server.gate import ask, gated, until
 from tests.server.world import World

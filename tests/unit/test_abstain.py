@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.ranking.abstain import (
-    ABOUT_ME,
-    ABOUT_THE_WORLD,
     BY_MEANING,
-    PROBES,
-    UNHEARD,
     Null,
     familiarity_words,
     is_relevant,
@@ -27,6 +23,8 @@ from memstone.core.ranking.abstain import (
     worth_showing,
 )
 from memstone.errors import InvalidInput
+from memstone.language.en.relevance import ABOUT_ME, ABOUT_THE_WORLD, PROBES
+from memstone.language.text.bm25 import UNHEARD
 
 GATE = Path(__file__).parents[1] / "data" / "gate"
 STANDARD = Null(rows=100, middle=0.0, spread=1.0)

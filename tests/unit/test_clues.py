@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.rules.sentence import expand_contractions
-from memstone.core.text import lexicon
-from memstone.core.text.clues import clues_of, clues_of_all, compile_with_clues, is_possible
+from memstone.language.en import lexicon
+from memstone.language.en.sentences import expand_contractions
+from memstone.language.text.clues import clues_of, clues_of_all, compile_with_clues, is_possible
 
 CURATION = Path(__file__).resolve().parent.parent / "data" / "curation"
 

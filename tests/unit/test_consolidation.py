@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.upkeep.consolidation import (
+from memstone.core.consolidation import (
     Pieces,
     can_merge,
     days_before,

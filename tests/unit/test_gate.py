@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.gate import ASKS_HOW_IT_WENT, TOO_SHORT, decide_route
-from memstone.core.gate.phrases import HEAD, TAIL, own_words
+from memstone.core.gate import TOO_SHORT, decide_route
 from memstone.errors import InvalidInput
-from memstone.model.context_gate import GateMode, Route
+from memstone.language.en.gate.phrases import HEAD, TAIL, own_words
+from memstone.model.context_gate import ASKS_HOW_IT_WENT, GateMode, Route
 
 NOTHING = "How do volcanoes form?"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memstone.core.gate import decide_route
-from memstone.core.gate.people import SHORTEST_NAME
+from memstone.language.en.gate.people import SHORTEST_NAME
 from memstone.model.context_gate import Route
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.config import Settings
-from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, load_domains, suggest_settings
+from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.core.llm.parse import UnreadableAnswer
+from memstone.language.en.instructions import PROTECTED, SECRETS, domains_of, load_domains, suggest_settings
 
 COACH = "a cooking coach"
 

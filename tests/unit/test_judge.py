@@ -9,17 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.abstain import (
-    ASKED_FOR,
-    CUES,
-    FORMS,
-    UNHEARD,
-    is_judged,
-    memory_forms,
-    question_cues,
-    word_weights,
-)
+from memstone.core.ranking.abstain import ASKED_FOR, word_weights
 from memstone.engine.recall import judge
+from memstone.language.en.relevance import CUES, FORMS, is_judged, memory_forms, question_cues
+from memstone.language.text.bm25 import UNHEARD
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}
 

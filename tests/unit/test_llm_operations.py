@@ -31,7 +31,7 @@ from memstone.core.llm.operations import (
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.questions import Question, repair_prompt
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.message import Message
 
 NOW = datetime(2026, 4, 1, 18, 30, tzinfo=ZoneInfo("Europe/Oslo"))

@@ -5,19 +5,13 @@ from typing import Any
 import pytest
 
 from memstone import Settings
-from memstone.core.changes.decide import Action, Known, New, decide_change, parse_statement, slots_of
-from memstone.core.reading.facts import read_message
-from memstone.core.rules.own import (
-    MOST_RULES,
-    PATTERN_CHARS,
-    own_facts,
-    own_rules,
-    own_values,
-    runs_away,
-    shipped_slots,
-)
-from memstone.core.rules.own_prose import own_sentences
+from memstone.core.checks.own_rules import MOST_RULES, PATTERN_CHARS, own_rules, runs_away
 from memstone.errors import ConfigError
+from memstone.language.en.changes import decide_change, parse_statement, slots_of
+from memstone.language.en.facts import read_message
+from memstone.language.en.own_prose import own_sentences
+from memstone.language.en.slots import own_facts, own_values, shipped_slots
+from memstone.model.fact import Action, Known, New
 from memstone.model.policy import OwnRules
 
 

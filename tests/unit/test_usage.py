@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.importance import Strength, apply_judgement, apply_use, current_strength, measure_uses
+from memstone.core.ranking.strength import Strength, apply_judgement, apply_use, current_strength
+from memstone.core.ranking.usage import measure_uses
 
 OSLO, VEGAN, NURSE, CATS = (
     "User lives in Oslo",

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final, NoReturn
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.analyze import match_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import new_record, scope_tokens
@@ -24,6 +23,7 @@ from memstone.engine.storing.write import current_space
 from memstone.engine.work.jobs import FORMING, waits_for_model
 from memstone.engine.worker_state import Counters
 from memstone.errors import ConfigError, Forbidden, MemstoneError, StorageError, embedding_reason
+from memstone.language.text.tokens import match_text
 from memstone.model.event import EventType, Job, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant

@@ -29,9 +29,9 @@ async def preload_models(parts: Parts) -> None:
 
 def _load_modules() -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
-    from memstone.core.entities import find as entities  # noqa: F401 - as the next two, loaded for its own sake
-    from memstone.core.gate import rules  # noqa: F401
     from memstone.engine.recall import context, judge  # noqa: F401
+    from memstone.language.en import entities  # noqa: F401 - as the next two, loaded for its own sake
+    from memstone.language.en.gate import rules  # noqa: F401
 
     judge.load_weights()
     return judge

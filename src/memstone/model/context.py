@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, fields
+from datetime import date
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -182,3 +183,12 @@ def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]
 def _as_flat_dict(one: Section | Citation | Chosen | Dropped) -> dict[str, Any]:
     """A flat part as a dictionary; ``asdict`` copies whatever it finds, which takes longer than all the rest."""
     return {name: getattr(one, name) for name in one.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Something to do, or a date, on a day; ``id`` is the memory that tells it."""
+
+    id: str
+    text: str
+    day: date

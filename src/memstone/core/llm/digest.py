@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any, Final
 
-from memstone.core.digest.extractive import shown_turns
-from memstone.core.digest.portrait import EPISODE_SALIENCE, Digest, clamp_salience, is_within_budget, truncate_text
 from memstone.core.llm.evidence import Conversation, is_comparable
 from memstone.core.llm.operations import (
     CATEGORIES,
@@ -28,9 +26,11 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
-from memstone.core.rules.requests import is_order
-from memstone.core.rules.sentence import split_sentences
-from memstone.core.text.normalize import normal_text
+from memstone.core.portrait import is_within_budget
+from memstone.language.en.requests import is_order
+from memstone.language.en.sentences import split_sentences
+from memstone.language.text.normal import normal_text
+from memstone.model.digest import EPISODE_SALIENCE, Digest, truncate_text
 from memstone.model.message import Message
 
 # --- a session's digest by a language model ---------------------------------------------------------------------------
@@ -300,3 +300,53 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative
         kept.pop()
         text = text[: text.rfind(kept[-1]) + len(kept[-1])] if kept else ""
     return Narrative(text, len(told) - len(kept), parsed.how)
+
+
+_NUMBER: Final = re.compile(r"\s*([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+))\s*(%?)")
+
+
+def clamp_salience(value: Any, default: float) -> float:
+    """A salience from 0 to 1; a number may be written as text, what is none is the default."""
+    if isinstance(value, str):
+        found = _NUMBER.match(value)
+        value = float(found[1].replace(",", ".")) / (100 if found[2] else 1) if found else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN is none
+        return default
+    return min(1.0, max(0.0, float(value)))
+
+
+_SPOKEN: Final = ("user", "assistant")
+
+
+def shown_turns(turns: Sequence[Message], most: int, chars: int) -> list[str]:
+    """Numbered lines for the turns, from 1: the first quarter and the most recent rest, each up to ``chars``."""
+    spoken = [(at, turn) for at, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
+    if len(spoken) <= most:
+        return [_format_turn(at, turn, chars) for at, turn in spoken]
+    first = most // 4
+    last = most - first
+    left_out = len(spoken) - most
+    return [
+        *(_format_turn(at, turn, chars) for at, turn in spoken[:first]),
+        f"[... {left_out} turns left out ...]",
+        *(_format_turn(at, turn, chars) for at, turn in spoken[len(spoken) - last :]),
+    ]
+
+
+def _format_turn(at: int, turn: Message, chars: int) -> str:
+    return f"[{at}] {speaker_label(turn)}: {_indent_lines(shorten_text(turn.text.strip(), chars))}"
+
+
+def speaker_label(turn: Message) -> str:
+    """Who speaks, as a model is told."""
+    return f"{turn.role} ({' '.join(turn.name.split())})" if turn.name else turn.role
+
+
+def shorten_text(text: str, chars: int) -> str:
+    """A text up to a length, with a note of how much is missing."""
+    return text if len(text) <= chars else f"{text[:chars]} [... {len(text) - chars:,} more characters]"
+
+
+def _indent_lines(text: str) -> str:
+    """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    return "\n    ".join(text.splitlines())

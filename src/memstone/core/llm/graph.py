@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.entities.find import MAX_FOUND, MAX_NAME_CHARS, normalize_name
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
-from memstone.core.text.normalize import normal_text
-from memstone.model.memory import USER, Entity, EntityFound, EntityType, Relation
+from memstone.language.en.entities import normalize_name
+from memstone.language.text.normal import normal_text
+from memstone.model.memory import MAX_FOUND, MAX_NAME_CHARS, USER, Entity, EntityFound, EntityType, Relation
 
 MAX_DESCRIPTION_CHARS: Final = 200
 INPUT_CHARS: Final = 16_384

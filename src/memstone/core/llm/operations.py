@@ -16,14 +16,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
 from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import Question, clause_at, is_of_the_speaker, object_schema
-from memstone.core.privacy.poison import is_quoted
+from memstone.core.llm.questions import Question, object_schema
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.reading.restated import extract_restatements
-from memstone.core.rules.own_prose import is_english
-from memstone.core.rules.requests import is_suspicious
-from memstone.core.rules.stance import polarity_of
-from memstone.core.text.normalize import normal_text
+from memstone.language.en.own_prose import is_english
+from memstone.language.en.requests import is_suspicious
+from memstone.language.en.restatements import extract_restatements
+from memstone.language.en.stance import polarity_of
+from memstone.language.en.untrusted import is_quoted
+from memstone.language.text.normal import normal_text
+from memstone.language.text.statements import clause_at, is_of_the_speaker
 from memstone.model.memory import Kind
 from memstone.model.message import Message
 

@@ -17,9 +17,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.normalize import CHARS_PER_TOKEN, normal_text
-from memstone.core.text.questions import Person, only_asks, person_of
+from memstone.language.text.normal import CHARS_PER_TOKEN, normal_text
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant
 from memstone.model.message import MARKS
 
@@ -193,7 +193,7 @@ class ProfileFact:
     seq: int
     text: str
     rank: int = 1
-    """How important it is, as ``memstone.core.ranking.importance`` has it; 1 comes first, after what is pinned."""
+    """How important it is, as ``memstone.core.ranking.strength`` has it; 1 comes first, after what is pinned."""
 
     category: str = ""
     visibility: str = Visibility.DEFAULT

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
-from memstone.core.text.normalize import normal_text
+from memstone.core.portrait import is_identity_grade
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of
 from memstone.engine.storing.status import set_status
 from memstone.engine.storing.store import end_version, ensure_space, insert_version, supersede_version, vectors_of
+from memstone.language.en.identity import identity_category, is_lasting
+from memstone.language.text.normal import normal_text
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant

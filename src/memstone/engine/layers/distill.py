@@ -12,18 +12,9 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.digest.extractive import MIN_CHARS, Stated, build_extractive_digest, says_the_same
-from memstone.core.digest.portrait import (
-    IDENTITY_GRADE,
-    IDENTITY_SALIENCE,
-    Digest,
-    identity_category,
-    is_identity_grade,
-    is_lasting,
-    merge_digests,
-)
 from memstone.core.llm.digest import EMPTY_SUMMARY, INVENTED, NO_EPISODE, DigestFact, digest_prompt, parse_digest
 from memstone.core.llm.operations import KINDS
+from memstone.core.portrait import IDENTITY_GRADE, IDENTITY_SALIENCE, is_identity_grade, merge_digests
 from memstone.engine.layers.derived import keep_derived
 from memstone.engine.layers.episodes import Made, Session, episode_id, is_of_turn, own_words, session_of, store_episode
 from memstone.engine.learning.by_model import (
@@ -48,6 +39,9 @@ from memstone.engine.storing.store import Space, Vectors, ensure_space
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import Outcome, current_space
 from memstone.errors import BadModelOutput, LlmBudgetSpent, MemstoneError, StorageError
+from memstone.language.en.digest import MIN_CHARS, build_extractive_digest, says_the_same
+from memstone.language.en.identity import identity_category, is_lasting
+from memstone.model.digest import Digest, Stated
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Kind, Layer, Record, Vector

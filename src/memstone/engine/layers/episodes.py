@@ -11,9 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_current, where_in_scope, where_visible
-from memstone.core.digest.portrait import Digest
 from memstone.core.llm.digest import Before
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.learning.lessons import recognise_turn
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
@@ -22,6 +20,8 @@ from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_ha
 from memstone.engine.storing.hide_deleted import blank_spans, hide_deleted_in_episodes, read_hidden_spans
 from memstone.engine.storing.store import Vectors, insert_version, supersede_version
 from memstone.engine.storing.turns import Turn, as_heard, turn_of
+from memstone.language.text.normal import estimate_tokens
+from memstone.model.digest import Digest
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.ranking.importance import Strength, current_strength
-from memstone.core.text.normalize import estimate_tokens, normal_text
+from memstone.core.ranking.strength import Strength, current_strength
 from memstone.engine.layers.derived import (
     identity_dedupe,
     never_fades,
@@ -33,6 +32,7 @@ from memstone.engine.storing.store import Vectors, ensure_space, insert_version,
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError, ScopeError
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record

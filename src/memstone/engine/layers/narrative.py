@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.digest.portrait import Line, compose_user_text, inputs_of, truncate_text, with_names
 from memstone.core.llm.digest import narrative_prompt, parse_narrative
-from memstone.core.text.normalize import estimate_tokens, normal_text
+from memstone.core.portrait import compose_user_text, inputs_of, with_names
 from memstone.engine.layers.derived import (
     identity_dedupe,
     may_be_identity,
@@ -34,6 +33,8 @@ from memstone.engine.storing.revise import take_from
 from memstone.engine.storing.store import Vectors, end_version, ensure_space, insert_version, supersede_version
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import MemstoneError, StorageError
+from memstone.language.text.normal import estimate_tokens, normal_text
+from memstone.model.digest import Line, truncate_text
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant

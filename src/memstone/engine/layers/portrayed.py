@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.digest.portrait import Line, compose_user_text
+from memstone.core.portrait import compose_user_text
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.layers.derived import is_true, may_be_identity, read_visible_facts, rows_of
 from memstone.engine.storing.draft import text_hash
+from memstone.model.digest import Line
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Record
 from memstone.model.scope import Scope
@@ -91,13 +92,9 @@ def still_told(lines: Sequence[Line], facts: Sequence[Line]) -> list[Line]:
 
 
 def _can_replace_line(fact: Line, line: Line) -> bool:
-    from memstone.core.changes.decide import (  # only who has imported such a text needs it
-        Action,
-        Known,
-        New,
-        decide_change,
-    )
-    from memstone.core.reading.wording import reword_in_third_person
+    from memstone.language.en.changes import decide_change  # only who has imported such a text needs it
+    from memstone.language.en.wording import reword_in_third_person
+    from memstone.model.fact import Action, Known, New  # only who has imported such a text needs it
 
     told = (
         reword_in_third_person(line.text, "User") or line.text

@@ -18,7 +18,6 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from memstone.core.changes.decide import Action
 from memstone.core.checks.filters import where_in_scope, where_visible
 from memstone.core.llm.decisions import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import (
@@ -35,18 +34,7 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.llm.parse import How, UnreadableAnswer
 from memstone.core.llm.questions import Question, repair_prompt, safe_messages
-from memstone.core.privacy.poison import blank_suspect_text
-from memstone.core.reading.facts import Candidate, fact_key, requests_in
-from memstone.core.rules.requests import forgets_everything, may_forget
-from memstone.core.rules.sentence import (
-    expand_contractions,
-    speaker_name,
-    speakers_from,
-    split_sentences,
-    without_prefix,
-)
 from memstone.core.settings.forms import asked_for, sorted_into
-from memstone.core.text.analyze import query_terms
 from memstone.engine.learning.drafting import build_draft
 from memstone.engine.learning.neighbours import SIDE_BY_SIDE, Fact, Proposal
 from memstone.engine.runtime import Parts
@@ -55,6 +43,18 @@ from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import current_space
 from memstone.errors import AnswerCutOff, BackendError, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
+from memstone.language.en.facts import requests_in
+from memstone.language.en.requests import forgets_everything, may_forget
+from memstone.language.en.sentences import (
+    expand_contractions,
+    speaker_name,
+    speakers_from,
+    split_sentences,
+    without_prefix,
+)
+from memstone.language.en.untrusted import blank_suspect_text
+from memstone.language.text.tokens import query_terms
+from memstone.model.fact import Action, Candidate, fact_key
 from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.message import Message

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from memstone.core.changes.decide import Action, Decision, New, decide_change, is_known, parse_statement
 from memstone.core.checks.filters import where_in_scope, where_visible
-from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
-from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.learning.lessons import recognise_turn
 from memstone.engine.learning.neighbours import Fact, Neighbour, known_as, read_neighbours
 from memstone.engine.learning.reconcile import (
@@ -53,7 +50,11 @@ from memstone.engine.storing.store import (
 )
 from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import Outcome, count_known_outcomes
+from memstone.language.en.changes import decide_change, is_known, parse_statement
+from memstone.language.en.sentences import as_user
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
+from memstone.model.fact import Action, Decision, New
 from memstone.model.instant import Instant
 from memstone.model.memory import MIRROR, Layer, Link, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where

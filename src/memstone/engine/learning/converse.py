@@ -14,12 +14,10 @@ from functools import partial
 from logging import DEBUG
 from typing import Any, Final, TypeAlias
 
-from memstone.core.changes.decide import Action, parse_statement, slots_of
 from memstone.core.checks.filters import write_filters
 from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
 from memstone.core.llm.evidence import Conversation
 from memstone.core.llm.operations import Known
-from memstone.core.reading.facts import fact_key
 from memstone.engine.learning.by_model import Asked, as_llm_error, ask_model, in_two
 from memstone.engine.learning.commit import NeedsVectors, Plan, apply_plan, known_in
 from memstone.engine.learning.extract import FACTS, Extracted, extract_facts
@@ -42,7 +40,9 @@ from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
 from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import LLMError, MemstoneError
+from memstone.language.en.changes import parse_statement, slots_of
 from memstone.model.event import EventType, Signal
+from memstone.model.fact import Action, fact_key
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Layer

@@ -12,19 +12,20 @@ from zoneinfo import ZoneInfo
 
 from memstone.core.checks.filters import where_visible
 from memstone.core.llm.operations import Dropped
-from memstone.core.privacy.poison import blank_suspect_text
-from memstone.core.reading.facts import SHORT, Candidate, Curated, read_message
-from memstone.core.reading.restated import extract_restatements
-from memstone.core.rules.own_prose import handed_over
-from memstone.core.rules.sentence import speaker_name, speakers_from, without_prefix
 from memstone.core.settings.forms import sorted_into
-from memstone.core.temporal.dates import annotate_relative_dates, dated_quote, note_day
 from memstone.engine.learning.by_model import SOURCE, Asked, assistant_metadata, by_model, is_overtaken
 from memstone.engine.learning.drafting import build_draft
 from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
+from memstone.language.en.dates import annotate_relative_dates, dated_quote, note_day
+from memstone.language.en.facts import SHORT, read_message
+from memstone.language.en.own_prose import handed_over
+from memstone.language.en.restatements import extract_restatements
+from memstone.language.en.sentences import speaker_name, speakers_from, without_prefix
+from memstone.language.en.untrusted import blank_suspect_text
+from memstone.model.fact import Candidate, Curated
 from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Kind, Layer, Origin, Record
 from memstone.model.message import Message

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from logging import WARNING
 from typing import Any
 
-from memstone.core.entities.find import normalize_name
 from memstone.core.llm.graph import ENTITY_TOOL, RELATION_TOOL, graph_question, parse_graph
 from memstone.engine.learning.by_model import ask_model
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError, StorageError, Unsupported
+from memstone.language.en.entities import normalize_name
 from memstone.model.memory import NOTHING, USER, Entity, EntityFound, EntityType
 from memstone.ports.models import Llm, Prompt, Reply
 from memstone.trace import log_event

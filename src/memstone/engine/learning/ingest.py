@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_expiry, checked_metadata
-from memstone.core.privacy.redact import redact_text
+from memstone.core.redact import redact_text
 from memstone.core.talk.messages import STORED_ROLES
 from memstone.core.talk.transcript import Said, read_transcript
 from memstone.engine.access.admission import drop_paused_turns, not_stored

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import Suggested, suggest_settings
+from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.engine.learning.by_model import ask_model
 from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
+from memstone.language.en.instructions import suggest_settings
+from memstone.model.policy import Suggested
 
 MOST_CHARS: Final = 2_000
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from memstone.core.checks.arguments import checked_expiry
 from memstone.core.checks.filters import split_scope
-from memstone.core.rules.requests import forgets_everything
-from memstone.core.rules.sentence import expand_contractions, split_sentences
 from memstone.core.talk.messages import read_messages, stored_messages
 from memstone.engine.learning.converse import ConverseConversation, Learned, learn_from_conversation
 from memstone.engine.learning.extract import FACTS
@@ -22,6 +20,8 @@ from memstone.engine.storing.holders import PREFIX
 from memstone.engine.storing.turns import Heard, Turn, clean_messages, redaction_of, turns_of
 from memstone.engine.work.pending import learn_waiting
 from memstone.errors import InvalidInput
+from memstone.language.en.requests import forgets_everything
+from memstone.language.en.sentences import expand_contractions, split_sentences
 from memstone.model.instant import parse_when
 from memstone.model.message import Message
 

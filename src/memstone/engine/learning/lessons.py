@@ -10,10 +10,10 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_in_scope
-from memstone.core.digest.portrait import is_idle
 from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE, Turn, origin_of
+from memstone.language.en.session import is_idle
 from memstone.model.event import Signal
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer, Record

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from memstone.core.changes.decide import Action, Known, odds_of, shared_words
 from memstone.core.checks.filters import where_visible
-from memstone.core.reading.facts import Candidate
-from memstone.core.rules.sentence import as_user, begins_with, speaker_name
-from memstone.core.text.analyze import query_terms
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, scope_tokens
 from memstone.engine.storing.turns import Turn
 from memstone.errors import BackendError
+from memstone.language.en.changes import shared_words
+from memstone.language.en.sentences import as_user, begins_with, speaker_name
+from memstone.language.text.tokens import query_terms
 from memstone.model.curator import Curator
+from memstone.model.fact import Action, Candidate, Known
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer, Record
 from memstone.model.policy import OwnSlot
@@ -280,3 +281,8 @@ def _by_message(facts: Sequence[Fact], around: dict[int, list[Related]]) -> Iter
             continue
         nearest = sorted(stated, key=lambda fact: -max(one.cosine for one in around[id(fact)]))
         yield from ((fact.words, [fact]) for fact in nearest[:MOST_OF_A_TALE])
+
+
+def odds_of(rows: Any) -> list[float]:
+    """How likely each memory is changed, out of a curator's log odds."""
+    return [1 / (1 + math.exp(-float(row[0]))) for row in rows]

@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from memstone.core.rules.sentence import tells_nothing
 from memstone.engine.learning.extract import PATTERN
 from memstone.engine.learning.queueing import is_inline
 from memstone.engine.learning.remember import AddRequest, add_from_request, draft_request
 from memstone.engine.policy import tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft
+from memstone.language.en.sentences import tells_nothing
 from memstone.model.memory import Layer
 from memstone.ports.ledger import Tx
 

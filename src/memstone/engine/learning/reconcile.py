@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstone.core.changes.decide import Action, Decision, New, also_changed, decide_change, to_forget
-from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.learning.neighbours import Fact, Neighbour
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.write import Outcome
+from memstone.language.en.changes import also_changed, decide_change, to_forget
+from memstone.language.en.sentences import as_user
 from memstone.model.event import EventType
+from memstone.model.fact import Action, Decision, New
 from memstone.model.memory import Record, Status
 
 LATER: Final = "what is known was said later"

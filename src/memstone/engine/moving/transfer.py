@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.arguments import checked_metadata
 from memstone.core.checks.filters import where_in_scope
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.moving.mirror import encode_own_vector, put_carried, read_carried
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ExportLines, scope_or_everybody
@@ -29,6 +28,7 @@ from memstone.engine.storing.revise import dedupe_of
 from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.storing.turns import turn_dedupe
 from memstone.errors import Conflict, Forbidden, InvalidInput, MemstoneError, UsageError
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import Event, EventType, Signal
 from memstone.model.former_name import formats_of
 from memstone.model.instant import Instant, parse_when

@@ -21,8 +21,6 @@ import numpy as np
 from memstone.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
-    PROBES,
-    UNHEARD,
     Null,
     Weights,
     familiarity_words,
@@ -30,9 +28,11 @@ from memstone.core.ranking.abstain import (
     score_familiarity,
     slope_of,
 )
-from memstone.core.text.analyze import query_terms
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError, StorageError
+from memstone.language.en.relevance import PROBES
+from memstone.language.text.bm25 import UNHEARD
+from memstone.language.text.tokens import query_terms
 from memstone.model.memory import Vector
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope

@@ -13,12 +13,10 @@ from functools import partial
 from typing import Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
-from memstone.core.gate.rules import asks_what_is_up
+from memstone.core.gate import TOO_SHORT, checked_mode, decide_route
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
-from memstone.core.text.analyze import query_terms
 from memstone.engine.access.admission import not_shown
 from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
@@ -34,8 +32,10 @@ from memstone.engine.search_request import SearchRequest, checked_breadth, scope
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
+from memstone.language.en.gate.rules import asks_what_is_up
+from memstone.language.text.tokens import query_terms
 from memstone.model.context import NO_GATE, ContextPack
-from memstone.model.context_gate import GateDecision, GateMode, Route
+from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateDecision, GateMode, Route
 from memstone.model.instant import Instant, datetime_from_instant, parse_when, to_instant
 from memstone.model.memory import USER, Layer
 from memstone.model.query import And, Condition, Op, Where
@@ -440,7 +440,7 @@ async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
-    from memstone.core.gate.rules import asks_for_words, may_ask_for_words
+    from memstone.language.en.gate.rules import asks_for_words, may_ask_for_words
 
     if not may_ask_for_words(asked.query):
         return None

@@ -29,24 +29,22 @@ from memstone.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
     RATE,
-    UNHEARD,
     WORTH_SHOWING,
     checked_rate,
     familiarity_words,
-    is_judged,
-    memory_forms,
-    question_cues,
     rows_told,
     score_familiarity,
     unrelated_share,
     word_weights,
     worth_showing,
 )
-from memstone.core.text.analyze import document_terms
 from memstone.engine.recall.calibrate import TEXT, measure_closeness, null_for, text_closeness
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError
+from memstone.language.en.relevance import is_judged, memory_forms, question_cues
+from memstone.language.text.bm25 import UNHEARD
+from memstone.language.text.tokens import document_terms
 from memstone.model.memory import Origin, Vector
 from memstone.model.scope import Scope
 from memstone.products import multiply_matrices
@@ -125,7 +123,7 @@ class Weights:
 @cache
 def load_weights() -> Weights:
     """The weights that are shipped; read once."""
-    body: dict[str, Any] = json.loads(files("memstone.core.ranking").joinpath("relevance.json").read_text("utf-8"))
+    body: dict[str, Any] = json.loads(files("memstone.language.models").joinpath("relevance.json").read_text("utf-8"))
     return Weights(**{name: _to_array(value) for name, value in body.items()})
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
-from memstone.core.temporal.dates import past_range, resolve_dates
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
+from memstone.language.en.dates import past_range, resolve_dates
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Record
 from memstone.model.query import And, Condition, Op

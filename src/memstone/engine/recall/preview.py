@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from memstone.core.showing.fence import neutralize_text
 from memstone.core.showing.planner import Plan
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.access.admission import not_shown
 from memstone.engine.policy import tuned_for
@@ -22,6 +21,7 @@ from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.context_gate import GateMode
 from memstone.model.query import ScoreParts
 

@@ -8,8 +8,6 @@ from datetime import UTC, tzinfo
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_in_scope, where_link_direct, where_visible
-from memstone.core.privacy.poison import own_words
-from memstone.core.ranking.importance import CLASSES, importance_rank
 from memstone.core.showing.inject import one_line
 from memstone.core.showing.profile import (
     NOTHING_ENDED,
@@ -28,7 +26,6 @@ from memstone.core.showing.profile import (
     says_who,
     visibility_of,
 )
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.block_cache import BlockCache
 from memstone.engine.layers.portrayed import Portrait, read_portrait
 from memstone.engine.policy import apply_scope_policy
@@ -36,7 +33,11 @@ from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
+from memstone.language.en.identity import importance_rank
+from memstone.language.en.untrusted import own_words
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.context_gate import GateMode
+from memstone.model.fact import CLASSES
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.policy import Policy

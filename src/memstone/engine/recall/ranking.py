@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from memstone.core.ranking.fusion import Scored
-from memstone.core.ranking.importance import Strength, current_strength, remaining_share
 from memstone.core.ranking.mmr import select_by_mmr
+from memstone.core.ranking.strength import Strength, current_strength, remaining_share
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.runtime import Parts
 from memstone.errors import BackendError, MemstoneError

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.rules.own_prose import has_foreign_words, is_english
-from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.inject import EXCERPT_CHARS
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of, read_up
@@ -20,6 +15,11 @@ from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search, SearchRequest
 from memstone.engine.search_request import validate_search as check_search
 from memstone.engine.storing.holders import PREFIX
+from memstone.language.en.own_prose import has_foreign_words, is_english
+from memstone.language.en.sentences import tells_nothing
+from memstone.language.text.normal import normal_text
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN

@@ -9,7 +9,6 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.entities.find import NOBODY, Spoken, rephrase_as_speaker
 from memstone.core.ranking.fusion import (
     NO_NUMBERS,
     PEOPLE,
@@ -21,14 +20,15 @@ from memstone.core.ranking.fusion import (
     Weights,
     with_words,
 )
-from memstone.core.temporal.dates import asked_days
-from memstone.core.text.analyze import document_terms, query_terms
 from memstone.engine.recall.graph import search_by_entities
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
+from memstone.language.en.dates import asked_days
+from memstone.language.en.entities import rephrase_as_speaker
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import Layer, Vector
-from memstone.model.query import VectorQuery, WordsQuery
+from memstone.model.query import NOBODY, Spoken, VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
 from memstone.ports.io import limit_model_calls

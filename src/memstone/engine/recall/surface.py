@@ -20,12 +20,9 @@ from memstone.core.checks.filters import (
     where_unexpired,
     where_visible,
 )
-from memstone.core.privacy.poison import words_to_show
 from memstone.core.showing.inject import cut_excerpt, place_of
 from memstone.core.showing.planner import Item
 from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, has_fact_words, visibility_of
-from memstone.core.temporal.due import Due, by_day, due_day, is_done, line_of_due
-from memstone.core.text.questions import only_asks
 from memstone.engine.block_cache import BlockCache
 from memstone.engine.layers.portrayed import Portrait, read_portrait
 from memstone.engine.recall.profile import (
@@ -39,8 +36,11 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.status import OPEN
+from memstone.language.en.dates import by_day, due_day, is_done, line_of_due
+from memstone.language.en.untrusted import words_to_show
+from memstone.language.text.questions import only_asks
 from memstone.model.access import Bounds
-from memstone.model.context import Dropped
+from memstone.model.context import Dropped, Due
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where

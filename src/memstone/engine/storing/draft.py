@@ -8,10 +8,10 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.temporal.dates import date_words, resolve_dates
-from memstone.core.text import analyze
-from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.errors import InvalidInput
+from memstone.language.en.dates import date_words, resolve_dates
+from memstone.language.text import tokens as analyze
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import Event
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, datetime_from_instant

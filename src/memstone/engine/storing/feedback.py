@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.ranking.importance import Strength, Use, apply_judgement, apply_use, measure_uses
+from memstone.core.ranking.strength import Strength, apply_judgement, apply_use
+from memstone.core.ranking.usage import Use, measure_uses
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import partition_links

@@ -54,7 +54,7 @@ def note_of(record: Record, links: Sequence[Link], found: EntityFound | None = N
 
 
 def _found_in(record: Record) -> EntityFound:
-    from memstone.core.entities.relations import found_in  # loaded when the first thing is learned
+    from memstone.language.en.relations import found_in  # loaded when the first thing is learned
 
     return found_in(record.text, speaker_of(record))
 
@@ -73,7 +73,7 @@ def _speaker_from_role(role: str, data: Mapping[str, Any]) -> str:
 
 async def find_names(io: Io, turns: Iterable[Turn]) -> None:
     """Note in new turns what they name, so that no transaction is open while long texts are read."""
-    from memstone.core.entities.relations import found_in
+    from memstone.language.en.relations import found_in
 
     for turn in turns:
         if not turn.place and turn.draft.named is None:

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from memstone.core.checks.arguments import checked_key, checked_kind, checked_metadata, checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.batch import Batch, carried_out, request_of
 from memstone.engine.runtime import Parts
@@ -42,6 +41,7 @@ from memstone.engine.storing.store import (
 from memstone.engine.storing.turns import masked_metadata, masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Conflict, InvalidInput, MemstoneError, NotFoundError
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, When, parse_when

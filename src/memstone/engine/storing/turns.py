@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact_text
+from memstone.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact_text
 from memstone.core.showing.fence import Fence
 from memstone.engine.storing.draft import TRUST, Draft, attachment_data, dedupe_value
 from memstone.errors import InvalidInput
@@ -203,7 +203,7 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
 
 def as_heard(turn: Turn) -> Message:
     """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
-    from memstone.core.privacy.poison import blank_suspect_text  # its patterns are only needed by those who learn
+    from memstone.language.en.untrusted import blank_suspect_text  # its patterns are only needed by those who learn
 
     return blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
 from memstone.engine.storing.embedding_context import said_before
@@ -23,6 +22,7 @@ from memstone.engine.storing.holders import (
 from memstone.engine.storing.repeat_counter import REDUNDANT, is_idle
 from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede_version
 from memstone.errors import MemstoneError
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Bounds
 from memstone.model.event import Event, EventType, Signal
 from memstone.model.ids import new_id

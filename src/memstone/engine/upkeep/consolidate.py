@@ -14,7 +14,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from memstone.core.upkeep.consolidation import (
+from memstone.core.consolidation import (
     LASTING,
     Merge,
     Promotion,

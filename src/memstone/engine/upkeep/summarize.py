@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.normalize import estimate_tokens
-from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shorten_text
+from memstone.core.consolidation import LASTING, days_before, over_budget, shorten_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import text_hash
@@ -21,6 +20,7 @@ from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import EventType, Job
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Origin, Record, Status, owner_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from memstone.core.ranking.importance import time_constant
-from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
+from memstone.core.consolidation import days_before, is_faint, is_overdue
+from memstone.core.ranking.strength import time_constant
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.recall.profile import always_shown, owner_of
 from memstone.engine.runtime import Parts

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.access.admission import key_of
 from memstone.engine.learning.remember import AddRequest
 from memstone.errors import Conflict, InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb
 from memstone.model.context_gate import Route
 from memstone.model.instant import parse_when
