@@ -1,8 +1,8 @@
 """Fit the weights of the gate's evidence to labelled messages, and say how well it does on messages held back.
 
 Reads scripts/gate_sentences.tsv (written for this) and tests/data/gate/messages_open.jsonl; writes
-src/memstone/language/models/gate.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what is
-printed is about messages the weights have not seen.
+src/memstone/language/models/gate.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what
+is printed is about messages the weights have not seen.
 
     python -m scripts.fit_gate
 """

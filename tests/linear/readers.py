@@ -1,9 +1,9 @@
 """Everything that reads a caller's text, as functions of one text.
 
-Public functions of ``memstone.core``, ``memstone.language`` and ``memstone.model`` are found by importing them: one that takes text is called
-with it for each of its arguments that is text, and with something plain for the others. A new one is covered by being
-there, unless it takes something nobody here knows how to fill: then a test asks for it. What reads text elsewhere, or
-by methods of objects, is named below.
+Public functions of ``memstone.core``, ``memstone.language`` and ``memstone.model`` are found by importing them: one
+that takes text is called with it for each of its arguments that is text, and with something plain for the others. A
+new one is covered by being there, unless it takes something nobody here knows how to fill: then a test asks for it.
+What reads text elsewhere, or by methods of objects, is named below.
 """
 
 from __future__ import annotations

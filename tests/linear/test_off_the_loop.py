@@ -86,7 +86,7 @@ def test_what_reads_on_the_loop_is_noticed() -> None:
 
     with watched() as found:
         asyncio.run(scenario())
-    assert "reading/facts.py: read_message" in found
+    assert "language/en/facts.py: read_message" in found
 
 
 @pytest.mark.parametrize("call", ["add", "add_many", "ingest_session"])

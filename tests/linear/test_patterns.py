@@ -72,7 +72,7 @@ _BUILT: Final = frozenset(
         "core.redact: pattern_finder",
         "core.checks.own_rules: _compile_fact_form",
         "core.checks.own_rules: _compile_pattern",
-        "core.checks.own_rules: shipped_slots",
+        "language.en.slots: shipped_slots",
         "language.en.requests: _reword_order",
         "language.en.sentences: _name_pattern",
         "language.en.sentences: _speaker_prefix_pattern",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 
-@cache
 def read_data(language: str, name: str) -> dict[str, Any]:
     """Return what a data file holds: texts, lists and tables by name."""
     path = Path(__file__).parent / language / "data" / f"{name}.toml"

@@ -4,8 +4,8 @@ A message stands behind the last words before it: ``[CLS] before [SEP] message [
 each word what it begins and belongs to. Beside memories it is ``[CLS] message [SEP] memory [SEP] memory [SEP] ...``, so
 that each memory is seen next to the message and to those named with it; two numbers tell what becomes of each. A memory
 by itself is ``[CLS] memory [SEP]``: numbers tell what a reader finds of it who has not seen the conversation. All use
-one network: the deltas in ``language/models/curator.npz`` change its weights. ``scripts/fit_curator.py`` is the same as it is
-fitted.
+one network: the deltas in ``language/models/curator.npz`` change its weights. ``scripts/fit_curator.py`` is the same
+as it is fitted.
 """
 
 from __future__ import annotations

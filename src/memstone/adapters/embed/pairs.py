@@ -1,8 +1,8 @@
 """The built-in model reading two texts together: ``[CLS] first [SEP] second [SEP]``, and a few numbers for the pair.
 
-For each task there is a file of deltas of low rank (``language/models/pairs_<task>.npz``): what is added to the weights of the
-model, and a small head over what it then makes of both texts. ``scripts/pair_net.py`` is the same network as it is
-fitted.
+For each task there is a file of deltas of low rank (``language/models/pairs_<task>.npz``): what is added to the weights
+of the model, and a small head over what it then makes of both texts. ``scripts/pair_net.py`` is the same network as it
+is fitted.
 """
 
 from __future__ import annotations

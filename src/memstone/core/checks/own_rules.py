@@ -1,7 +1,8 @@
 """Patterns and slots of a configuration's own: checked when the settings are read, used beside the shipped ones.
 
-A pattern finds a fact in one sentence and says how to keep it. A slot is something people have one of at a time, or many
-of. What a pattern keeps for a slot is recognised again by the form of the kept sentence, so memories need nothing else.
+A pattern finds a fact in one sentence and says how to keep it. A slot is something people have one of at a time, or
+many of. What a pattern keeps for a slot is recognised again by the form of the kept sentence, so memories need nothing
+else.
 """
 
 from __future__ import annotations
@@ -86,7 +87,9 @@ def _add_to_group(outer: _Group, inner: _Group | None, count: re.Match[str] | No
 # --- patterns and slots of a configuration's own ----------------------------------------------------------------------
 
 
-CATEGORIES: Final = "identity family home work skill health preference decision pattern plan date possession project event statement".split()
+CATEGORIES: Final = (
+    "identity family home work skill health preference decision pattern plan date possession project event statement"
+).split()
 
 MOST_RULES: Final = 200
 PATTERN_CHARS: Final = 1_000

@@ -1,4 +1,4 @@
-"""How much a fact matters for knowing a person: who they are and how they live first, what they plan last."""
+"""How strong a memory is: how it fades, and what use and the judgement of a person do to it."""
 
 from __future__ import annotations
 

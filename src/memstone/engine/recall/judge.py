@@ -18,7 +18,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -43,6 +42,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError
 from memstone.language.en.relevance import is_judged, memory_forms, question_cues
+from memstone.language.models import FOLDER
 from memstone.language.text.bm25 import UNHEARD
 from memstone.language.text.tokens import document_terms
 from memstone.model.memory import Origin, Vector
@@ -123,7 +123,7 @@ class Weights:
 @cache
 def load_weights() -> Weights:
     """The weights that are shipped; read once."""
-    body: dict[str, Any] = json.loads(files("memstone.language.models").joinpath("relevance.json").read_text("utf-8"))
+    body: dict[str, Any] = json.loads((FOLDER / "relevance.json").read_text(encoding="utf-8"))
     return Weights(**{name: _to_array(value) for name, value in body.items()})
 
 

@@ -408,9 +408,3 @@ def to_forget(what: str, known: Sequence[str]) -> list[int]:
         return found
     slots = set(asked_slots(words))
     return [at for at, text in enumerate(known) if any(one.slot in slots for one in slots_of(parse_statement(text)))]
-
-
-def is_contradiction(new: str, memory: str, own: Iterable[OwnSlot] = ()) -> bool:
-    """Whether a statement and a memory cannot both hold, as far as that is sure."""
-    said, known = parse_statement(new), parse_statement(memory)
-    return bool(_change_reason(said, slots_of(said, own), known, New(new, own=tuple(own)))[0])

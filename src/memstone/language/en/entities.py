@@ -1,4 +1,4 @@
-"""Names that their form alone makes names: addresses, identifiers, versions, and titles in quotes."""
+"""The names in an English text, and what a question names: by their form, by capitals, and by lists of known ones."""
 
 from __future__ import annotations
 

@@ -7,13 +7,12 @@ the law protects is, unless the use case or its kind cannot do without it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, TypeVar
 
+from memstone.language.lists import read_data
 from memstone.language.text.tokens import query_terms
 from memstone.model.policy import Suggested
 
@@ -42,7 +41,7 @@ class Domain:
 @cache
 def load_domains() -> tuple[Domain, ...]:
     """Every kind, the general one last; read once, from the file that lists them."""
-    listed = tomllib.loads(files("memstone.language.en").joinpath("data/domains.toml").read_text("utf-8"))
+    listed = read_data("en", "domains")
     return tuple(_domain_from_toml(one) for one in listed["domain"])
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from string import Formatter
 from typing import Final, NamedTuple
 
 from memstone.language.en.sentences import is_question
+from memstone.language.lists import read_data
 from memstone.model.fact import Span
 from memstone.model.policy import OwnPattern, OwnSlot
 
@@ -26,7 +25,7 @@ class Slot(NamedTuple):
 @cache
 def shipped_slots() -> dict[str, Slot]:
     """The slots by their names."""
-    told = tomllib.loads(files("memstone.language.en").joinpath("data/slots.toml").read_text("utf-8"))
+    told = read_data("en", "slots")
     return {
         name: Slot(tuple(one["asked"].split()), tuple(re.compile(pattern) for pattern in one["patterns"]))
         for name, one in told.items()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -11,15 +10,12 @@ from memstone.language.en.lexicon import (
     AVERSION,
     CESSATION,
     CESSATION_AROUND,
-    IRREGULAR,
     LIGHT,
     NEGATIONS,
     NOT_NEGATIVE,
-    PHRASES,
-    SYNONYMS,
 )
 from memstone.language.lists import read_data
-from memstone.language.text.clues import clues_of_all, compile_with_clues, is_possible
+from memstone.language.text.clues import compile_with_clues
 from memstone.language.text.stem import stem_word
 
 _DATA: Final = read_data("en", "topics")
@@ -36,7 +32,6 @@ NUMERALS: Final = {word: str(value) for value, word in enumerate(_ONES)} | {
     word: str(10 * value) for value, word in enumerate(_TENS, 2)
 }
 _COMPOUND: Final = re.compile(r"\b(" + "|".join(_TENS) + r")[ -](" + "|".join(_ONES[1:10]) + r")\b")
-_MONTHS: Final = "january february march april may june july august september october november december".split()
 
 
 def spelled_digits(text: str) -> str:
@@ -65,30 +60,6 @@ def _parse_number(word: str) -> int:
     return 1 if word == "a" else int(NUMERALS.get(word, word))
 
 
-MONTHS: Final = frozenset(month[:3] for month in _MONTHS)
-"""Months as they stand in days."""
-
-_MONTH: Final = "|".join(month[:3] + (f"(?:{month[3:]})?" if month[3:] else "") for month in _MONTHS)
-_DAY: Final = re.compile(
-    rf"\b(?:({_MONTH})\.? (?:the )?(\d{{1,2}})(?:st|nd|rd|th)?\b|(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b|(\d{{4}}-\d{{2}}-\d{{2}})\b)"
-)
-_IN_MONTH: Final = re.compile(rf"\b(?:in|to|until|by|for|this|next|since) ({'|'.join(_MONTHS)})\b(?! \d{{1,2}}\b)")
-_WEEKDAY: Final = re.compile(r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\b")
-_BORN: Final = re.compile(r"\bborn in (\d{4})\b")
-
-
-def find_date_spans(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The same, each with where a lower-case text names it."""
-    for match in _DAY.finditer(text):
-        yield match[5] or f"{(match[1] or match[4])[:3]} {int(match[2] or match[3])}", match.span()
-    for match in _WEEKDAY.finditer(text):
-        yield match[1], match.span()
-    for match in _IN_MONTH.finditer(text):
-        yield match[1][:3], match.span(1)
-    for match in _BORN.finditer(text):
-        yield match[1], match.span(1)
-
-
 # --- the stance of a clause (for or against, ending, changing) and the words that say what it is ----------------------
 
 
@@ -101,23 +72,6 @@ _ENDS: Final = compile_with_clues(rf"{_ALONE}(?:{CESSATION}|{CESSATION_AROUND})\
 _NOT_NEGATIVE: Final = compile_with_clues(rf"\b(?:{NOT_NEGATIVE})\b")
 _CANCELLED: Final = compile_with_clues(rf"\b(?:not|never|no longer)(?: \w+)? (?!any ?more)(?:{CESSATION}|{AVERSION})\b")
 """A negation right before a negative word undoes it: "do not dislike", "never stopped"."""
-
-_CHANGE: Final = compile_with_clues(
-    rf"\b(?:{CESSATION}|switch\w*|chang\w+|mov(?:ed|ing)|now|again|instead|start(?:s|ed|ing)?|beg[au]n|began|resum\w+"
-    r"|return\w+|joined|became|become|decid\w+|new|finally|replac\w+|swap\w*|trad(?:ed|ing)|upgrad\w+|turned"
-    r"|chose|no longer|anymore|sign(?:ed|ing) up|resubscrib\w+|picked up|took up|back (?:to|on|in)|these days|actually"
-    r"|slipp\w+|push(?:ed|ing) (?:back|to)|delay\w+|reschedul\w+|brought forward|going (?:up|down)|went (?:up|down)|rais\w+|cut to|doubled|halved|downgrad\w+|renam\w+|migrat\w+|after all|from (?:now|today|here|next)|nowadays|at last|by now|turns out|correction)\b"
-)
-_PHRASES: Final = tuple((compile_with_clues(pattern), words) for pattern, words in PHRASES)
-_PHRASE_CLUES: Final = clues_of_all(pattern for pattern, _ in _PHRASES)
-
-
-def canonicalize_phrases(lowered: str) -> str:
-    """A lower-case sentence with set phrases in plain words: "between jobs" is "unemployed"."""
-    lowered = spelled_digits(lowered)
-    for pattern, words in _PHRASES if is_possible(lowered, _PHRASE_CLUES) else ():
-        lowered = pattern.sub(words, lowered)
-    return lowered
 
 
 def polarity_of(clause: str) -> int:
@@ -136,18 +90,6 @@ def is_negated(clause: str) -> bool:
 def has_ending_word(clause: str) -> bool:
     """Whether a clause ends something."""
     return bool(_ENDS.search(_NOT_NEGATIVE.sub(" ", clause)))
-
-
-def has_change_word(clause: str) -> bool:
-    """Whether a clause has a word of change."""
-    return bool(_CHANGE.search(clause))
-
-
-@lru_cache(maxsize=8192)
-def canonical_token(word: str) -> str:
-    """The form in which a word is compared: its synonym group, or its stem."""
-    word = IRREGULAR.get(word, word)
-    return SYNONYMS.get(word) or stem_word(word)
 
 
 _LIGHT_TOKENS: Final = frozenset(stem_word(word) for word in LIGHT) | LIGHT

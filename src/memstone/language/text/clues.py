@@ -62,12 +62,6 @@ def is_possible(text: str, clues: tuple[str, ...]) -> bool:
     return not clues
 
 
-def clues_of_all(patterns: Iterable[Clued]) -> tuple[str, ...]:
-    """Clues of a table: whatever one of these patterns matches holds one. None as soon as a pattern has none."""
-    found = [one.clues for one in patterns]
-    return tuple(sorted(_drop_redundant_clues(clue for clues in found for clue in clues))) if all(found) else ()
-
-
 def compile_with_clues(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Clued:
     """A pattern, compiled, with its clues."""
     compiled = re.compile(pattern, flags)

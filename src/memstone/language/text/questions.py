@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from enum import IntEnum
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
+from memstone.language.lists import read_data
 from memstone.model.message import asks_alone
 
 # --- whether a message speaks of whoever writes it, in any of the languages listed in ---------------------------------
@@ -30,7 +29,7 @@ class Person(IntEnum):
 
 @cache
 def _first_person_words() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
-    listed = tomllib.loads(files("memstone.language.text").joinpath("data/first_person.toml").read_text("utf-8"))
+    listed = read_data("text", "first_person")
     own, self_, within = (
         [word for language in listed.values() for word in language.get(name, "").split()]
         for name in ("own", "self", "within")
@@ -61,7 +60,7 @@ _BEGINNING: Final = 3
 
 @cache
 def _question_words() -> tuple[frozenset[str], tuple[str, ...]]:
-    listed = tomllib.loads(files("memstone.language.text").joinpath("data/questions.toml").read_text("utf-8"))
+    listed = read_data("text", "questions")
     words, within = (
         [word for language in listed.values() for word in language.get(name, "").split()]
         for name in ("words", "within")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from memstone.language.en.lexicon import KIN
 from memstone.language.lists import read_data
 
 _DATA: Final = read_data("text", "statements")
@@ -29,7 +28,7 @@ _DENIES_INSIDE: Final = re.compile(
     "\u306a\u3044|\u307e\u305b\u3093|\u306a\u304f|\u306a\u304b\u3063|\u3084\u3081|\u4e0d|\u6ca1|\u6c92|\u522b|\u65e0"
     "|\u7121|\uc548 |\uc54a|\uc5c6|\ubabb|\uc544\ub2c8"
 )
-_OTHERS: Final = KIN | frozenset(_DATA["others"].split())
+_OTHERS: Final = frozenset(_DATA["others"].split())
 _PRONOUNS: Final = frozenset(_DATA["pronouns"].split())
 _OWN: Final = frozenset(_DATA["own"].split())
 _MINE: Final = frozenset(_DATA["mine"].split())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Final
 
@@ -31,6 +30,7 @@ from memstone.language.en.gate.words import (
     TECH_WEAK,
 )
 from memstone.language.lists import read_data
+from memstone.language.models import FOLDER
 
 _DATA: Final = read_data("en", "gate_carriers")
 
@@ -79,7 +79,7 @@ def score_evidence(said: Said) -> float:
 @cache
 def weight_table() -> dict[str, float]:
     """Every feature's weight; read once."""
-    lines = files("memstone.language.models").joinpath("gate.tsv").read_text("utf-8").splitlines()
+    lines = (FOLDER / "gate.tsv").read_text(encoding="utf-8").splitlines()
     pairs = (line.split("\t") for line in lines)
     return {feature: int(hundredths) / 100 for feature, hundredths in pairs}
 
