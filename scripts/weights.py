@@ -173,13 +173,17 @@ def _relevance(sample: Sample) -> object:
 
     from memstone.core.ranking.abstain import word_weights
     from memstone.engine.recall import judge
+    from memstone.language.en.english import English
     from memstone.language.en.relevance import memory_forms, question_cues
     from memstone.language.text.bm25 import UNHEARD
 
     texts, rarity = sample.texts(), {UNHEARD: 6.0, "work": 2.0, "book": 3.0, "sister": 4.0}
     draw = np.random.default_rng(7)
     vectors = [draw.integers(-127, 128, (4, judge.WIDTH)).astype(np.int8).tobytes() for _ in texts]
-    asked = [judge.Asked(one, b"", one.split()[:4], vector, rarity) for one, vector in zip(texts, vectors, strict=True)]
+    asked = [
+        judge.Asked(one, b"", one.split()[:4], vector, rarity, English().relevance)
+        for one, vector in zip(texts, vectors, strict=True)
+    ]
     told = [judge.Told(one, 0.4, vector) for one, vector in zip(texts, vectors, strict=True)]
     tables = [judge.build_features(one, told[:5]).round(3).tolist() for one in asked if len(one.words) == 4]  # noqa: PLR2004
     wording = [[question_cues(one, rarity), memory_forms(one), word_weights(one.split(), rarity)] for one in texts]

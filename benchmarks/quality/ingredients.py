@@ -73,11 +73,11 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "speaker match": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, speaker=0.0)),),
     "penalty for questions": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, asking=0.0)),),
     "names put in the first person": (
-        Seam("memstone.engine.recall.retrieve", "rephrase_as_speaker", _as_it_was_asked),
+        Seam("memstone.language.en.entities", "rephrase_as_speaker", _as_it_was_asked),
     ),
     "words of the day": (
         Seam("memstone.engine.storing.draft", "_day_words", _no_word),
-        Seam("memstone.engine.recall.retrieve", "asked_days", _no_days),
+        Seam("memstone.language.en.dates", "asked_days", _no_days),
     ),
 }
 """By the name they have in the tables."""

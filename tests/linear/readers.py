@@ -40,7 +40,6 @@ from memstone.core.showing.fence import Fence
 from memstone.core.showing.inject import Position
 from memstone.core.talk.messages import read_messages
 from memstone.core.talk.transcript import read_transcript
-from memstone.engine.storing.hide_deleted import _with_its_joint
 from memstone.engine.storing.turns import without_injected
 from memstone.errors import MemstoneError
 from memstone.language.en.changes import parse_statement
@@ -50,6 +49,7 @@ from memstone.language.en.names import Spotted
 from memstone.language.en.pieces import OUTPUTS
 from memstone.language.en.untrusted import blank_suspect_text
 from memstone.language.en.wording import Clause
+from memstone.language.text.statements import _with_its_joint
 from memstone.model.fact import New, Span
 from memstone.model.memory import EntityType
 from memstone.model.message import Message
@@ -59,6 +59,7 @@ from memstone.server.access import read_headers, user_in_chat
 from memstone.server.connections import parse_address
 from memstone.server.gateway.sse import Events, event_of
 from memstone.server.observe import mask_secrets, redact_value
+from tests.english import ENGLISH
 from tests.linear.patterns import modules
 
 Work = Callable[[str], object]
@@ -124,6 +125,14 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Reading": lambda: Reading(10**9),
     "RedactPolicy": RedactPolicy,
     "Any": lambda: {"note": _PLAIN},
+    "Language": lambda: ENGLISH,
+    "NameReader": lambda: ENGLISH.names,
+    "IdentityRules": lambda: ENGLISH.identity,
+    "Guard": lambda: ENGLISH.guard,
+    "SettingsAdvice": lambda: ENGLISH.advice,
+    "Resolve": lambda: lambda text: ENGLISH.dates.find(text, _NOW, UTC),
+    "tuple[tuple[str, str], ...]": tuple,
+    "Sequence[tuple[int, int]]": lambda: [(2, 8)],
     "Claims": lambda: Claims("u1", "t1", "reader", "s1", 0, 0, 2**33),
     "Form": lambda: "NFKC",
     "Policy": Policy,
@@ -268,7 +277,7 @@ def _chat(dialect: Any, text: str) -> object:
 
 def _talk(text: str) -> Talk:
     said = [Message("user", text), Message("assistant", text)]
-    return Talk(said, said, [Known("1", text)], _NOW, withheld=[text])
+    return Talk(said, said, [Known("1", text)], _NOW, withheld=[text], language=ENGLISH)
 
 
 def _operations(text: str, talk: str) -> object:

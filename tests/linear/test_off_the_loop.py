@@ -13,7 +13,6 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.engine.learning import extract
 from memstone.language.en.facts import read_message
 from memstone.model.fact import Curated
 from tests.linear.watch import TEXT, watched
@@ -101,6 +100,6 @@ def test_facts_are_learned_in_the_one_thread_for_it(call: str, monkeypatch: pyte
         async with AsyncMemory(_CONFIG) as memory:
             await _CALLS[call](memory, "")
 
-    monkeypatch.setattr(extract, "read_message", read)
+    monkeypatch.setattr("memstone.language.en.facts.read_message", read)
     asyncio.run(scenario())
     assert threads == {"memstone-compute_0"}

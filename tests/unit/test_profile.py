@@ -34,6 +34,7 @@ from memstone.model.fact import CLASSES
 from memstone.model.memory import Found
 from memstone.model.policy import RetrievalPolicy
 from memstone.model.query import ScoreParts
+from tests.english import ENGLISH
 from tests.unit.test_planner import FENCE, TODAY
 
 KNOWN = (
@@ -157,7 +158,7 @@ def test_what_is_left_out_has_a_reason(text: str, more: dict[str, object], reaso
     ],
 )
 def test_who_somebody_is(text: str, category: str, *, who: bool) -> None:
-    assert says_who(fact(1, text, category)) is who
+    assert says_who(fact(1, text, category), ENGLISH.identity) is who
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from memstone.language.en.own_prose import own_sentences
 from memstone.language.en.slots import own_facts, own_values, shipped_slots
 from memstone.model.fact import Action, Known, New
 from memstone.model.policy import OwnRules
+from tests.english import ENGLISH
 
 
 def pattern(**changes: Any) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def test_a_repetition_with_something_fixed_in_it_does_not(bounded: str) -> None:
 
 
 def rules(*patterns: dict[str, Any], slots: tuple[dict[str, Any], ...] = ()) -> OwnRules:
-    return own_rules(list(patterns), list(slots))
+    return own_rules(list(patterns), list(slots), ENGLISH.changes.list_known_slots())
 
 
 def said(message: str, own: OwnRules, speaker: str = "") -> list[tuple[str, str]]:

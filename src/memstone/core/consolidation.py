@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from memstone.core.ranking.mmr import SHINGLE_CHARS
 from memstone.core.ranking.strength import Strength, current_strength, reinforce_strength
-from memstone.language.en.changes import is_known, parse_statement
+from memstone.language.language import Language
 from memstone.model.ageing import Aged
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Kind, Layer, Link, Record
@@ -133,17 +133,17 @@ class Merge:
     dropped: Record
 
 
-def find_merges(records: Sequence[Record], threshold: float) -> list[Merge]:
+def find_merges(records: Sequence[Record], threshold: float, language: Language) -> list[Merge]:
     """Which of the memories of one owner and layer become one."""
     if threshold <= 0:
         return []
     aged = sorted(records, key=lambda record: (record.occurred_at, record.seq))
     sets = [text_pieces(_comparison_text(record)) for record in aged]
-    found = find_similar_pairs(sets, threshold, lambda older, newer: can_merge(aged[older], aged[newer]))
+    found = find_similar_pairs(sets, threshold, lambda older, newer: can_merge(aged[older], aged[newer], language))
     return [Merge(aged[older], aged[newer]) for older, newer in found]
 
 
-def can_merge(older: Record, newer: Record) -> bool:
+def can_merge(older: Record, newer: Record, language: Language) -> bool:
     """Whether the newer of two that are nearly alike in words may become part of the older.
 
     Not when a number differs, a caller named one of them or tells them apart by metadata, one ends before the other, or
@@ -159,7 +159,7 @@ def can_merge(older: Record, newer: Record) -> bool:
         and not _is_named(newer)
         and newer.metadata.items() <= older.metadata.items()
         and _number_set(older.text) == _number_set(newer.text)
-        and (older.layer != Layer.FACT or _states_the_same(older.text, newer.text))
+        and (older.layer != Layer.FACT or _states_the_same(older.text, newer.text, language))
     )
 
 
@@ -219,9 +219,9 @@ def _number_set(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text))
 
 
-def _states_the_same(older: str, newer: str) -> bool:
+def _states_the_same(older: str, newer: str, language: Language) -> bool:
     """Whether nothing in the newer of two facts is new, and who did what to whom is told alike."""
-    return is_known(parse_statement(newer), parse_statement(older)) and _in_order(older, newer)
+    return language.changes.is_known(newer, older) and _in_order(older, newer)
 
 
 def _in_order(one: str, other: str) -> bool:

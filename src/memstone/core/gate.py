@@ -1,6 +1,6 @@
 """The gate of the read path: whether long-term memory helps with a message, and which layer of it.
 
-Rules over the user's own words, the first that applies decides. Most messages to an assistant need no memory, and
+Rules over the user's own words decide, which are those of a language. Most messages to an assistant need no memory, and
 memory that does not belong to them costs tokens and leads answers astray; but a question that depends on who asks
 ("what should I cook tonight?") needs it although it does not say so.
 """
@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.errors import InvalidInput
+from memstone.language.language import Language
 from memstone.model.context_gate import GateDecision, GateMode, Route
 
 SHORTEST: Final = 3
@@ -20,7 +21,9 @@ SHORTEST: Final = 3
 TOO_SHORT: Final = GateDecision(Route.NONE, "too short")
 
 
-def decide_route(message: str, *, mode: str = GateMode.HEURISTIC, names: Collection[str] = ()) -> GateDecision:
+def decide_route(
+    message: str, language: Language, *, mode: str = GateMode.HEURISTIC, names: Collection[str] = ()
+) -> GateDecision:
     """Where to look for what helps with a message.
 
     ``names`` are people and things already known. In mode ``llm`` this is what the rules say; the engine asks a model
@@ -30,9 +33,7 @@ def decide_route(message: str, *, mode: str = GateMode.HEURISTIC, names: Collect
         return GateDecision(Route.EPISODE, "the gate is open for every message")
     if len(message.strip()) < SHORTEST:
         return TOO_SHORT
-    from memstone.language.en.gate.rules import first_match  # its patterns take a while to compile
-
-    return first_match(message, names)
+    return language.gate.route(message, names)
 
 
 def checked_mode(mode: str) -> GateMode:

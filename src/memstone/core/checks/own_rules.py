@@ -8,13 +8,12 @@ else.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any, Final
 
 from memstone.errors import ConfigError
-from memstone.language.en.slots import shipped_slots
 from memstone.model.policy import OwnPattern, OwnRules, OwnSlot
 
 # --- patterns that can take forever -----------------------------------------------------------------------------------
@@ -101,15 +100,20 @@ _AROUND: Final = " .!?,;:"
 # --- reading the configuration ----------------------------------------------------------------------------------------
 
 
-def own_rules(patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str, Any]]) -> OwnRules:
-    """The rules of ``extract.patterns`` and ``reconcile.slots``; ``ConfigError`` names the entry that is wrong."""
+def own_rules(
+    patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str, Any]], shipped: Collection[str]
+) -> OwnRules:
+    """The rules of ``extract.patterns`` and ``reconcile.slots``; ``ConfigError`` names the entry that is wrong.
+
+    ``shipped`` are the names of slots that are there without any configuration.
+    """
     _check_entry_count("extract.patterns", patterns)
     _check_entry_count("reconcile.slots", slots)
     ways = tuple(_build_pattern(f"extract.patterns.{at}", **one) for at, one in enumerate(patterns))
     own: dict[str, OwnSlot] = {}
     for at, one in enumerate(slots):
         slot = _build_slot(f"reconcile.slots.{at}", **one)
-        if slot.name in own or slot.name in shipped_slots():
+        if slot.name in own or slot.name in shipped:
             taken = "is there already" if slot.name in own else "is one of the shipped slots"
             raise _config_error(
                 f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give every slot a name of its own"
@@ -117,7 +121,7 @@ def own_rules(patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str
         own[slot.name] = slot
     for at, way in enumerate(ways):
         if way.slot:
-            known = own.get(way.slot) or _find_shipped_slot(f"extract.patterns.{at}.slot", way.slot)
+            known = own.get(way.slot) or _find_shipped_slot(f"extract.patterns.{at}.slot", way.slot, shipped)
             own[way.slot] = OwnSlot(known.name, known.many, (*known.patterns, _compile_fact_form(way.fact)))
     return OwnRules(ways, tuple(own.values()))
 
@@ -131,8 +135,8 @@ def _check_entry_count(where: str, entries: Sequence[object]) -> None:
         raise _config_error(where, f"has {len(entries)} entries", f"keep to {MOST_RULES}")
 
 
-def _find_shipped_slot(where: str, name: str) -> OwnSlot:
-    if name not in shipped_slots():
+def _find_shipped_slot(where: str, name: str, shipped: Collection[str]) -> OwnSlot:
+    if name not in shipped:
         raise _config_error(where, f"there is no slot {name!r}", "declare it under reconcile.slots")
     return OwnSlot(name)
 

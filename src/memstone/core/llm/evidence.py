@@ -9,15 +9,23 @@ list of words is needed, it holds those of several, and what it does not know sp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
 from memstone.core.llm.source import Source, content_terms
-from memstone.language.en.names import unsaid_names
+from memstone.language.language import Language
+from memstone.language.text.dates import TimeRef
 from memstone.language.text.numbers import unsaid_numbers
-from memstone.language.text.statements import begins_in_another, clause_at, is_denied, is_of_the_speaker, parts_of
+from memstone.language.text.statements import (
+    DENIALS,
+    begins_in_another,
+    clause_at,
+    is_denied,
+    is_of_the_speaker,
+    parts_of,
+)
 from memstone.language.text.tokens import document_terms
 from memstone.model.message import Message
 
@@ -75,6 +83,7 @@ class Conversation:
     known: Sequence[str] = ()
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     withheld: Sequence[str] = ()
+    language: Language = field(kw_only=True)
 
     def support(self, fact: str, quote: str, named: Sequence[int] = (), *, about_user: bool = True) -> Support | None:
         """Where a statement was said and what speaks against it; None when it shares nothing with the conversation."""
@@ -111,7 +120,7 @@ class Conversation:
         source = Source("\n".join([*more, self._all.text]))
         wanted = content_terms(text, self._subjects)
         said = [one for one in wanted if _is_term_in(one, source.terms)]
-        if unsaid_numbers(text, source.text, self.now, near=self._spoken_source.text or source.text):
+        if self._unsaid_numbers(text, source.text, self._spoken_source.text or source.text):
             return False
         return not wanted or len(said) >= _SAID * len(wanted)
 
@@ -172,13 +181,13 @@ class Conversation:
         number, start, end = place
         turn = self.turns[number - 1].text
         clause = clause_at(turn, start, end)
-        if unsaid_numbers(fact, self._all.text, self.now, near="\n".join(self._words_near(number, named))):
+        if self._unsaid_numbers(fact, self._all.text, "\n".join(self._words_near(number, named))):
             return NUMBER
         if self._is_opposite(fact, clause):
             return OPPOSITE
         if about_user and self._is_of_another(fact, clause, self.turns[number - 1].role):
             return SOMEBODY_ELSE
-        return NAME if unsaid_names(fact, self._all.text, self._subjects) else ""
+        return NAME if self.language.names.list_unsaid(fact, self._all.text, self._subjects) else ""
 
     def _is_of_another(self, fact: str, clause: str, role: str) -> bool:
         said = self._closest(fact, clause)
@@ -188,7 +197,7 @@ class Conversation:
 
     def _closest(self, fact: str, clause: str) -> list[str]:
         """The parts of a stretch of text that have most words of a statement."""
-        wanted = content_terms(fact, [*self._subjects, *_DENIALS])
+        wanted = content_terms(fact, [*self._subjects, *DENIALS])
         shares = [(part, _matched_share(wanted, frozenset(document_terms(part)))) for part in parts_of(clause)]
         most = max((share for _, share in shares), default=0.0)
         return [part for part, share in shares if share == most > 0] or [clause]
@@ -198,7 +207,7 @@ class Conversation:
 
     def _is_opposite(self, fact: str, clause: str) -> bool:
         """Whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
-        wanted = content_terms(fact, [*self._subjects, *_DENIALS])
+        wanted = content_terms(fact, [*self._subjects, *DENIALS])
         if not wanted or _matched_share(wanted, frozenset(document_terms(clause))) < _SAME:
             return False
         own = {is_denied(part) for part in parts_of(fact)}
@@ -207,6 +216,12 @@ class Conversation:
     def _shares(self, fact: str) -> bool:
         wanted = content_terms(fact, self._subjects)
         return any(_is_term_in(one, self._spoken_source.terms) for one in wanted)
+
+    def _unsaid_numbers(self, text: str, said: str, near: str) -> list[str]:
+        def resolve(told: str) -> list[TimeRef]:
+            return self.language.dates.find(told, self.now, UTC)
+
+        return unsaid_numbers(text, said, self.now, resolve, near, knows_words=self.language.reads(said))
 
     # --- what was said ------------------------------------------------------------------------------------------------
 
@@ -249,7 +264,6 @@ def _is_latin(words: Iterable[str]) -> bool:
 
 
 _GREEK: Final = "\u0370"
-_DENIALS: Final = ("not", "no", "never", "doesn't", "don't", "isn't", "longer", "anymore", "nicht", "kein", "keine")
 
 
 def _is_in(quote: str, source: Source) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
-from memstone.language.en.instructions import add_required_exclusions, domains_of, format_instructions, suggest_settings
+from memstone.language.language import SettingsAdvice
 from memstone.model.policy import Suggested
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
@@ -46,8 +46,11 @@ def instructions_question(use_case: str) -> Question:
     return Question([{"role": "system", "content": system}, {"role": "user", "content": asked}], dict(_SCHEMA), version)
 
 
-def parse_instructions(answer: str, use_case: str) -> Advice:
-    """What a model suggests for a use case; ``UnreadableAnswer`` when that is not enough to work with."""
+def parse_instructions(answer: str, use_case: str, advice: SettingsAdvice) -> Advice:
+    """What a model suggests for a use case; ``UnreadableAnswer`` when that is not enough to work with.
+
+    ``advice`` adds what is always left out.
+    """
     parsed = parse_json(answer)
     value = parsed.value
     if not isinstance(value, Mapping):
@@ -55,11 +58,8 @@ def parse_instructions(answer: str, use_case: str) -> Advice:
     include = _parse_lines(value.get("include"))
     if len(include) < _FEWEST:
         raise UnreadableAnswer("include names too little to keep: expected a list of several texts")
-    kinds, rules = domains_of(use_case), suggest_settings(use_case)
-    exclude = add_required_exclusions(use_case, _parse_lines(value.get("exclude")), kinds)
-    categories = _parse_categories(value.get("categories")) or rules.categories
-    text = format_instructions(use_case, include, exclude)
-    return Advice(Suggested(rules.domains, text, include, exclude, categories, rules.mask), parsed.how)
+    exclude, categories = _parse_lines(value.get("exclude")), _parse_categories(value.get("categories"))
+    return Advice(advice.complete(use_case, include, exclude, categories), parsed.how)
 
 
 def _parse_lines(value: Any) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from statistics import NormalDist, quantiles
 from typing import Final
 
 from memstone.errors import InvalidInput
-from memstone.language.en.relevance import names_asked
+from memstone.language.language import NameReader
 from memstone.language.text.bm25 import UNHEARD, is_heard
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.language.text.words import STOP_WORDS
@@ -124,23 +124,27 @@ def checked_rate(rate: float) -> float:
 # --- what the question itself tells -----------------------------------------------------------------------------------
 
 
-def familiarity_words(question: str) -> list[str]:
+def familiarity_words(question: str, names: NameReader) -> list[str]:
     """The words whose rarity ``familiarity`` wants to know."""
-    named = (term for name in names_asked(question) for term in document_terms(name))
+    named = (term for name in names.list_asked(question) for term in document_terms(name))
     return list(dict.fromkeys([*query_terms(question), *named]))
 
 
-def score_familiarity(question: str, rarity: Mapping[str, float], weights: Weights, *, strangers: bool = True) -> float:
+def score_familiarity(
+    question: str, rarity: Mapping[str, float], weights: Weights, strangers: NameReader | None = None
+) -> float:
     """What a question has by itself, whichever memory is looked at.
 
     ``rarity`` is how much each word tells, that of ``UNHEARD`` included. A question that names somebody or something
-    by name, and nothing that was ever mentioned, is not likely to be about what is known.
+    by name, and nothing that was ever mentioned, is not likely to be about what is known. ``strangers`` finds the
+    names; without it they do not count.
     """
     unheard = rarity.get(UNHEARD, 0.0)
     told = {word: rarity.get(word, unheard) for word in query_terms(question)}
     heard = sum(value for value in told.values() if is_heard(value, unheard))
     share = heard / (sum(told.values()) or 1.0)
-    return weights.known * share - (weights.stranger if strangers and _only_strangers(question, rarity) else 0.0)
+    is_strange = strangers is not None and _only_strangers(question, rarity, strangers)
+    return weights.known * share - (weights.stranger if is_strange else 0.0)
 
 
 def rows_told(rarity: Mapping[str, float]) -> int:
@@ -148,9 +152,9 @@ def rows_told(rarity: Mapping[str, float]) -> int:
     return max(0, round(math.exp(rarity.get(UNHEARD, 0.0)) / 2 - 1))
 
 
-def _only_strangers(question: str, rarity: Mapping[str, float]) -> bool:
+def _only_strangers(question: str, rarity: Mapping[str, float], names: NameReader) -> bool:
     unheard = rarity.get(UNHEARD, 0.0)
-    words = [term for name in names_asked(question) for term in document_terms(name)]
+    words = [term for name in names.list_asked(question) for term in document_terms(name)]
     return bool(words) and not any(is_heard(rarity.get(word, unheard), unheard) for word in words)
 
 

@@ -6,12 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-from memstone.language.en.entities import capital_names
-from memstone.language.en.names import COMMON
-from memstone.language.en.stance import is_light
+from memstone.language.language import Language
 from memstone.language.text.tokens import query_terms
 
 TOLD: Final = 0.2
@@ -42,20 +39,26 @@ class Use:
         return self.told >= TOLD or self.said >= SAID
 
 
-def measure_uses(question: str, answer: str, shown: Sequence[tuple[str, str]]) -> list[Use]:
+def measure_uses(question: str, answer: str, shown: Sequence[tuple[str, str]], language: Language) -> list[Use]:
     """For each memory, given by its id and its text, what an answer to a question takes from it."""
     known = _term_set(question) | _ABOUT
     said = _term_set(answer) - known
     told = {one: _term_set(text) - known for one, text in shown}
     counts = Counter(word for words in told.values() for word in words)
-    named = {word for _, text in shown for word in _name_words(text)}
-    weights = {word: _word_weight(word, counts[word], len(shown), is_named=word in named) for word in {*counts, *said}}
-    return [_measure_use(one, words, said, weights) for one, words in told.items()]
+    named = {word for _, text in shown for word in _name_words(text, language)}
+    light = frozenset(word for word in {*counts, *said} if not word[0].isdigit() and language.relevance.is_light(word))
+    weights = {
+        word: _word_weight(word, counts[word], len(shown), is_light=word in light, is_named=word in named)
+        for word in {*counts, *said}
+    }
+    return [_measure_use(one, words, said, weights, light) for one, words in told.items()]
 
 
-def _measure_use(memory_id: str, told: frozenset[str], said: frozenset[str], weights: Mapping[str, float]) -> Use:
+def _measure_use(
+    memory_id: str, told: frozenset[str], said: frozenset[str], weights: Mapping[str, float], light: frozenset[str]
+) -> Use:
     shared = sorted(told & said)
-    if all(_is_light(word) for word in shared):
+    if light.issuperset(shared):
         return Use(memory_id)
     return Use(memory_id, _weighted_share(shared, told, weights), _weighted_share(shared, said, weights), tuple(shared))
 
@@ -64,24 +67,15 @@ def _weighted_share(shared: Collection[str], whole: Collection[str], weights: Ma
     return round(sum(weights[word] for word in shared) / sum(weights[word] for word in whole), 4)
 
 
-def _word_weight(word: str, count: int, memories: int, *, is_named: bool) -> float:
+def _word_weight(word: str, count: int, memories: int, *, is_light: bool, is_named: bool) -> float:
     rare = math.log(1 + (memories + 1) / (count + 0.5))
-    return rare * (_LIGHT if _is_light(word) else _NAMED if is_named or word[0].isdigit() else 1.0)
-
-
-def _is_light(word: str) -> bool:
-    return not word[0].isdigit() and (is_light(word) or word in _common_terms())
-
-
-@cache
-def _common_terms() -> frozenset[str]:
-    return frozenset(term for word in COMMON for term in query_terms(word))
+    return rare * (_LIGHT if is_light else _NAMED if is_named or word[0].isdigit() else 1.0)
 
 
 def _term_set(text: str) -> frozenset[str]:
     return frozenset(query_terms(text, _WORDS))
 
 
-def _name_words(text: str) -> Iterable[str]:
+def _name_words(text: str, language: Language) -> Iterable[str]:
     """The words of the names in a text."""
-    return (word for one in capital_names(text) for word in query_terms(one.name, _WORDS))
+    return (word for one in language.names.list_marked(text) for word in query_terms(one, _WORDS))

@@ -161,7 +161,7 @@ async def _write_masked_record(masking: Masking, old: Record, new: Record, links
     await tx.vectors.drop(tenant, [old.seq])
     if old.valid_to is None and old.status in INDEXED:
         await tx.text.drop([old.seq])
-        await tx.text.put(old.seq, text_doc(new, links))
+        await tx.text.put(old.seq, text_doc(new, links, masking.parts.language.dates))
     await tx.vectors.touch(tenant, [old.seq])
 
 

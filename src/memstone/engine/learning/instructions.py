@@ -8,7 +8,6 @@ from memstone.core.llm.instructions import instructions_question, parse_instruct
 from memstone.engine.learning.by_model import ask_model
 from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
-from memstone.language.en.instructions import suggest_settings
 from memstone.model.policy import Suggested
 
 MOST_CHARS: Final = 2_000
@@ -21,12 +20,16 @@ async def suggest_instructions(parts: Parts, use_case: str) -> dict[str, Any]:
     """
     text = _validate_use_case(use_case)
     if parts.llm is None:
-        return _format_suggestion(text, suggest_settings(text), "rules")
+        return _format_suggestion(text, parts.language.advice.suggest(text), "rules")
     try:
-        advice = await ask_model(parts, instructions_question(text), lambda answer: parse_instructions(answer, text))
+        advice = await ask_model(
+            parts,
+            instructions_question(text),
+            lambda answer: parse_instructions(answer, text, parts.language.advice),
+        )
     except MemstoneError as error:
         failed = {"step": "instructions", **error.as_dict()}
-        return {**_format_suggestion(text, suggest_settings(text), "rules"), "degraded": [failed]}
+        return {**_format_suggestion(text, parts.language.advice.suggest(text), "rules"), "degraded": [failed]}
     return _format_suggestion(text, advice.value.suggestion, "llm")
 
 

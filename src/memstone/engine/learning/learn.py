@@ -20,8 +20,7 @@ from memstone.engine.storing.holders import PREFIX
 from memstone.engine.storing.turns import Heard, Turn, clean_messages, redaction_of, turns_of
 from memstone.engine.work.pending import learn_waiting
 from memstone.errors import InvalidInput
-from memstone.language.en.requests import forgets_everything
-from memstone.language.en.sentences import expand_contractions, split_sentences
+from memstone.language.language import FactReader
 from memstone.model.instant import parse_when
 from memstone.model.message import Message
 
@@ -66,7 +65,7 @@ async def learn_from_request(parts: Parts, request: AddRequest) -> dict[str, Any
     learned = await learn_from_conversation(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
-    unforgotten = await parts.io.compute(partial(_forget_warnings, turns, learned))
+    unforgotten = await parts.io.compute(partial(_forget_warnings, parts.language.facts, turns, learned))
     answer = _format_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
     return {**answer, "left_out": left_out} if left_out else answer
@@ -116,11 +115,11 @@ def _disabled_answer(parts: Parts) -> dict[str, Any]:
     return {"results": [], "status": "disabled", **why}
 
 
-def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
+def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: Learned) -> list[str]:
     """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
     told = ["asked to forget something that no memory says" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
-    if any(forgets_everything(expand_contractions(one.strip())) for text in asked for one in split_sentences(text)):
+    if any(map(reader.asks_to_forget_all, asked)):
         told.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
     return told
 

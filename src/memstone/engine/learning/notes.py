@@ -13,7 +13,6 @@ from memstone.engine.learning.remember import AddRequest, add_from_request, draf
 from memstone.engine.policy import tuned_for
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft
-from memstone.language.en.sentences import tells_nothing
 from memstone.model.memory import Layer
 from memstone.ports.ledger import Tx
 
@@ -44,7 +43,7 @@ async def learn_or_store_text(parts: Parts, request: AddRequest) -> dict[str, An
 async def _store_verbatim(parts: Parts, as_it_is: AddRequest, answer: dict[str, Any]) -> dict[str, Any]:
     """Store what nothing was learned from, unless there is a reason not to."""
     drafts = (await parts.io.compute(partial(draft_request, parts, as_it_is))).drafts
-    if all(tells_nothing(draft.text) for draft in drafts):
+    if all(parts.language.facts.tells_nothing(draft.text) for draft in drafts):
         return answer
     if await _is_deleted(parts, drafts):
         return {**answer, "left_out": 1}

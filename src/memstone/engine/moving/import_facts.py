@@ -232,7 +232,7 @@ async def _store_new_facts(
             counts["quarantined"] += one.draft.status == Status.QUARANTINED
     for space in {space for entry in entries for space, _ in entry.vectors}:
         await ensure_space(tx, parts.tenant_id, space)
-    await enter_all(tx, entries)
+    await enter_all(tx, parts.language, entries)
     await tx.events.append(_build_add_event(entry, now) for entry in entries)
     return told
 

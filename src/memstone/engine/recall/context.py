@@ -32,7 +32,6 @@ from memstone.engine.search_request import SearchRequest, checked_breadth, scope
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
-from memstone.language.en.gate.rules import asks_what_is_up
 from memstone.language.text.tokens import query_terms
 from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateDecision, GateMode, Route
@@ -195,7 +194,7 @@ async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str]
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
     """
-    decision = decide_route(message, mode=mode, names=names)
+    decision = decide_route(message, parts.language, mode=mode, names=names)
     if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
         return decision
     if parts.llm is None:
@@ -204,6 +203,11 @@ async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str]
         return await _ask_gate_model(parts.llm, message)
     except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
         return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
+
+
+async def asks_about_user(parts: Parts, query: str) -> bool:
+    """Tell whether a question asks who the user is."""
+    return decide_route(query, parts.language).route is Route.IDENTITY
 
 
 async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
@@ -334,7 +338,8 @@ async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         bounds=parts.bounds,
         recall=asked.gate.route is Route.RECALL,
         farther=asked.farther,
-        due=asks_what_is_up(asked.query),
+        due=parts.language.gate.asks_what_is_due(asked.query),
+        language=parts.language,
     )
     found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
     if asked.stamps and found.nobody:
@@ -440,11 +445,10 @@ async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
-    from memstone.language.en.gate.rules import asks_for_words, may_ask_for_words
 
-    if not may_ask_for_words(asked.query):
+    if not parts.language.gate.may_ask_for_words(asked.query):
         return None
-    return asks_for_words(asked.query, await _known_names(parts, asked))
+    return parts.language.gate.asks_for_words(asked.query, await _known_names(parts, asked))
 
 
 async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:

@@ -32,10 +32,8 @@ async def search_by_entities(parts: Parts, query: str, scope: Scope) -> list[tup
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
-    from memstone.language.en.entities import query_forms
-    from memstone.language.en.relations import query_roles
-
-    forms, roles = query_forms(query), query_roles(query)
+    names = parts.language.names
+    forms, roles = names.list_forms(query), names.list_roles(query)
     if not forms and not roles:
         return []
     return await parts.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))

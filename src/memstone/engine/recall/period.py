@@ -5,25 +5,19 @@ Where one is named, nothing of another time answers: rather nothing than what wa
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
-from memstone.language.en.dates import past_range, resolve_dates
+from memstone.language.language import DateReader
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Record
 from memstone.model.query import And, Condition, Op
 
 ANOTHER_TIME: Final = "of another time"
 _EARLIEST: Final = datetime(2, 1, 1, tzinfo=UTC)  # every zone has this day
-_ASKS: Final = re.compile(
-    r"\?|^\W*(?:(?:so|and|ok|please|can you|could you),? ){0,2}(?:what|which|who|when|where|why|how|did|do|have|was"
-    r"|were|tell|remind|show|list|recap|summari[sz]e)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +27,7 @@ class Period:
     start: datetime
     end: datetime
     zone: tzinfo
+    dates: DateReader
 
     @property
     def said(self) -> And:
@@ -50,15 +45,15 @@ class Period:
         if self.start <= said_at < self.end:
             return True
         first, last = (when.astimezone(self.zone).date() for when in (self.start, self.end - timedelta(seconds=1)))
-        return any(ref.first <= last and first <= ref.last for ref in resolve_dates(record.text, said_at, self.zone))
+        refs = self.dates.find(record.text, said_at, self.zone)
+        return any(ref.first <= last and first <= ref.last for ref in refs)
 
 
 def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
     """Return the time that a question looks back to; None if it names none, or nothing is asked."""
-    if not _ASKS.search(query):
-        return None
-    found = past_range(query, datetime_from_instant(at), parts.zone)
-    return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone)
+    dates = parts.language.dates
+    found = dates.find_asked_range(query, datetime_from_instant(at), parts.zone)
+    return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone, dates)
 
 
 def within_period(period: Period, own: list[Hit], others: list[Hit]) -> list[Hit]:

@@ -101,7 +101,7 @@ def apply_decay(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
     for found, scored in hits:
         used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
         strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
-        days = None if never_fades(found.record) else policy.decay_days
+        days = None if never_fades(found.record, parts.language.identity) else policy.decay_days
         scored.parts.decay = remaining_share(strength.anchor, now, days)
         scored.parts.salience = strength.base if policy.salience else None
         scored.score *= current_strength(strength, now, days) if policy.salience else scored.parts.decay

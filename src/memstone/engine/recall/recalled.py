@@ -15,8 +15,6 @@ from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search, SearchRequest
 from memstone.engine.search_request import validate_search as check_search
 from memstone.engine.storing.holders import PREFIX
-from memstone.language.en.own_prose import has_foreign_words, is_english
-from memstone.language.en.sentences import tells_nothing
 from memstone.language.text.normal import normal_text
 from memstone.language.text.questions import Person, only_asks, person_of
 from memstone.language.text.tokens import document_terms, query_terms
@@ -34,13 +32,6 @@ _OF_A_TIME: Final = 5
 
 _NOTHING_ELSE: Final = 2
 """A question of so few words says when, and no more than that something was."""
-
-_CALENDAR: Final = frozenset(
-    query_terms(
-        "january february march april may june july august september october november december "
-        "monday tuesday wednesday thursday friday saturday sunday day week month year today yesterday last this past"
-    )
-)
 
 _READ: Final = 6
 _NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
@@ -76,7 +67,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
 
     Where there are no vectors, or the embedder does not answer in time, the words decide.
     """
-    if tells_nothing(asked.query):
+    if parts.language.facts.tells_nothing(asked.query):
         return
     hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
     if any(note.get("channel") == "dense" for note in hits.degraded):
@@ -106,21 +97,20 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
     Whoever asks what happened in March, or of their own life, names little else that something could be near to.
     """
     found = [hit for hit in near if period.holds(hit[0].record)]
-    if found or (person_of(asked.query) is Person.NOBODY and _count_other_words(asked.query) > _NOTHING_ELSE):
+    if found or (
+        person_of(asked.query) is Person.NOBODY and parts.language.dates.count_other_words(asked.query) > _NOTHING_ELSE
+    ):
         return found
     then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
     with limit_model_calls(parts.policy.retrieval.embed_seconds):
         return (await hits_of(parts, check_search(parts, then))).found
 
 
-def _count_other_words(query: str) -> int:
-    """Return how many words of a question say something besides a date."""
-    return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in query_terms(query))
-
-
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     # Of another language the model knows no words, only more or less what a whole text is about.
-    wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=_is_english(asked.query))
+    wanted = replace(
+        _build_search(parts, asked, layers, "vector"), compares_words=parts.language.reads_surely(asked.query)
+    )
     with limit_model_calls(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
     least = least_nearness(parts, asked.query, hits.level)
@@ -132,10 +122,6 @@ async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tupl
     near = [hit for hit in near if hit[1].seq not in said]
     asked.farther = {hit[1].seq for hit in near if _hit_nearness(hit, farther) < least}
     return hits, [*by_words, *near]
-
-
-def _is_english(query: str) -> bool:
-    return is_english(query) and not has_foreign_words(query)
 
 
 async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list[Hit]:

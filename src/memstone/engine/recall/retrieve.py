@@ -24,8 +24,6 @@ from memstone.engine.recall.graph import search_by_entities
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
-from memstone.language.en.dates import asked_days
-from memstone.language.en.entities import rephrase_as_speaker
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import Layer, Vector
 from memstone.model.query import NOBODY, Spoken, VectorQuery, WordsQuery
@@ -205,7 +203,7 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
     that does not answer is asked once: words answer meanwhile.
     """
     speakers = await _read_speakers(parts, wanted.scope)
-    said, weights = rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
+    said, weights = parts.language.names.rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
     if wanted.layers == (
         Layer.TURN,
     ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
@@ -259,7 +257,7 @@ async def _choose_words(parts: Parts, wanted: Wanted) -> list[str]:
     """
     if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
         return []
-    rest, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
+    rest, days = parts.language.dates.list_asked_days(wanted.query, parts.clock.now(), parts.zone)
     if not days or not await _knows_day(parts, wanted.scope, days):
         return query_terms(wanted.query)
     return [*(query_terms(rest) if rest.strip() else ()), *days]

@@ -130,7 +130,7 @@ async def record_answer(parts: Parts, receipt_id: str, answer: str) -> dict[str,
     text = checked_text(answer, "answer", parts.policy.limits.text_chars, "limits.text_chars")
     own = without_injected(Message("assistant", text)).text
     receipt, shown = await parts.ledger.read(partial(_read_receipt_with_memories, parts=parts, receipt_id=receipt_id))
-    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown], parts.language)
     now = parts.now()
     await parts.ledger.write(partial(_record_uses, parts=parts, receipt_id=receipt_id, found=found, now=now))
     hit = [one.id for one in found if one.used]
@@ -149,7 +149,7 @@ async def note_answers(tx: Tx, answers: Sequence[tuple[Parts, str, str]]) -> Non
         except NotFoundError:
             continue
         own = without_injected(Message("assistant", text)).text
-        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown], parts.language)
         await _record_uses(tx, parts=parts, receipt_id=receipt_id, found=found, now=parts.now())
 
 

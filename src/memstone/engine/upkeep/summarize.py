@@ -171,7 +171,7 @@ async def _replace_with_summary(tx: Tx, run: Pass, old: Record, text: str, fresh
     await tx.upkeep.restate(replace(old, data={**old.data, "into": new.id}))
     await end_version(tx, old, Status.SUPERSEDED, run.now)
     # It holds the claim of the original: the same words once more are known, if only in short.
-    await insert_version(tx, new, links, await fresh.of(tx, new))
+    await insert_version(tx, run.parts.language, new, links, await fresh.of(tx, new))
     told = {"before": old, "links_before": links, "ended": True}
     ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **told)
     ended.new_id = new.id

@@ -14,7 +14,7 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Sequence
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
 from memstone.language.en.tense import Said
@@ -38,6 +38,7 @@ from memstone.language.text.dates import (
 )
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.context import Due
+from memstone.model.instant import Instant, datetime_from_instant, parse_when
 
 # --- the phrases English has for a time, and what each of them means --------------------------------------------------
 
@@ -382,6 +383,13 @@ def note_day(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
     return f"{text.rstrip('.')} (said on {day.day} {MONTHS[day.month - 1]} {day.year})."
 
 
+def add_dates(text: str, said_at: datetime, tz: tzinfo = UTC, *, is_quote: bool = False) -> str:
+    """A memory with the dates without which its words would mean something else when they are read later."""
+    if is_quote:
+        return dated_quote(text, said_at, tz)
+    return note_day(annotate_relative_dates(text, said_at, tz), said_at, tz)
+
+
 def date_words(refs: Iterable[TimeRef]) -> str:
     """The words by which the times can be searched for: "7 May 2023 Sunday 2023-05-07"."""
     return " ".join(dict.fromkeys(_search_words(ref) for ref in refs))
@@ -408,6 +416,29 @@ def past_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, d
     refs = _find_time_refs(query, now, tz, looks_back=False)
     over = bool(refs) and max(ref.last for ref in refs) < _to_local_time(now, tz).date()
     return query_range(query, now, tz) if over else None
+
+
+_ASKS: Final = re.compile(
+    r"\?|^\W*(?:(?:so|and|ok|please|can you|could you),? ){0,2}(?:what|which|who|when|where|why|how|did|do|have|was"
+    r"|were|tell|remind|show|list|recap|summari[sz]e)\b",
+    re.IGNORECASE,
+)
+
+
+def asked_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
+    """The same for a question; ``None`` where nothing is asked."""
+    return past_range(query, now, tz) if _ASKS.search(query) else None
+
+
+@cache
+def _calendar_terms() -> frozenset[str]:
+    more = "day week month year today yesterday last this past"
+    return frozenset(query_terms(" ".join([*MONTHS, *WEEKDAYS, more])))
+
+
+def count_other_words(query: str) -> int:
+    """How many words of a question say something besides a date."""
+    return sum(word not in _calendar_terms() and not any(map(str.isdigit, word)) for word in query_terms(query))
 
 
 def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[str]]:
@@ -546,3 +577,19 @@ def by_day(found: Sequence[Due]) -> list[Due]:
         (one.day, frozenset(_content_terms(one.text) - _USER) or one.text.casefold()): one for one in reversed(found)
     }
     return sorted(once.values(), key=lambda one: (one.day, one.text))
+
+
+# --- words by which a day is found ------------------------------------------------------------------------------------
+
+
+def day_terms(when: Instant) -> str:
+    """The words a day is asked for by: "7 May 2023", "May 2023", "2023-05-07", "Sunday"."""
+    return _day_terms(when[:10])
+
+
+@lru_cache(maxsize=4096)
+def _day_terms(day: str) -> str:
+    said_on = datetime_from_instant(parse_when(day))
+    month = MONTHS[said_on.month - 1].lower()
+    said = f"{said_on.day} {month} {month[:3]} {said_on.year} {day[:7]} {day} {WEEKDAYS[said_on.weekday()]}"
+    return " ".join(dict.fromkeys(document_terms(said)))

@@ -117,3 +117,32 @@ def is_lasting(text: str) -> bool:
         return not said.meant & _UNREAL
     happened = verb is not None and (verb["going_on"] is not None or is_past(verb["verb"]))
     return not happened and not said.meant & (_PASSING | _UNREAL)
+
+
+# --- whom a fact is about ---------------------------------------------------------------------------------------------
+
+
+_NOT_SELF: Final = re.compile(
+    r"(?:the )?user(?: (?:has|had|will|wants?|plans?)\b"
+    r"|'s (?!(?:\w+ )?(?:\w*name|age|birthday|pronouns?|job|role|home|employer|address|profession|nationality)\b))"
+)
+"""How a fact begins that is about something of the user's."""
+
+_STANDS: Final = re.compile(r"(?:the )?user (?:\w+ly |now |still |also )*(?:lives?|works?|is based|is an?|comes) ")
+_A_THING: Final = ("The ", "A ", "An ", "This ", "That ")
+"""How a sentence begins whose subject is no person."""
+
+
+def is_of_self(text: str) -> bool:
+    """Whether a fact may be about the user and not about something of theirs."""
+    return _NOT_SELF.match(text.lower()) is None
+
+
+def tells_life(text: str) -> bool:
+    """Whether a fact says where or as what the user lives or works, whatever its category."""
+    return _STANDS.match(text.lower()) is not None
+
+
+def is_of_thing(text: str) -> bool:
+    """Whether the subject of a sentence is no person."""
+    return text.startswith(_A_THING)

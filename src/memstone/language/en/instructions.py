@@ -121,6 +121,16 @@ def suggest_settings(use_case: str) -> Suggested:
     )
 
 
+def complete_settings(
+    use_case: str, include: tuple[str, ...], exclude: tuple[str, ...], categories: tuple[tuple[str, str], ...]
+) -> Suggested:
+    """What somebody else suggests, with what is always left out, and with categories if there are none."""
+    rules = suggest_settings(use_case)
+    exclude = add_required_exclusions(use_case, exclude, domains_of(use_case))
+    text = format_instructions(use_case, include, exclude)
+    return Suggested(rules.domains, text, include, exclude, categories or rules.categories, rules.mask)
+
+
 def domains_of(use_case: str) -> tuple[Domain, ...]:
     """The kinds of use case that its words tell, most likely first; the general one when none do."""
     said = query_terms(_LEAVE.sub(" ", use_case))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
-from memstone.language.en.names import names_in
+from memstone.language.en.names import COMMON, names_in
+from memstone.language.en.stance import is_light
 from memstone.language.lists import read_data
 from memstone.language.text.bm25 import UNHEARD, is_heard
 from memstone.language.text.tokens import document_terms, query_terms
@@ -101,3 +103,16 @@ def memory_forms(text: str) -> list[float]:
     number = _NUMBER.search(small) is not None
     day = (number and _TIME.search(small)) or _DAY.search(small)
     return [1.0 if has else 0.0 for has in (number, day, _NAME.search(text))]
+
+
+# --- words that say little --------------------------------------------------------------------------------------------
+
+
+def is_light_term(word: str) -> bool:
+    """Whether a word, as it is indexed, says little about what a text is about."""
+    return is_light(word) or word in _common_terms()
+
+
+@cache
+def _common_terms() -> frozenset[str]:
+    return frozenset(term for word in COMMON for term in query_terms(word))

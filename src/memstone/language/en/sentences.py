@@ -169,15 +169,9 @@ def _is_somebody(label: str) -> bool:
 # --- speakers who have a name -----------------------------------------------------------------------------------------
 
 
-_ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
 _MONTHS: Final = frozenset(
     "january february march april may june july august september october november december".split()
 )
-
-
-def speaker_name(name: str) -> str:
-    """The name of a speaker as far as it is one; '' for a name such as "user"."""
-    return "" if name.strip().casefold() in _ROLES else name.strip()
 
 
 def begins_with(text: str, name: str) -> bool:
@@ -198,6 +192,11 @@ def without_prefix(text: str, speaker: str) -> str:
     """The words of a message that begins with who says them: "Maya: I moved to Bergen"."""
     found = _speaker_prefix_pattern(speaker).match(text) if speaker and ":" in text[: len(speaker) + 16] else None
     return text[found.end() :] if found else text
+
+
+def own_words(text: str, speaker: str) -> str:
+    """What is said without the name before it; a talk of several people is none of the speaker's own."""
+    return text if speakers_from(text) >= 0 else without_prefix(text, speaker)
 
 
 @lru_cache(maxsize=256)

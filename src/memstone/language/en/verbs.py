@@ -41,7 +41,7 @@ FINITE: Final = frozenset(AUXILIARIES) | {"has", "does"}
 
 ADVERBS: Final = frozenset(_DATA["adverbs"].split())
 
-IRREGULAR: Final = {
+IRREGULAR: Final[dict[str, str]] = {
     past: base
     for base, *pasts in (line.split() for line in _DATA["irregular"].split("|"))
     for past in (pasts or [base])

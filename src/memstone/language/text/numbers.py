@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 from unicodedata import decimal
 
-from memstone.language.en.dates import resolve_dates
-from memstone.language.en.own_prose import is_english
+from memstone.language.text.dates import TimeRef
 
 _ISO: Final = re.compile(r"(?<![\d-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
 _MONTHS: Final = {
@@ -78,12 +77,19 @@ _YEARS: Final = range(1900, 2101)
 _MINUTES: Final = frozenset({0, 15, 30, 45})
 
 
-def unsaid_numbers(text: str, said: str, now: datetime, near: str = "") -> list[str]:
+Resolve: TypeAlias = Callable[[str], Iterable[TimeRef]]
+"""What finds the times that a text speaks of."""
+
+
+def unsaid_numbers(
+    text: str, said: str, now: datetime, resolve: Resolve, near: str = "", *, knows_words: bool = True
+) -> list[str]:
     """The numbers of a text that stand in nothing that was said and do not follow from it.
 
     ``near`` are the turns that a statement comes from: what is there in digits is what its dates were counted from.
+    ``knows_words`` says that what was said is in a language whose words for numbers are known.
     """
-    told = _Told(said, now, near or said)
+    told = _Told(said, now, near or said, resolve, knows_words=knows_words)
     missing: list[str] = []
     rest = _with_dates(_to_ascii_digits(text), now)
     used = {int(found[3] or 0) for found in _ISO.finditer(rest)}
@@ -100,7 +106,7 @@ def unsaid_numbers(text: str, said: str, now: datetime, near: str = "") -> list[
 class _Told:
     """The numbers of a conversation."""
 
-    def __init__(self, said: str, now: datetime, near: str) -> None:
+    def __init__(self, said: str, now: datetime, near: str, resolve: Resolve, *, knows_words: bool) -> None:
         self._text = _to_ascii_digits(said)
         self._now = now
         self._named_days = {int(next(filter(None, found))) for found in _NAMED_DAY.findall(_to_ascii_digits(near))}
@@ -108,7 +114,7 @@ class _Told:
         self._spans = {value for _, value in _find_numbers(_ORDINAL.sub(" ", _to_ascii_digits(near)))}
         self._all = {value for _, value in _find_numbers(self._text)} | set(_in_words(self._text))
         self._digits = frozenset(re.findall(r"\d+", self._text))
-        self._knows_words = is_english(said)
+        self._resolve, self._knows_words = resolve, knows_words
 
     def has(self, value: float) -> bool:
         """Whether a number was said, in digits or in words, or follows as a year."""
@@ -157,7 +163,7 @@ class _Told:
 
     @cached_property
     def _ranges(self) -> frozenset[tuple[date, date]]:
-        return frozenset((ref.first, ref.last) for ref in resolve_dates(self._text, self._now))
+        return frozenset((ref.first, ref.last) for ref in self._resolve(self._text))
 
 
 def _with_dates(text: str, now: datetime) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from memstone.language.lists import read_data
+from memstone.language.text.tokens import query_terms
 
 _DATA: Final = read_data("text", "statements")
 
@@ -48,6 +49,13 @@ _OF_THE_USER: Final = re.compile(
 )
 """How a statement about the user begins; one about somebody or something else of theirs does not."""
 _PREFIX: Final = 4
+
+
+DENIAL_TERMS: Final = frozenset(query_terms("not no never without longer anymore"))
+"""Words that deny, as they are indexed."""
+
+DENIALS: Final = ("not", "no", "never", "doesn't", "don't", "isn't", "longer", "anymore", "nicht", "kein", "keine")
+"""Words that deny, as they are said."""
 
 
 def clause_at(text: str, start: int, end: int) -> str:
@@ -120,3 +128,44 @@ def is_of_the_speaker(clause: str) -> bool:
 
 def _is_mentioned(other: str, told: set[str]) -> bool:
     return any(one.startswith(other[:_PREFIX]) for one in told) or bool(told & _OTHERS)
+
+
+_JOINT_AFTER: Final = re.compile(r"[\s,;]*+\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)
+_JOINT_BEFORE: Final = re.compile(r"\b(?:and|but|so)\s++\Z", re.IGNORECASE)
+_JOINT_MARKS: Final = " \t\r\n\u00a0,;"
+_STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|\Z)|\n")
+
+
+def blank_spans(text: str, hidden: Sequence[tuple[int, int]]) -> str:
+    """A text with blanks in the place of these words, so that all others stand where they stood."""
+    for start, end in hidden:
+        begin, until = _with_its_joint(text, start, min(end, len(text)))
+        if begin < until:
+            text = _blank_range(text, begin, until)
+    return text
+
+
+def _blank_range(text: str, begin: int, until: int) -> str:
+    """Blank a part, and with it the end of the sentence if nothing else is left of that."""
+    stop = text[until] if until < len(text) and text[until] in ".!?" else ""
+    before, until = text[:begin].rstrip(), until + len(stop)
+    stop = stop if before and before[-1] not in ".!?" else ""
+    return text[:begin] + stop + " " * (until - begin - len(stop)) + text[until:]
+
+
+def _with_its_joint(text: str, start: int, end: int) -> tuple[int, int]:
+    """A part of a sentence with the word that joins it to the rest; where nothing does, all of the sentence."""
+    begins = max((one.end() for one in _STOP.finditer(text, 0, start)), default=0)
+    is_whole = start < end and text[end - 1] in ".!?\n"
+    stop = None if is_whole else _STOP.search(text, end)
+    ends = end if is_whole else stop.start() if stop else len(text)
+    before, after = _JOINT_BEFORE.search(text, begins, start), _JOINT_AFTER.match(text, end, ends)
+    if text[end:ends].strip(" ,;") and after is None:
+        end = ends
+    if text[begins:start].strip(" ,;") and before is None:
+        start = begins
+    if after is not None:
+        return start, after.end()
+    if before is not None:
+        start = begins + len(text[begins : before.start()].rstrip(_JOINT_MARKS))
+    return start, end

@@ -27,28 +27,12 @@ from unicodedata import category
 from memstone.errors import UsageError
 from memstone.language.text.stem import stem_word
 from memstone.language.text.words import FLAG_LETTERS, STOP_WORDS, UNSPACED, fold_letters
-from memstone.model.instant import Instant, datetime_from_instant, parse_when
 
 MAX_CHARS: Final = 64
 QUERY_LIMIT: Final = 64
 
 _CACHED_CHARS: Final = 40  # longer chunks are rarely seen twice and would make the cache big
 _CACHED_QUERY: Final = 300  # a longer question costs more to hold than to read again
-_MONTHS: Final = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SCOPE_LETTERS: Final = {"tenant_id": "t", "user_id": "u", "agent_id": "a", "run_id": "r"}
 
 
@@ -137,19 +121,6 @@ def scope_token(tenant_id: str, field: str, value: str) -> str:
         raw = part.encode("utf-8", "surrogatepass")
         digest.update(len(raw).to_bytes(8, "big") + raw)
     return letter + digest.hexdigest()
-
-
-def day_terms(when: Instant) -> str:
-    """The words a day is asked for by: "7 May 2023", "May 2023", "2023-05-07", "Sunday"."""
-    return _day_terms(when[:10])
-
-
-@lru_cache(maxsize=4096)
-def _day_terms(day: str) -> str:
-    date = datetime_from_instant(parse_when(day))
-    month = _MONTHS[date.month - 1]
-    said = f"{date.day} {month} {month[:3]} {date.year} {day[:7]} {day} {_WEEKDAYS[date.weekday()]}"
-    return " ".join(dict.fromkeys(document_terms(said)))
 
 
 def _split_chunks(text: str) -> list[str]:
