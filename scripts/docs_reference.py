@@ -184,6 +184,10 @@ MEANING: Final = {
     "recall.visible_days": "older memories are not found; none: all are",
     "recall.layers": "what a search looks at, unless the call says it",
     "recall.bootstrap_min": "a user with fewer facts also sees those of the user `*`, which are everybody's; 0: never",
+    "extract.language": (
+        "whose rules read what is said without a language model: `en`, `neutral` for rules that read nothing, or the "
+        "`package.module:Class` of your own"
+    ),
     "extract.strategies": (
         "who finds facts: `pattern` (the curator and your own patterns), `facts` (a language model), or both; "
         "none: the model where there is one"

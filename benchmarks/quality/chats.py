@@ -24,7 +24,7 @@ from benchmarks.quality.metrics import mean
 from benchmarks.quality.peers import Peer
 from benchmarks.quality.report import Table
 from memstone import Memory
-from memstone.core.text.analyze import document_terms, query_terms
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.literals import LayerName
 
 TOP: Final = 5

@@ -17,7 +17,7 @@ from typing import Any, Final
 from benchmarks.quality.report import Table
 from memstone import Memory
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.ports.models import Prompt
 from memstone.results import AddEvent, AddResult, MemoryItem
 from memstone.testing.llm import ScriptedLlm

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.core.checks.filters import Filters
     from memstone.core.showing.inject import inject
-    from memstone.core.text.normalize import estimate_tokens
     from memstone.errors import (
         AccessError,
         AnswerCutOff,
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
         UsageError,
         VectorStoreError,
     )
+    from memstone.language.text.normal import estimate_tokens
     from memstone.memory import Memory
     from memstone.model.context import ContextPack
     from memstone.results import *  # noqa: F403 - every type of an answer
@@ -135,7 +135,7 @@ _HOMES = {
     "Filters": "memstone.core.checks.filters",
     "Memory": "memstone.memory",
     "Settings": "memstone.config",
-    "estimate_tokens": "memstone.core.text.normalize",
+    "estimate_tokens": "memstone.language.text.normal",
     "inject": "memstone.core.showing.inject",
 }
 """Where names stand that are no errors."""

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from memstone.core.privacy.redact import RedactPolicy
-from memstone.core.ranking.importance import time_constant
+from memstone.core.ranking.strength import time_constant
+from memstone.core.redact import RedactPolicy
 from memstone.core.settings.forms import Categories
 from memstone.errors import ConfigError
 from memstone.literals import CallerKind, GateName, LayerName, Strategy
@@ -292,10 +292,12 @@ class ExtractSettings(Section):
     for each kind of secret; one word alone says it for all. ``keep_turns`` keeps what was said beside what was learned.
     ``patterns`` are ways of your own to say a fact. ``categories`` are those facts are sorted into, each with a few
     words about it. ``attachments``: pictures and files are kept by name (``reference``), or ``refuse`` raises.
+    ``language`` is that of the rules that read without a model: ``en``, or ``neutral`` for rules that read nothing.
     ``message_chars``, ``call_chars`` and ``call_facts`` bound what one message and one call may cost: beyond them what
     was said is kept, and no facts are learned from it.
     """
 
+    language: str = "en"
     strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
     roles: tuple[Literal["user", "assistant"], ...] | None = None
     assistant_first_person: bool = False

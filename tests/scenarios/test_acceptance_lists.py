@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.literals import CallerKind
 from memstone.results import MemoryList
 from memstone.testing.clock import FakeClock

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from memstone.core.temporal.calendars import looks_ahead, named_times, without_times
-from memstone.core.temporal.dates import asked_days
+from memstone.language.en.dates import asked_days
+from memstone.language.text.calendars import looks_ahead, named_times, without_times
 
 TODAY = date(2026, 11, 18)
 

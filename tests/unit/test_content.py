@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.text.content import content_words, is_courtesy, is_foreign, share_of_words
+from memstone.language.text.content import content_words, is_courtesy, is_foreign, share_of_words
 
 
 @pytest.mark.parametrize(

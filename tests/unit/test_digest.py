@@ -7,22 +7,13 @@ import re
 import pytest
 
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.digest.extractive import Stated, build_extractive_digest, says_the_same, shown_turns, word_overlap
-from memstone.core.digest.portrait import (
-    MAX_TEXT,
-    Digest,
-    Line,
-    clamp_salience,
-    compose_user_text,
-    identity_category,
-    inputs_of,
-    is_identity_grade,
-    is_idle,
-    is_lasting,
-    merge_digests,
-    truncate_text,
-)
-from memstone.core.reading.facts import read_message
+from memstone.core.llm.digest import clamp_salience, shown_turns
+from memstone.core.portrait import compose_user_text, inputs_of, is_identity_grade, merge_digests
+from memstone.language.en.digest import build_extractive_digest, says_the_same, word_overlap
+from memstone.language.en.facts import read_message
+from memstone.language.en.identity import identity_category, is_lasting
+from memstone.language.en.session import is_idle
+from memstone.model.digest import MAX_TEXT, Digest, Line, Stated, truncate_text
 from memstone.model.message import Message
 
 WORD = re.compile(r"[\w']+")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memstone.core.showing.fence import Fence, neutralize_text
 from memstone.core.showing.planner import ALSO, HEADINGS, OVERRIDES, PROFILE, Item, Plan, limits_for_budget, plan_block
 from memstone.core.showing.profile import NOBODY, Profile, ProfileFact
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.memory import Layer
 from memstone.model.policy import RetrievalPolicy
 

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.reading.facts import INPUT_CHARS, MAX_FACTS, MIN_CHARS, Candidate, Curated, fact_key, read_message
-from memstone.core.reading.wording import MAX_CHARS, Clause, Wording, build_wording
+from memstone.language.en.facts import INPUT_CHARS, MAX_FACTS, MIN_CHARS, read_message
+from memstone.language.en.wording import MAX_CHARS, Clause, Wording, build_wording
+from memstone.model.fact import Candidate, Curated, fact_key
 from memstone.model.memory import Kind
 
 CURATOR: Final = LocalCurator()

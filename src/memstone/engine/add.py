@@ -24,6 +24,7 @@ from memstone.engine.storing.write import Outcome, Prepared, commit_drafts, embe
 if TYPE_CHECKING:
     from memstone.engine.learning.converse import Learned
     from memstone.engine.storing.turns import Turn
+    from memstone.language.language import FactReader
     from memstone.results import AddResult
 
 
@@ -104,7 +105,7 @@ async def _learn_or_queue(parts: Parts, request: AddRequest) -> AddResult:
     learned = await learn_from_conversation(parts, said, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
-    unforgotten = await parts.io.compute(partial(_forget_warnings, turns, learned))
+    unforgotten = await parts.io.compute(partial(_forget_warnings, parts.language.facts, turns, learned))
     answer = _learned_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
     if left_out:
@@ -118,14 +119,11 @@ def _disabled_answer(parts: Parts) -> AddResult:
     return {"results": [], "status": "disabled", "reason": why, "hint": hint}
 
 
-def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
+def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: Learned) -> list[str]:
     """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
-    from memstone.core.rules.requests import forgets_everything
-    from memstone.core.rules.sentence import expand_contractions, split_sentences
-
     warnings = ["asked to forget something that no memory says" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
-    if any(forgets_everything(expand_contractions(one.strip())) for text in asked for one in split_sentences(text)):
+    if any(map(reader.asks_to_forget_all, asked)):
         warnings.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
     return warnings
 

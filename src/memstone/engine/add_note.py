@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memstone.core.rules.sentence import tells_nothing
 from memstone.engine.add import add
 from memstone.engine.add_request import AddRequest, draft_request
 from memstone.engine.learning.extract import PATTERN
@@ -48,7 +47,7 @@ async def add_note(parts: Parts, request: AddRequest) -> AddResult:
 async def _store_verbatim(parts: Parts, as_it_is: AddRequest, answer: AddResult) -> AddResult:
     """Store what nothing was learned from, unless there is a reason not to."""
     drafts = (await parts.io.compute(partial(draft_request, parts, as_it_is))).drafts
-    if all(tells_nothing(draft.text) for draft in drafts):
+    if all(parts.language.facts.tells_nothing(draft.text) for draft in drafts):
         return answer
     if await _is_deleted(parts, drafts):
         return {**answer, "left_out": 1}

@@ -20,6 +20,7 @@ from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.revise import delete_all
 from memstone.engine.undoing.reassign import leave_to_users
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
+from memstone.language.language import IdentityRules
 from memstone.model.access import Users
 from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
@@ -108,7 +109,7 @@ async def delete_agent(parts: Parts, agent_id: Any) -> AgentDeletion:
     wanted, now = _validate_agent_id(parts, agent_id), parts.now()
     _check_change(parts)
     scope = Scope(parts.tenant_id, agent_id=wanted)
-    left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now))
+    left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now, rules=parts.language.identity))
     deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
     deleted -= left if parts.dry_run else 0  # nothing was handed over, so it was counted
 
@@ -124,7 +125,7 @@ async def delete_agent(parts: Parts, agent_id: Any) -> AgentDeletion:
     return {"id": wanted, "deleted": deleted}
 
 
-async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant) -> frozenset[str]:
+async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant, rules: IdentityRules) -> frozenset[str]:
     """Return the facts of an agent about a user that say who they are, or how they want to be served.
 
     What a text about the user happens to tell besides makes no difference: it depends on when that was written.
@@ -133,7 +134,9 @@ async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant) -> frozenset[str]:
         where_visible(owner, now, layers=(Layer.FACT,), extra=where_link_direct()), limit=_FACTS
     )
     orders = await tx.memories.find(where_visible(owner, now, layers=(Layer.FACT,), extra=STANDING), limit=_MOST)
-    return frozenset(found.record.id for found in (*(one for one in known if is_of_identity(one.record)), *orders))
+    return frozenset(
+        found.record.id for found in (*(one for one in known if is_of_identity(one.record, rules)), *orders)
+    )
 
 
 async def register_agents(parts: Parts, agent_ids: Iterable[Any]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.normalize import CHARS_PER_TOKEN
 from memstone.engine import agents
 from memstone.engine.layers import episodes, identity
 from memstone.engine.layers import identity as pinned
@@ -15,6 +14,7 @@ from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.search_request import LARGEST, checked_limit, checked_offset
 from memstone.engine.upkeep.consolidate import TASK
 from memstone.errors import Forbidden, InvalidInput
+from memstone.language.text.normal import CHARS_PER_TOKEN
 from memstone.model.event import JobFigures
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.analyze import match_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import new_record, scope_tokens
@@ -24,6 +23,8 @@ from memstone.engine.storing.write import current_space
 from memstone.engine.work.jobs import FORMING, waits_for_model
 from memstone.engine.worker_state import Counters
 from memstone.errors import ConfigError, Forbidden, MemstoneError, StorageError, embedding_reason
+from memstone.language.language import Language
+from memstone.language.text.tokens import match_text
 from memstone.model.event import EventType, Job, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
@@ -205,7 +206,7 @@ async def _round_trip(tx: Tx, *, parts: Parts) -> NoReturn:
     turn = turn_of(scope, Message("user", f"probe {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, parts.tenant_id, now)
     record.layer, record.key = str(Layer.FACT), PROBE_KEY
-    await insert_version(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
+    await insert_version(tx, parts.language, record, [Link(scope, now, turn.draft.dedupe)], [])
     listed = await tx.memories.find(where_visible(scope, now), limit=_LISTED)
     if record.id not in [one.record.id for one in listed]:
         raise StorageError("what was just stored is not listed")
@@ -326,7 +327,7 @@ async def _write_probe(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     del steps[2:]  # the unit may be run again
     scope, now = Scope(parts.tenant_id, OWNER), parts.now()
     steps.append("turn")
-    record = await _store_probe_turn(tx, scope, now)
+    record = await _store_probe_turn(tx, parts.language, scope, now)
     steps.append("fulltext")
     query = TextQuery(match_text(_WORD).split(), scope_tokens(scope), scope)
     if record.seq not in [seq for seq, _ in await tx.text.match(query, 5)]:
@@ -340,10 +341,10 @@ async def _write_probe(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     raise _HealthTakenBack
 
 
-async def _store_probe_turn(tx: Tx, scope: Scope, now: Instant) -> Record:
+async def _store_probe_turn(tx: Tx, language: Language, scope: Scope, now: Instant) -> Record:
     turn = turn_of(scope, Message("user", f"{_WORD} {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, scope.tenant_id, now)
-    await insert_version(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
+    await insert_version(tx, language, record, [Link(scope, now, turn.draft.dedupe)], [])
     return record
 
 

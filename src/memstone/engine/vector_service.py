@@ -51,6 +51,7 @@ from memstone.engine.storing.vector_items import (
     vector_id_of,
 )
 from memstone.errors import Conflict, Forbidden, NotFoundError
+from memstone.language.language import Language
 from memstone.model.access import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
@@ -128,7 +129,7 @@ async def _put_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None
         record = await _overwrite_vector(parts, tx, batch, one, record)
     links = await tx.links.of(parts.tenant_id, record.seq)
     if all(link.scope != batch.scope for link in links):
-        await _add_link(tx, record, links, batch)
+        await _add_link(tx, parts.language, record, links, batch)
 
 
 async def _find_current(parts: Parts, tx: Tx, vector_id: str) -> Record | None:
@@ -173,7 +174,7 @@ async def _insert_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> N
         record.valid_from = max(batch.now, before.valid_to or before.valid_from)
     link = Link(batch.scope, batch.now)
     try:
-        await insert_version(tx, record, [link], _collect_vectors(one, batch.space))
+        await insert_version(tx, parts.language, record, [link], _collect_vectors(one, batch.space))
     except Conflict:
         raise Conflict(f"the id {one.id} is taken", hint="choose another id") from None
     await tx.events.append([event_of(EventType.ADD, record, batch.scope, batch.now, actor=HOLDER)])
@@ -192,15 +193,15 @@ async def _overwrite_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought, o
     new.data = data
     if one.silent or is_silent(old):
         new.status = status_of(one)
-    await supersede_version(tx, old, new, links, _collect_vectors(one, batch.space))
+    await supersede_version(tx, parts.language, old, new, links, _collect_vectors(one, batch.space))
     told: dict[str, Any] = {"before": old, "links": links, "links_before": links, "actor": HOLDER}
     await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, batch.now, **told)])
     return new
 
 
-async def _add_link(tx: Tx, record: Record, links: Sequence[Link], batch: _Batch) -> None:
+async def _add_link(tx: Tx, language: Language, record: Record, links: Sequence[Link], batch: _Batch) -> None:
     link = Link(batch.scope, batch.now, None, SHARED)
-    await add_links(tx, record, [link], batch.now)
+    await add_links(tx, language, record, [link], batch.now)
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "actor": HOLDER}
     event = event_of(EventType.LINK, record, batch.scope, batch.now, **told)
     await tx.events.append([replace(event, new_id=record.id)])
@@ -363,9 +364,9 @@ async def _remove_vector(
         links = await tx.links.of(parts.tenant_id, record.seq)
         if not any(is_inside(link.scope, scope) for link in links):
             continue
-        event = await take_from(tx, record, scope, now, reason)
+        event = await take_from(tx, parts.language, record, scope, now, reason)
         if is_formed(record):  # what it was learned from is not shown either
-            await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
+            await name_again(tx, parts.language, parts.tenant_id, await evidence_of(tx, record), now)
     return event
 
 

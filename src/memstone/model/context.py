@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
+from datetime import date
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -222,3 +223,12 @@ def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]
         return (Dropped(**run),)
     reason, ids = run
     return (Dropped(one, reason) for one in ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Something to do, or a date, on a day; ``id`` is the memory that tells it."""
+
+    id: str
+    text: str
+    day: date

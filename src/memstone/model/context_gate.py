@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from memstone.results import GateResult
@@ -66,3 +66,10 @@ class GateDecision:
     def helps(self) -> bool:
         """Whether memory is worth looking at."""
         return self.route is not Route.NONE
+
+
+DEPENDS_ON_WHO_ASKS: Final = "depends on who asks"
+"""The reason for a question whose answer depends on the user, whatever it speaks of: "what shall I cook tonight?"."""
+
+ASKS_HOW_IT_WENT: Final = "asks how something went"
+"""The reason for a short question that names nothing: it is about what was spoken of last."""

@@ -9,9 +9,9 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
-from memstone.core.text.analyze import document_terms
-from memstone.core.text.words import UNSPACED
 from memstone.errors import InvalidInput
+from memstone.language.text.tokens import document_terms
+from memstone.language.text.words import UNSPACED
 from memstone.model.context import ContextPack
 
 # --- where a block of memory goes in a list of chat messages. The list that is given is never changed -----------------

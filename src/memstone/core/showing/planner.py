@@ -15,7 +15,7 @@ from typing import Final
 from memstone.core.showing.fence import Fence, neutralize_text
 from memstone.core.showing.inject import EXCERPT_CHARS, cut_excerpt, one_line
 from memstone.core.showing.profile import NOBODY, Profile, adds_words, is_repetition, says_more
-from memstone.core.text.normalize import CHARS_PER_TOKEN, estimate_tokens, normal_text
+from memstone.language.text.normal import CHARS_PER_TOKEN, estimate_tokens, normal_text
 from memstone.model.context import Chosen, Citation, Dropped, Section
 from memstone.model.context_gate import Route
 from memstone.model.memory import Layer

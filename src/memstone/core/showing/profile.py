@@ -17,9 +17,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.normalize import CHARS_PER_TOKEN, normal_text
-from memstone.core.text.questions import Person, only_asks, person_of
+from memstone.language.language import IdentityRules
+from memstone.language.text.normal import CHARS_PER_TOKEN, normal_text
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.language.text.statements import DENIAL_TERMS
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant
 from memstone.model.message import MARKS
 
@@ -77,9 +79,6 @@ def has_fact_words(text: str, fact: str) -> bool:
 # --- whether somebody's words say what no longer holds ----------------------------------------------------------------
 
 
-_DENIALS: Final = frozenset(query_terms("not no never without longer anymore"))
-
-
 @dataclass(frozen=True, slots=True)
 class EndedFact:
     """The words of a fact, and until when it held; None if it still does and models may not be shown it."""
@@ -122,7 +121,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 def _is_held(words: frozenset[str], known: Sequence[frozenset[str]]) -> bool:
     """Tell whether something that is known says this and perhaps more, and does not deny it."""
-    return any(words <= one and words & _DENIALS == one & _DENIALS for one in known)
+    return any(words <= one and words & DENIAL_TERMS == one & DENIAL_TERMS for one in known)
 
 
 NOTHING_ENDED: Final = EndedFacts((), ())
@@ -142,14 +141,6 @@ _SECRET: Final = re.compile(
 )
 
 _OF_LIFE: Final = frozenset({"identity", "biography", "home", "location", "work"})
-_NOT_SELF: Final = re.compile(
-    r"(?:the )?user(?: (?:has|had|will|wants?|plans?)\b"
-    r"|'s (?!(?:\w+ )?(?:\w*name|age|birthday|pronouns?|job|role|home|employer|address|profession|nationality)\b))"
-)
-"""How a fact begins that is about something of the user's."""
-
-_STANDS: Final = re.compile(r"(?:the )?user (?:\w+ly |now |still |also )*(?:lives?|works?|is based|is an?|comes) ")
-
 _IDENTITY: Final = 1
 """The rank of who somebody is."""
 
@@ -193,7 +184,7 @@ class ProfileFact:
     seq: int
     text: str
     rank: int = 1
-    """How important it is, as ``memstone.core.ranking.importance`` has it; 1 comes first, after what is pinned."""
+    """How important it is, as ``memstone.core.ranking.strength`` has it; 1 comes first, after what is pinned."""
 
     category: str = ""
     visibility: str = Visibility.DEFAULT
@@ -288,13 +279,12 @@ def build_profile(facts: Iterable[ProfileFact], tokens: int) -> Profile:
     return Profile(tuple(chosen), tuple(left_out), facts_over=over)
 
 
-def says_who(fact: ProfileFact) -> bool:
+def says_who(fact: ProfileFact, rules: IdentityRules) -> bool:
     """Tell whether a fact says who the user is: their name, age, home or work, or what a person pinned."""
-    said = fact.text.lower()
-    if fact.visibility == Visibility.PINNED or _NOT_SELF.match(said):
+    if fact.visibility == Visibility.PINNED or not rules.is_of_self(fact.text):
         return fact.visibility == Visibility.PINNED
-    of_life = fact.category in _OF_LIFE and said.startswith(("user", "the user"))
-    return of_life or _STANDS.match(said) is not None or fact.rank == _IDENTITY
+    of_life = fact.category in _OF_LIFE and fact.text.lower().startswith(("user", "the user"))
+    return of_life or rules.tells_life(fact.text) or fact.rank == _IDENTITY
 
 
 def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:

@@ -279,7 +279,7 @@ async def erase_subject(
         return key, note
 
     async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
-        return *await write_erasure_note(tx), await remove_subject(tx, subject, now, begun)
+        return *await write_erasure_note(tx), await remove_subject(tx, parts.language, subject, now, begun)
 
     ledger = parts.ledger
     begun = (
@@ -461,7 +461,7 @@ async def _rewrite_copies(erasure: _Erasure) -> ErasureCheck:
     known = await parts.ledger.read(lambda tx: tx.vault.copies(subject.tenant_id))
 
     async def work(tx: Tx) -> Look | None:
-        found = await remove_subject(tx, subject, erasure.note.created_at)
+        found = await remove_subject(tx, parts.language, subject, erasure.note.created_at)
         await tx.erasure.rebuild()
         await tx.erasure.rename_changes(subject)
         await tx.vault.note_erasures([erasure.note])

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact_moving, redact_text
-from memstone.core.text.normalize import estimate_tokens
+from memstone.core.redact import RedactPolicy, Sensitive, redact_moving, redact_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress
 from memstone.engine.storing.draft import dedupe_value, text_doc, text_hash
@@ -18,6 +17,7 @@ from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.indexer import fill_missing
 from memstone.engine.storing.turns import map_json_texts, only_masking, redaction_of, turn_dedupe
 from memstone.errors import MemstoneError
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import Event, EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -164,7 +164,7 @@ async def _write_masked_record(masking: Masking, old: Record, new: Record, links
     await tx.vectors.drop(tenant, [old.seq])
     if old.valid_to is None and old.status in INDEXED:
         await tx.text.drop([old.seq])
-        await tx.text.put(old.seq, text_doc(new, links))
+        await tx.text.put(old.seq, text_doc(new, links, masking.parts.language.dates))
     await tx.vectors.touch(tenant, [old.seq])
 
 

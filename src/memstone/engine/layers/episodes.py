@@ -11,17 +11,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_current, where_in_scope, where_visible
-from memstone.core.digest.portrait import Digest
 from memstone.core.llm.digest import Before
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.learning.lessons import recognise_turn
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_hash
-from memstone.engine.storing.hide_deleted import blank_spans, hide_deleted_in_episodes, read_hidden_spans
+from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes, read_hidden_spans
 from memstone.engine.storing.store import Vectors, insert_version, supersede_version
 from memstone.engine.storing.turns import Turn, as_heard, turn_of
+from memstone.language.language import Guard, Language
+from memstone.language.text.normal import estimate_tokens
+from memstone.language.text.statements import blank_spans
+from memstone.model.digest import Digest
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
@@ -60,10 +62,9 @@ class Session:
         """All of it, in order."""
         return [*self.earlier, *self.fresh]
 
-    @property
-    def messages(self) -> list[Message]:
+    def messages(self, guard: Guard) -> list[Message]:
         """What was said in it."""
-        return [as_heard(turn) for turn in self.turns]
+        return [as_heard(turn, guard) for turn in self.turns]
 
     @property
     def trust(self) -> float:
@@ -184,7 +185,7 @@ def is_of_turn(fact: Record) -> bool:
     return fact.version == 1 and "episode" not in fact.data
 
 
-async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> Record | None:
+async def store_episode(tx: Tx, language: Language, session: Session, made: Made, now: Instant) -> Record | None:
     """Store the episode of a session, or its next version; None when a person deleted it and nothing was said since."""
     scope = session.scope
     dedupe = session_dedupe(scope, made.occurred_at)
@@ -197,12 +198,12 @@ async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> R
     old = await tx.memories.at(holder) if holder is not None else None
     record = _build_record(session, made, now)
     if old is None:
-        await insert_version(tx, record, [Link(scope, now, dedupe)], made.vectors)
+        await insert_version(tx, language, record, [Link(scope, now, dedupe)], made.vectors)
         await tx.events.append([event_of(EventType.ADD, record, scope, now, actor=ACTOR)])
         return record
     record = _build_next_version(old, record, now)
     links = await tx.links.of(old.tenant_id, old.seq)
-    await supersede_version(tx, old, record, links, made.vectors)
+    await supersede_version(tx, language, old, record, links, made.vectors)
     reason = "the session went on"
     changed = event_of(EventType.UPDATE, record, scope, now, before=old, reason=reason, links_before=links, actor=ACTOR)
     await tx.events.append([changed])

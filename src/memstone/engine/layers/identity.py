@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.ranking.importance import Strength, current_strength
-from memstone.core.text.normalize import estimate_tokens, normal_text
+from memstone.core.ranking.strength import Strength, current_strength
 from memstone.engine.layers.derived import (
     identity_dedupe,
     never_fades,
@@ -33,6 +32,8 @@ from memstone.engine.storing.store import Vectors, ensure_space, insert_version,
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError, ScopeError
+from memstone.language.language import IdentityRules, Language
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record
@@ -81,7 +82,9 @@ async def add_override(parts: Parts, user_id: Any, text: str) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if normal_text(written.text) not in {normal_text(found.record.text) for found in rows}:
             _refuse_more(len(rows) + 1)
-            await _insert_override(tx, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now)
+            await _insert_override(
+                tx, parts.language, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now
+            )
         return await _read_identity(tx, owner, now)
 
     return _add_warnings(parts, await parts.ledger.write(work), warnings)
@@ -98,7 +101,7 @@ async def remove_override(parts: Parts, user_id: Any, position: int) -> Identity
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if position >= len(rows):
             raise NotFoundError(f"no override at position {position}", hint=f"there are {len(rows)}, counted from 0")
-        await take_from(tx, rows[position].record, owner, now)
+        await take_from(tx, parts.language, rows[position].record, owner, now)
         return await _read_identity(tx, owner, now)
 
     return _add_warnings(parts, await parts.ledger.write(work), [])
@@ -120,11 +123,11 @@ async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> Ide
         for found in await rows_of(tx, owner, now, Kind.OVERRIDE):
             said = normal_text(found.record.text)
             if said not in wanted or said in held:
-                await take_from(tx, found.record, owner, now)
+                await take_from(tx, parts.language, found.record, owner, now)
             else:
                 held[said] = found
         for place, said in enumerate(order):
-            await _place_override(tx, owner, wanted[said], held.get(said), place, now)
+            await _place_override(tx, parts.language, owner, wanted[said], held.get(said), place, now)
         return await _read_identity(tx, owner, now)
 
     return _add_warnings(parts, await parts.ledger.write(work), warnings)
@@ -177,10 +180,12 @@ def _refuse_more(count: int) -> None:
         raise InvalidInput(f"{count:,} overrides are more than {MOST_OVERRIDES:,}", hint="remove some, or join them")
 
 
-async def _place_override(tx: Tx, owner: Scope, written: Written, held: Found | None, place: int, now: Instant) -> None:
+async def _place_override(
+    tx: Tx, language: Language, owner: Scope, written: Written, held: Found | None, place: int, now: Instant
+) -> None:
     """Store an override at its place, or move the one that says the same there."""
     if held is None:
-        await _insert_override(tx, owner, written, place, now)
+        await _insert_override(tx, language, owner, written, place, now)
         return
     old = held.record
     if old.text == written.text and place_of(old) == place:
@@ -199,11 +204,13 @@ async def _place_override(tx: Tx, owner: Scope, written: Written, held: Found | 
     )
     vectors = await vectors_of(tx, old) if old.text == written.text else written.vectors
     await _ensure_spaces(tx, owner, vectors)
-    await supersede_version(tx, old, new, links, vectors)
+    await supersede_version(tx, language, old, new, links, vectors)
     await tx.events.append([event_of(EventType.UPDATE, new, owner, now, before=old, links_before=links)])
 
 
-async def _insert_override(tx: Tx, owner: Scope, written: Written, place: int, now: Instant) -> None:
+async def _insert_override(
+    tx: Tx, language: Language, owner: Scope, written: Written, place: int, now: Instant
+) -> None:
     dedupe = identity_dedupe(owner, Kind.OVERRIDE, written.text)
     draft = Draft(
         scope=owner,
@@ -224,7 +231,7 @@ async def _insert_override(tx: Tx, owner: Scope, written: Written, place: int, n
     holder = await tx.links.holder(owner.tenant_id, dedupe)
     if holder is not None:  # put aside or expired, and wanted again
         await tx.links.release(owner.tenant_id, holder)
-    await insert_version(tx, record, [Link(owner, now, dedupe)], written.vectors)
+    await insert_version(tx, language, record, [Link(owner, now, dedupe)], written.vectors)
     await tx.events.append([event_of(EventType.ADD, record, owner, now)])
 
 
@@ -308,24 +315,24 @@ async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> PinnedFactL
         merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=And((where_link_direct(), Not(STANDING)))
     )
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
-    return {"results": [_pinned_shown(found, now, days) for found in rows]}
+    return {"results": [_pinned_shown(found, now, days, parts.language.identity) for found in rows]}
 
 
-def salience_now(found: Found, now: Instant, decay_days: float | None) -> float:
+def salience_now(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> float:
     """Return how salient a memory still is, since it was last renewed or used."""
     record, used = found.record, found.link.last_used_at
-    decay_days = None if never_fades(record) else decay_days
+    decay_days = None if never_fades(record, rules) else decay_days
     anchor = max(record.anchor_at, used) if used is not None else record.anchor_at
     return round(current_strength(Strength(record.salience, anchor), now, decay_days), 4)
 
 
-def _pinned_shown(found: Found, now: Instant, decay_days: float | None) -> PinnedFact:
+def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> PinnedFact:
     record, link = found.record, found.link
     return {
         "id": record.id,
         "content": record.text,
         "salience": record.salience,
-        "effective_salience": salience_now(found, now, decay_days),
+        "effective_salience": salience_now(found, now, decay_days, rules),
         "source_count": record.source_count,
         "source_episode_id": record.data.get("episode"),
         "last_used": link.last_used_at,

@@ -14,12 +14,10 @@ from functools import partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from memstone.core.changes.decide import Action, parse_statement, slots_of
 from memstone.core.checks.filters import write_filters
 from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
 from memstone.core.llm.evidence import Conversation
 from memstone.core.llm.operations import Known
-from memstone.core.reading.facts import fact_key
 from memstone.engine.learning.by_model import Asked, as_llm_error, ask_model, in_two
 from memstone.engine.learning.commit import NeedsVectors, Plan, apply_plan, known_in
 from memstone.engine.learning.extract import FACTS, Extracted, extract_facts
@@ -42,7 +40,9 @@ from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
 from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import LLMError, MemstoneError
+from memstone.language.language import Language
 from memstone.model.event import EventType, Signal
+from memstone.model.fact import Action, fact_key
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Layer
@@ -95,7 +95,9 @@ async def request_proposals(
     for number, (fact, _) in enumerate(asked, 1):
         decisions = answer.value.for_fact(number) or ()
         added += _note_proposals(
-            facts, fact, [_build_proposal(one, question.targets, texts, fact, told) for one in decisions]
+            facts,
+            fact,
+            [_build_proposal(parts.language, one, question.targets, texts, fact, told) for one in decisions],
         )
     await _reword_additions(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
     return answer.cut
@@ -148,14 +150,22 @@ async def _reword_additions(parts: Parts, added: Sequence[tuple[Fact, str]]) -> 
 
 
 def _build_proposal(
-    chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact, told: Sequence[str]
+    language: Language,
+    chosen: LlmDecision,
+    targets: Sequence[str],
+    texts: dict[int, str],
+    fact: Fact,
+    told: Sequence[str],
 ) -> Proposal:
     """What a decision does; a wording that goes beyond the memory, the facts and what was said is an addition."""
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     reason = chosen.reason or "the model's decision"
     known = [texts[target]] if target is not None and target in texts else []
     said = Conversation(
-        [Message("user", fact.turn.text)], known=[*known, *told], now=datetime_from_instant(fact.turn.occurred_at)
+        [Message("user", fact.turn.text)],
+        known=[*known, *told],
+        now=datetime_from_instant(fact.turn.occurred_at),
+        language=language,
     )
     borne_out = not chosen.text or said.bears_out(chosen.text)
     if chosen.operation is Operation.UPDATE and not borne_out and fact.judged:
@@ -240,7 +250,7 @@ async def learn_from_conversation(
             return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, space, keep=keep)
         with parts.watch.step("learn.embed"):
             space, waiting = await _embed_drafts(parts, said.kept, found.facts)
-            await find_names(parts.io, said.kept)
+            await find_names(parts.io, said.kept, parts.language.names)
     except MemstoneError as error:  # an embedder that has just failed is not asked again for the turns alone
         return await _put_off(parts, said, error, keep=keep)
     if strict and waiting:
@@ -276,7 +286,7 @@ async def learn_from_conversation(
         parts.waiting.left(parts.tenant_id)
     learned.unmet, learned.left_out = _unmet_forget_requests(ready, learned.outcomes), plan.left_out
     learned.outcomes += waiting if keep else []
-    _log_decisions(said, found, learned)
+    _log_decisions(parts.language, said, found, learned)
     return learned
 
 
@@ -481,7 +491,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
     return {"role": said.role, "content": turn.text, "name": said.name, **when, **origin_of(turn)}
 
 
-def _log_decisions(said: ConverseConversation, found: Extracted, learned: Learned) -> None:
+def _log_decisions(language: Language, said: ConverseConversation, found: Extracted, learned: Learned) -> None:
     """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
@@ -503,7 +513,7 @@ def _log_decisions(said: ConverseConversation, found: Extracted, learned: Learne
             memory_id=target,
             fact=outcome.draft.text,
             reason=outcome.reason,
-            slot=", ".join(sorted({one.slot for one in slots_of(parse_statement(outcome.draft.text), own)})) or None,
+            slot=", ".join(language.changes.list_slots(outcome.draft.text, own)) or None,
         )
 
 

@@ -25,6 +25,7 @@ from memstone.engine.erasing.erase_rows import Removed, remove_subject
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress
 from memstone.errors import Forbidden, InvalidInput, StorageReadOnly
+from memstone.language.language import Language
 from memstone.model.access import Account, ApiKey, StoredSecret
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
@@ -86,7 +87,7 @@ async def restore_backup(
         missing = await _find_missing_erasures(tx, live.erasures)
         await tx.vault.note_copies(WHOLE_STORE, live.copies)
         await _keep_access(tx, live)
-        again = sum(one.rows > 0 for one in await _reapply_erasures(tx, missing, live.keys, now))
+        again = sum(one.rows > 0 for one in await _reapply_erasures(tx, parts.language, missing, live.keys, now))
         return bool(again)
 
     manifest = await ledger.restore(given, admission, prepare, _from_thread(parts, progress))
@@ -208,7 +209,7 @@ async def _without_erased(
     now = parts.now()
 
     async def work(tx: Tx) -> Look | None:
-        removed = await _reapply_erasures(tx, await _find_missing_erasures(tx, late), state.keys, now)
+        removed = await _reapply_erasures(tx, parts.language, await _find_missing_erasures(tx, late), state.keys, now)
         texts = [text for one in removed for text in one.texts]
         return Pieces(pieces_of(texts)) if any(one.rows for one in removed) else None
 
@@ -225,14 +226,14 @@ async def _find_missing_erasures(tx: Tx, erasures: Sequence[Erased]) -> list[Era
 
 
 async def _reapply_erasures(
-    tx: Tx, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant
+    tx: Tx, language: Language, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant
 ) -> list[Removed]:
     """Erase again; gives what each removed."""
     removed: list[Removed] = []
     for one in erasures:
         subject = await _identify_subject(tx, one, keys.get(one.tenant_id, b""))
         if subject is not None:
-            removed.append(await remove_subject(tx, subject, at))
+            removed.append(await remove_subject(tx, language, subject, at))
             await tx.erasure.rebuild()
             await tx.erasure.rename_changes(subject)
     await tx.vault.note_erasures(erasures)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.importers import AUTO, checked_format
 from memstone.core.importers.items import Item, Reading, Sort
-from memstone.core.text.normalize import normal_text
 from memstone.engine.access.admission import not_stored, resolve_owner
 from memstone.engine.access.bounds import remove_bounds
 from memstone.engine.access.quotas import check_quotas
@@ -30,6 +29,7 @@ from memstone.engine.scoping import Progress, Source, report_progress
 from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.turns import Turn, taken_from, turn_of
 from memstone.errors import InvalidInput, ScopeError, UsageError
+from memstone.language.text.normal import normal_text
 from memstone.model.ids import POOLS
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Origin

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
-from memstone.core.privacy.poison import preview_text
-from memstone.core.privacy.redact import redact_preview
-from memstone.core.text.analyze import document_terms, query_terms
+from memstone.core.redact import preview_text, redact_preview
 from memstone.engine import results
 from memstone.engine.policy import tuned_for
 from memstone.engine.recall.context import chat_scope, preview_block, validate_context
@@ -27,6 +25,7 @@ from memstone.engine.search_request import SearchRequest, checked_layers, checke
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.turns import map_json_texts
 from memstone.errors import InvalidInput
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant, When, parse_when
 from memstone.model.memory import INDEXED, Found, Layer, Status
 from memstone.model.query import And, Condition, Op, Or, Where

@@ -16,22 +16,18 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
-from memstone.core.gate.rules import asks_what_is_up
+from memstone.core.gate import TOO_SHORT, checked_mode, decide_route
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
-from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.inject import text_at
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
-from memstone.core.text.analyze import query_terms
-from memstone.core.text.questions import Person, person_of
 from memstone.engine.access.admission import not_shown
 from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
 from memstone.engine.recall.outcome import find_outcome
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.recalled import find_recalled, is_in_english
+from memstone.engine.recall.recalled import find_recalled
 from memstone.engine.recall.receipts import Account, build_pack, record_account
 from memstone.engine.recall.retrieve import fetch_vectors
 from memstone.engine.recall.search import hits_of, read_up
@@ -42,8 +38,10 @@ from memstone.engine.search_request import SearchRequest, checked_breadth, scope
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
+from memstone.language.text.questions import Person, person_of
+from memstone.language.text.tokens import query_terms
 from memstone.model.context import NO_GATE, ContextPack
-from memstone.model.context_gate import GateDecision, GateMode, Route
+from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateDecision, GateMode, Route
 from memstone.model.instant import Instant, datetime_from_instant, parse_when, to_instant
 from memstone.model.memory import USER, Layer, Origin, Record
 from memstone.model.query import And, Condition, Op, Where
@@ -233,7 +231,7 @@ async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str]
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
     """
-    decision = decide_route(message, mode=mode, names=names)
+    decision = decide_route(message, parts.language, mode=mode, names=names)
     if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
         return decision
     if parts.llm is None:
@@ -242,6 +240,11 @@ async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str]
         return await _ask_gate_model(parts.llm, message)
     except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
         return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
+
+
+async def asks_about_user(parts: Parts, query: str) -> bool:
+    """Tell whether a question asks who the user is."""
+    return decide_route(query, parts.language).route is Route.IDENTITY
 
 
 async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
@@ -373,7 +376,11 @@ async def _embed_query(parts: Parts, asked: Asked) -> Parts:
     them be late.
     """
     waits = parts.at_hand and parts.reranker is None and not parts.embedding.in_process
-    searches = asked.mode is GateMode.PROFILE and not asked.without_search and not tells_nothing(asked.query)
+    searches = (
+        asked.mode is GateMode.PROFILE
+        and not asked.without_search
+        and not parts.language.facts.tells_nothing(asked.query)
+    )
     if not (waits and searches) or asked.as_of is not None or asked.project is not None:
         return parts
     with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
@@ -417,7 +424,8 @@ async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         bounds=parts.bounds,
         recall=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
         farther=asked.farther,
-        due=asks_what_is_up(asked.query),
+        due=parts.language.gate.asks_what_is_due(asked.query),
+        language=parts.language,
     )
     read = partial(_read_and_plan, parts, asked, wanted, await fence_of(parts))
     return await (parts.io.together(read) if parts.at_hand else read())
@@ -539,15 +547,14 @@ def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> boo
     """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
     if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
         return False
-    return (asked.mode is GateMode.HEURISTIC or parts.llm is None) and not is_in_english(asked.query)
+    return (asked.mode is GateMode.HEURISTIC or parts.llm is None) and not parts.language.reads_surely(asked.query)
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
-    from memstone.core.gate.rules import asks_for_words, may_ask_for_words
 
-    if not may_ask_for_words(asked.query):
+    if not parts.language.gate.may_ask_for_words(asked.query):
         return None
-    return asks_for_words(asked.query, await _known_names(parts, asked))
+    return parts.language.gate.asks_for_words(asked.query, await _known_names(parts, asked))
 
 
 async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:

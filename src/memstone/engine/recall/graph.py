@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
 from memstone.engine.search_request import checked_limit, checked_offset
-from memstone.model.memory import USER, EntityRow
+from memstone.model.instant import Instant
+from memstone.model.memory import USER, EntityRow, RelationRow
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from memstone.core.entities.relations import Edge
     from memstone.results import EntityItem, EntityList, RelationItem, RelationList
 
 MOST: Final = 0.5
@@ -33,10 +35,8 @@ async def search_by_entities(parts: Parts, query: str, scope: Scope) -> list[tup
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
-    from memstone.core.entities.find import query_forms
-    from memstone.core.entities.relations import query_roles
-
-    forms, roles = query_forms(query), query_roles(query)
+    names = parts.language.names
+    forms, roles = names.list_forms(query), names.list_roles(query)
     if not forms and not roles:
         return []
     return await parts.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))
@@ -90,7 +90,6 @@ async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: i
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
-    from memstone.core.entities.relations import build_edges
 
     found = build_edges(row for _, row, _ in stated)
     return [_format_edge(one, names) for one in found[offset : offset + limit]]
@@ -132,3 +131,55 @@ def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> RelationItem:
         "valid_to": edge.valid_to,
         "memories": len(edge.seqs),
     }
+
+
+ONE_VALUED: Final = frozenset({"works_at", "lives_in", "located_in"})
+"""Relations that a later statement takes the place of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation between two entities (by id) and the memories that state it; ``valid_to`` is None while it holds."""
+
+    source: str
+    type: str
+    target: str
+    valid_from: Instant
+    valid_to: Instant | None
+    stated_at: Instant
+    confidence: float
+    seqs: tuple[int, ...]
+
+
+def build_edges(rows: Iterable[RelationRow]) -> list[Edge]:
+    """Each edge once, what was stated last first."""
+    stated: defaultdict[tuple[str, str, str], list[RelationRow]] = defaultdict(list)
+    for row in rows:
+        stated[row.source, row.type, row.target].append(row)
+    joined = [
+        _merge_relation_rows(sorted(same, key=lambda row: (row.valid_from, row.memory_seq))) for same in stated.values()
+    ]
+    rivals: defaultdict[tuple[str, str], list[Edge]] = defaultdict(list)
+    for edge in joined:
+        rivals[edge.source, edge.type].append(edge)
+    settled = [_ended_by(edge, rivals[edge.source, edge.type]) for edge in joined]
+    return sorted(settled, key=lambda edge: (edge.stated_at, edge.seqs), reverse=True)
+
+
+def _merge_relation_rows(rows: Sequence[RelationRow]) -> Edge:
+    first, last = rows[0], rows[-1]
+    seqs = tuple(sorted({row.memory_seq for row in rows}))
+    sure = max(row.confidence for row in rows)
+    return Edge(last.source, last.type, last.target, first.valid_from, last.valid_to, last.valid_from, sure, seqs)
+
+
+def _ended_by(edge: Edge, rivals: Iterable[Edge]) -> Edge:
+    """Of a relation that somebody has with one thing at a time, what was said later ends what was said before."""
+    if edge.type not in ONE_VALUED or edge.valid_to is not None:
+        return edge
+    later = [
+        other.valid_from
+        for other in rivals
+        if other.target != edge.target and other.valid_to is None and other.valid_from > edge.stated_at
+    ]
+    return replace(edge, valid_to=min(later)) if later else edge

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 from memstone.core.checks.filters import where_visible
 from memstone.core.ranking.fusion import Scored
-from memstone.core.rules.sentence import tells_nothing
-from memstone.core.temporal.calendars import named_times
-from memstone.core.temporal.dates import resolve_dates
-from memstone.core.text.analyze import QUERY_LIMIT
-from memstone.core.text.content import content_words, share_of_words
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.questions import only_asks
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.recalled import near_hits
 from memstone.engine.recall.surface import list_plans
 from memstone.engine.runtime import Parts
+from memstone.language.text.calendars import named_times
+from memstone.language.text.content import content_words, share_of_words
+from memstone.language.text.normal import normal_text
+from memstone.language.text.questions import only_asks
+from memstone.language.text.tokens import QUERY_LIMIT
 from memstone.model.instant import datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record
 from memstone.model.query import And, Condition, Op, ScoreParts
@@ -49,7 +47,7 @@ _RECENT: Final = timedelta(days=7)
 async def find_outcome(parts: Parts, asked: Asked) -> list[Hit]:
     """Return what a question is about that asks how something went and names nothing; [] where nothing tells it."""
     rows = await parts.ledger.read(partial(_read_rows, asked=asked))
-    talk = [one.record for one in rows if _is_talk(one.record, asked)][:_TURNS]
+    talk = [one.record for one in rows if _is_talk(parts, one.record, asked)][:_TURNS]
     if talk:
         about = await _near_talk(parts, asked, talk, rows)
         if about:
@@ -75,13 +73,14 @@ async def _read_rows(tx: Tx, asked: Asked) -> list[Found]:
     return sorted(own, key=lambda one: one.record.occurred_at, reverse=True)
 
 
-def _is_talk(record: Record, asked: Asked) -> bool:
+def _is_talk(parts: Parts, record: Record, asked: Asked) -> bool:
     """Whether the user said this a moment ago, and it says something."""
     since = to_instant(datetime_from_instant(asked.at) - _NOW)
     if record.layer != Layer.TURN or record.occurred_at < since:
         return False
     said = record.text
-    return not only_asks(said) and not tells_nothing(said) and normal_text(said) != normal_text(asked.query)
+    says = not only_asks(said) and not parts.language.facts.tells_nothing(said)
+    return says and normal_text(said) != normal_text(asked.query)
 
 
 async def _near_talk(parts: Parts, asked: Asked, talk: list[Record], rows: list[Found]) -> list[Hit]:
@@ -101,7 +100,7 @@ def _day_of_plan(record: Record, parts: Parts, today: date) -> date | None:
     """Return the last day, up to now, that lay ahead when a memory was said, and that it speaks of."""
     said_at = datetime_from_instant(record.occurred_at)
     said_on = said_at.astimezone(parts.zone).date()
-    days = [ref.first for ref in resolve_dates(record.text, said_at, parts.zone)]
+    days = [ref.first for ref in parts.language.dates.find(record.text, said_at, parts.zone)]
     days += [one.first for named in named_times(record.text, said_on) for one in named.times]
     return max((day for day in days if said_on < day <= today), default=None)
 

@@ -6,18 +6,17 @@ Where it may as well lie ahead, because no verb was understood, what belongs to 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
-from memstone.core.temporal.calendars import Named, looks_ahead, named_times
-from memstone.core.temporal.dates import past_range, resolve_dates
-from memstone.core.temporal.spans import Stretch
-from memstone.core.text.questions import begins_as_question
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
+from memstone.language.language import DateReader
+from memstone.language.text.calendars import Named, looks_ahead, named_times
+from memstone.language.text.dates import Stretch
+from memstone.language.text.questions import begins_as_question
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Record
 from memstone.model.message import MARKS
@@ -25,11 +24,6 @@ from memstone.model.query import And, Condition, Op
 
 ANOTHER_TIME: Final = "of another time"
 _EARLIEST: Final = datetime(2, 1, 1, tzinfo=UTC)  # every zone has this day
-_ASKS: Final = re.compile(
-    rf"[{re.escape(MARKS)}]|^\W*(?:(?:so|and|ok|please|can you|could you),? ){{0,2}}(?:what|which|who|when|where|why"
-    r"|how|did|do|have|was|were|tell|remind|show|list|recap|summari[sz]e)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +33,7 @@ class Period:
     start: datetime
     end: datetime
     zone: tzinfo
+    dates: DateReader
     ahead: tuple[Stretch, ...] = ()
     """What may be meant instead: the next such days or months."""
 
@@ -65,39 +60,36 @@ class Period:
         first, last = (when.astimezone(self.zone).date() for when in (self.start, self.end - timedelta(seconds=1)))
         meant = [(first, last), *((one.first, one.last) for one in self.ahead)]
         return any(
-            begin <= to and since <= end
-            for begin, end in _times_in(record.text, said_at, self.zone)
-            for since, to in meant
+            begin <= to and since <= end for begin, end in self._times_in(record.text, said_at) for since, to in meant
         )
 
-
-def _times_in(text: str, said_at: datetime, zone: tzinfo) -> list[tuple[date, date]]:
-    """The times that a text speaks of, in whichever language."""
-    named = named_times(text, said_at.astimezone(zone).date())
-    found = [(one.first, one.last) for ref in named for one in ref.times]
-    return found + [(ref.first, ref.last) for ref in resolve_dates(text, said_at, zone)]
+    def _times_in(self, text: str, said_at: datetime) -> list[tuple[date, date]]:
+        """Return the times that a text speaks of, in whichever language."""
+        named = named_times(text, said_at.astimezone(self.zone).date())
+        found = [(one.first, one.last) for ref in named for one in ref.times]
+        return found + [(ref.first, ref.last) for ref in self.dates.find(text, said_at, self.zone)]
 
 
 def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
     """Return the time that a question looks back to; None if it names none, or nothing is asked."""
-    now = datetime_from_instant(at)
-    named = named_times(query, now.astimezone(parts.zone).date())
-    if not _ASKS.search(query) and not (named and begins_as_question(query)):
-        return None
-    if named:
-        return _named_period(named, query, now.astimezone(parts.zone).date(), parts.zone)
-    found = past_range(query, now, parts.zone)
-    return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone)
+    now, dates = datetime_from_instant(at), parts.language.dates
+    today = now.astimezone(parts.zone).date()
+    if named := named_times(query, today):
+        asks = any(mark in query for mark in MARKS) or begins_as_question(query)
+        return _named_period(named, query, today, parts.zone, dates) if asks else None
+    found = dates.find_asked_range(query, now, parts.zone)
+    return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone, dates)
 
 
-def _named_period(named: Sequence[Named], query: str, today: date, zone: tzinfo) -> Period | None:
+def _named_period(named: Sequence[Named], query: str, today: date, zone: tzinfo, dates: DateReader) -> Period | None:
     """Return the time that another language names; None if it is not over, or a question asks for what is to come."""
     past, certain = [one.times[0] for one in named], all(one.is_certain for one in named)
     first, last = min(one.first for one in past), max(one.last for one in past)
     if last >= today or (not certain and any(looks_ahead(query, one.language) for one in named)):
         return None
     start, end = (datetime.combine(day, time.min, zone).astimezone(UTC) for day in (first, last + timedelta(1)))
-    return Period(max(start, _EARLIEST), end, zone, () if certain else tuple(one.times[-1] for one in named))
+    ahead = () if certain else tuple(one.times[-1] for one in named)
+    return Period(max(start, _EARLIEST), end, zone, dates, ahead)
 
 
 def within_period(period: Period, own: list[Hit], others: list[Hit]) -> list[Hit]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from memstone.core.showing.fence import neutralize_text
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.policy import tuned_for
 from memstone.engine.recall.context import chat_scope, preview_block, validate_context
@@ -20,6 +19,7 @@ from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.query import ScoreParts
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search
+from memstone.language.language import Guard
 from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
@@ -48,7 +49,9 @@ async def trace_sources(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> li
         overtaken = await _read_replacements(parts, wanted, turns)
         return [(hit, _describe_replacements(hit[0].record, overtaken)) for hit in hits[: wanted.limit]]
     facts, hidden = await parts.ledger.read(partial(_read_turn_sources, parts, wanted, hits, turns))
-    return fold_sources([hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit)
+    return fold_sources(
+        [hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit, parts.language.guard
+    )
 
 
 async def _read_turn_sources(
@@ -59,7 +62,7 @@ async def _read_turn_sources(
     facts = await read_turn_facts(tx, wanted.scope, found, now, wanted.as_of)
     hidden = await tx.suppressed.turns(parts.tenant_id, turns)
     if wanted.as_of is None:
-        hidden |= await stale_turns(tx, parts.blocks, wanted.scope, found, facts, now)
+        hidden |= await stale_turns(tx, parts.blocks, parts.language, wanted.scope, found, facts, now)
     return facts, hidden
 
 
@@ -79,7 +82,7 @@ async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
     return await parts.ledger.read(work)
 
 
-def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> list[_Traced]:
+def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: Guard) -> list[_Traced]:
     """Show a turn and the facts that come from it once, in the place of the one that answers better.
 
     A turn that comes after one of its facts stands behind it, as its ``source``. One that comes first, and says more
@@ -100,7 +103,7 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> 
         if record.id in done:
             continue
         if record.layer == Layer.TURN:
-            shown += _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done)
+            shown += _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done, guard)
             continue
         turn = _turn_of(record)
         shown.append((hit, {"source": turn} if turn in turns else {}))
@@ -108,9 +111,11 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> 
     return shown[:limit]
 
 
-def _of_turn(hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str]) -> list[_Traced]:
+def _of_turn(
+    hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str], guard: Guard
+) -> list[_Traced]:
     """Return what is shown in the place of a turn: itself, the first of its facts, or nothing."""
-    record, text = hit[0].record, shown_text(hit[0].record)
+    record, text = hit[0].record, shown_text(hit[0].record, guard)
     if not text or any(not fact.holds for fact in learned):
         return []
     if found and not says_more(text, [fact.quote for fact in learned]):

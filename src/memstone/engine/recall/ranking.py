@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from memstone.core.ranking.fusion import Scored
-from memstone.core.ranking.importance import Strength, current_strength, remaining_share
 from memstone.core.ranking.mmr import select_by_mmr
+from memstone.core.ranking.strength import Strength, current_strength, remaining_share
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.runtime import Parts
 from memstone.errors import BackendError, MemstoneError
@@ -104,7 +104,7 @@ def apply_decay(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
     for found, scored in hits:
         used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
         strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
-        days = None if never_fades(found.record) else policy.decay_days
+        days = None if never_fades(found.record, parts.language.identity) else policy.decay_days
         scored.parts.decay = remaining_share(strength.anchor, now, days)
         scored.parts.salience = strength.base if policy.salience else None
         scored.score *= current_strength(strength, now, days) if policy.salience else scored.parts.decay

@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.rules.own_prose import has_foreign_words, is_english
-from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.inject import EXCERPT_CHARS
-from memstone.core.temporal.calendars import without_times
-from memstone.core.text.analyze import QUERY_LIMIT, document_terms, query_terms
-from memstone.core.text.content import content_words, is_courtesy, is_foreign, share_of_words
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of, read_up
@@ -22,6 +15,11 @@ from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search, SearchRequest
 from memstone.engine.search_request import validate_search as check_search
 from memstone.engine.storing.holders import PREFIX
+from memstone.language.text.calendars import without_times
+from memstone.language.text.content import content_words, is_courtesy, share_of_words
+from memstone.language.text.normal import normal_text
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.language.text.tokens import QUERY_LIMIT, document_terms, query_terms
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN
@@ -35,13 +33,6 @@ _OF_A_TIME: Final = 5
 
 _NOTHING_ELSE: Final = 2
 """A question of so few words says when, and no more than that something was."""
-
-_CALENDAR: Final = frozenset(
-    query_terms(
-        "january february march april may june july august september october november december "
-        "monday tuesday wednesday thursday friday saturday sunday day week month year today yesterday last this past"
-    )
-)
 
 _READ: Final = 6
 _NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
@@ -95,7 +86,8 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
 
     Where there are no vectors, or the embedder does not answer in time, the words decide.
     """
-    if tells_nothing(asked.query) or (is_courtesy(asked.query) and not is_in_english(asked.query)):
+    reads = parts.language.reads_surely(asked.query)
+    if parts.language.facts.tells_nothing(asked.query) or (is_courtesy(asked.query) and not reads):
         return
     hits, near = await near_hits(parts, asked, layers)
     period, reason = asked_period(parts, asked.query, asked.at), FAR
@@ -132,22 +124,26 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
     the time is not certain and there is nothing of it, what is near stays.
     """
     found = [hit for hit in near if period.holds(hit[0].record)]
-    if not found and (person_of(asked.query) is not Person.NOBODY or _count_other_words(asked.query) <= _NOTHING_ELSE):
+    if not found and (
+        person_of(asked.query) is not Person.NOBODY or _count_other_words(parts, asked.query) <= _NOTHING_ELSE
+    ):
         then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
         with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
             found = (await hits_of(parts, check_search(parts, then))).found
     return found if found or period.is_certain else near
 
 
-def _count_other_words(query: str) -> int:
+def _count_other_words(parts: Parts, query: str) -> int:
     """Return how many words of a question say something besides a date."""
-    words = query_terms(query) if is_in_english(query) else content_words(without_times(query), QUERY_LIMIT)
-    return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in words)
+    if parts.language.reads_surely(query):
+        return parts.language.dates.count_other_words(query)
+    words = content_words(without_times(query), QUERY_LIMIT)
+    return sum(not any(map(str.isdigit, word)) for word in words)
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     # Of another language the model knows no words, only more or less what a whole text is about.
-    english = is_in_english(asked.query)
+    english = parts.language.reads_surely(asked.query)
     wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=english)
     with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
@@ -197,11 +193,6 @@ def _least_share(hit: Hit, *, is_nearest: bool) -> float:
     return _SOME_WORDS if is_nearest else _SAME_WORDS
 
 
-def is_in_english(query: str) -> bool:
-    """Return whether a message is in English, as far as its small words tell."""
-    return is_english(query) and not has_foreign_words(query) and not is_foreign(query)
-
-
 async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list[Hit]:
     """Return what the user said at length in the words of a message that speaks of whoever writes it."""
     words = frozenset(query_terms(asked.query))
@@ -220,7 +211,7 @@ def _is_long(record: Record) -> bool:
 
 async def _by_words(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     hits = await hits_of(parts, _build_search(parts, asked, layers, "text"))
-    if not is_in_english(asked.query):
+    if not parts.language.reads_surely(asked.query):
         said = content_words(asked.query, QUERY_LIMIT)
         return hits, [hit for hit in hits.found if share_of_words(said, hit[0].record.text) >= _SAME_WORDS]
     words = frozenset(query_terms(asked.query))

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.privacy.redact import Action, RedactPolicy, redact_text
+from memstone.core.redact import Action, RedactPolicy, redact_text
 from memstone.core.showing.planner import OVER_CAP, Plan
 from memstone.engine.recall.surface import Material
 from memstone.engine.runtime import Parts

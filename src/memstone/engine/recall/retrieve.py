@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.entities.find import NOBODY, Spoken, rephrase_as_speaker
 from memstone.core.ranking.fusion import (
     NO_NUMBERS,
     PEOPLE,
@@ -21,14 +20,13 @@ from memstone.core.ranking.fusion import (
     Weights,
     with_words,
 )
-from memstone.core.temporal.dates import asked_days
-from memstone.core.text.analyze import document_terms, query_terms
 from memstone.engine.recall.graph import search_by_entities
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import Layer, Vector
-from memstone.model.query import VectorQuery, WordsQuery
+from memstone.model.query import NOBODY, Spoken, VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
 from memstone.ports.io import limit_model_calls
@@ -208,7 +206,7 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
     that does not answer is asked once: words answer meanwhile.
     """
     speakers = await _read_speakers(parts, wanted.scope)
-    said, weights = rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
+    said, weights = parts.language.names.rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
     if wanted.layers == (
         Layer.TURN,
     ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
@@ -226,7 +224,7 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
 
 async def fetch_vectors(parts: Parts, scope: Scope, query: str) -> Parts:
     """Return the parts with the vectors of a query, so that a search for it waits for no model."""
-    said = rephrase_as_speaker(query, await _read_speakers(parts, scope))
+    said = parts.language.names.rephrase_as_speaker(query, await _read_speakers(parts, scope))
     return replace(parts, embedding=await parts.embedding.fetch(_query_texts(query, said)))
 
 
@@ -273,7 +271,7 @@ async def _choose_words(parts: Parts, wanted: Wanted) -> list[str]:
     """
     if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
         return []
-    rest, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
+    rest, days = parts.language.dates.list_asked_days(wanted.query, parts.clock.now(), parts.zone)
     if not days or not await _knows_day(parts, wanted.scope, days):
         return query_terms(wanted.query)
     return [*(query_terms(rest) if rest.strip() else ()), *days]

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import numpy as np
 
 from memstone.core.ranking.fusion import Ranking, Scored, by_ranks, fuse_channels
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.clues import by_keywords, by_labels, by_word_starts, score_bm25
 from memstone.engine import results as shape
 from memstone.engine.recall.provenance import trace_sources, with_spare
 from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
@@ -31,6 +29,8 @@ from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.hide_deleted import hits_retold
 from memstone.engine.storing.holders import read_owners
 from memstone.errors import MemstoneError
+from memstone.language.text.bm25 import by_keywords, by_labels, by_word_starts, score_bm25
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import DIRECT, Found, Layer
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.ports.ledger import Work

@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.ranking.importance import Strength, Use, apply_judgement, apply_use, measure_uses
+from memstone.core.ranking.strength import Strength, apply_judgement, apply_use
+from memstone.core.ranking.usage import Use, measure_uses
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import partition_links
@@ -132,7 +133,7 @@ async def record_answer(parts: Parts, receipt_id: str, answer: str) -> UseReport
     text = checked_text(answer, "answer", parts.policy.limits.text_chars, "limits.text_chars")
     own = without_injected(Message("assistant", text)).text
     receipt, shown = await parts.ledger.read(partial(_read_receipt_with_memories, parts=parts, receipt_id=receipt_id))
-    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown], parts.language)
     now = parts.now()
     await parts.ledger.write(partial(_record_uses, parts=parts, receipt_id=receipt_id, found=found, now=now))
     return {
@@ -154,7 +155,7 @@ async def note_answers(tx: Tx, answers: Sequence[tuple[Parts, str, str]]) -> Non
         except NotFoundError:
             continue
         own = without_injected(Message("assistant", text)).text
-        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown], parts.language)
         await _record_uses(tx, parts=parts, receipt_id=receipt_id, found=found, now=parts.now())
 
 

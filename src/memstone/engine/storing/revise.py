@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from memstone.core.checks.arguments import checked_key, checked_kind, checked_metadata, checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.batch import Batch, carried_out, request_of
 from memstone.engine.runtime import Parts
@@ -42,6 +41,8 @@ from memstone.engine.storing.store import (
 from memstone.engine.storing.turns import masked_metadata, masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Conflict, InvalidInput, MemstoneError, NotFoundError
+from memstone.language.language import Language
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, When, parse_when
@@ -207,9 +208,9 @@ async def revise_memory(parts: Parts, tx: Tx, revision: Revision, now: Instant) 
     for space, _ in vectors:
         await ensure_space(tx, old.tenant_id, space)
     if others:  # they keep what they have
-        await replace_for(tx, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
+        await replace_for(tx, parts.language, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
         return Found(new, relinked[0])
-    await supersede_version(tx, old, new, relinked, vectors)
+    await supersede_version(tx, parts.language, old, new, relinked, vectors)
     scope = relinked[0].scope
     told = event_of(EventType.UPDATE, new, scope, now, before=old, links=relinked, links_before=links)
     told.reason = revision.reason
@@ -328,7 +329,7 @@ async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | 
     async def work(tx: Tx) -> int:
         if extra is None:  # what still waits to be stored has no fields that a filter could choose by
             await tx.signals.forget(scope)
-        return await _delete_where(tx, And(tuple(everything)), scope, now)
+        return await _delete_where(tx, parts.language, And(tuple(everything)), scope, now)
 
     return {"deleted": await parts.ledger.write(work)}
 
@@ -345,26 +346,26 @@ async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> Non
     record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
-    await take_from(tx, record, parts.bounds or Scope(parts.tenant_id), now)
-    await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
+    await take_from(tx, parts.language, record, parts.bounds or Scope(parts.tenant_id), now)
+    await name_again(tx, parts.language, parts.tenant_id, await evidence_of(tx, record), now)
 
 
-async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int:
+async def _delete_where(tx: Tx, language: Language, where: Where, scope: Scope, now: Instant) -> int:
     deleted = 0
     turns: set[str] = set()
     while page := await tx.memories.find(where, limit=_PAGE):
         for found in page:
-            await take_from(tx, found.record, scope, now)
+            await take_from(tx, language, found.record, scope, now)
             turns |= {found.record.origin_id} if found.record.origin_id else set()
         deleted += len(page)
     said = sorted(turns)
     for start in range(0, len(said), _PAGE):
-        await name_again(tx, scope.tenant_id, said[start : start + _PAGE], now)
+        await name_again(tx, language, scope.tenant_id, said[start : start + _PAGE], now)
     return deleted
 
 
 async def take_from(
-    tx: Tx, record: Record, scope: Scope | Bounds, now: Instant, reason: str | None = None
+    tx: Tx, language: Language, record: Record, scope: Scope | Bounds, now: Instant, reason: str | None = None
 ) -> Literal["DELETE", "UNLINK"]:
     """Delete a memory for a scope: its links go, and with the last link the memory; gives the event."""
     links = await tx.links.of(record.tenant_id, record.seq)
@@ -373,7 +374,7 @@ async def take_from(
         await delete_for_everybody(tx, record, links, now, reason)
         return "DELETE"
     await suppress_memory(tx, record, mine, now)
-    await unlink_holders(tx, record, mine, now, reason)
+    await unlink_holders(tx, language, record, mine, now, reason)
     return "UNLINK"
 
 

@@ -60,7 +60,7 @@ async def _add_share_link(
         return _format_share_result(twin.id, "NONE", scope, "already known")
     if link.dedupe:
         await tx.suppressed.lift(record.tenant_id, link.dedupe)
-    await add_links(tx, record, [link], now)
+    await add_links(tx, parts.language, record, [link], now)
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "reason": reason}
     await tx.events.append([changed_to(event_of(EventType.LINK, record, scope, now, **told), new_id=record.id)])
     return _format_share_result(record.id, "LINK", scope, reason)
@@ -95,7 +95,7 @@ async def unshare_memory(parts: Parts, memory_id: str, given: Mapping[str, Any],
         record = await under_id(tx.memories.current, parts.tenant_id, wanted)
         if record is None or not await _has_link_in_scope(tx, record, scope):
             raise NotFoundError(f"no memory {wanted} in this scope")
-        return await take_from(tx, record, scope, now, why)
+        return await take_from(tx, parts.language, record, scope, now, why)
 
     return _format_share_result(wanted, await parts.ledger.write(work), scope, why)
 

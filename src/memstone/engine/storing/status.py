@@ -20,6 +20,7 @@ from memstone.engine.storing.revise import delete_for_everybody
 from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import checked_id, supersede_version, under_id, vectors_of
 from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.language.language import Language
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Link, Record, Status
@@ -35,6 +36,7 @@ OPEN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED, Status.EVICTE
 
 async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     tx: Tx,
+    language: Language,
     record: Record,
     links: Sequence[Link],
     status: str,
@@ -51,7 +53,7 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     """
     new = next_status(record, status, now)
     kept = links if status in INDEXED else [replace(link, dedupe=None) for link in links]
-    await supersede_version(tx, record, new, kept, await vectors_of(tx, record))
+    await supersede_version(tx, language, record, new, kept, await vectors_of(tx, record))
     told: dict[str, Any] = {"reason": reason, "actor": actor, "job_id": job_id}
     await tx.events.append(
         [event_of(event, new, links[0].scope, now, before=record, links=kept, links_before=links, **told)]
@@ -118,7 +120,7 @@ async def set_visibility(parts: Parts, memory_id: str, visibility: VisibilityNam
         kept = {name: value for name, value in record.data.items() if name != VISIBILITY}
         marked = kept if visibility == "default" else {**kept, VISIBILITY: visibility}
         new = replace(next_status(record, record.status, now), data=marked)
-        await supersede_version(tx, record, new, links, await vectors_of(tx, record))
+        await supersede_version(tx, parts.language, record, new, links, await vectors_of(tx, record))
         reason = f"visibility: {visibility}"
         event = event_of(
             EventType.UPDATE, new, links[0].scope, now, before=record, links=links, links_before=links, reason=reason
@@ -141,7 +143,7 @@ async def _change_status(
         _check_transition(record, among, status)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)  # a status is the memory's, not a holder's
-        new = await set_status(tx, record, links, status, now, event=event, reason=why)
+        new = await set_status(tx, parts.language, record, links, status, now, event=event, reason=why)
         switch: Literal["DISABLE", "ENABLE"] = "DISABLE" if event is EventType.DISABLE else "ENABLE"
         return {"id": wanted, "event": switch, "status": status.value, "version": new.version}
 

@@ -14,7 +14,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.upkeep.consolidation import (
+from memstone.core.consolidation import (
     LASTING,
     Merge,
     Promotion,
@@ -181,7 +181,11 @@ async def merge_duplicates(run: Pass, layer: Layer) -> None:
             continue
         await run.go_on()
         records = await _read_newest(run, owner, layer, _COMPARED[layer])
-        planned = await run.parts.io.run(partial(find_merges, records, threshold)) if len(records) > 1 else []
+        planned = (
+            await run.parts.io.run(partial(find_merges, records, threshold, run.parts.language))
+            if len(records) > 1
+            else []
+        )
         for page in _split_pages(planned):
             if run.dry_run:
                 for one in await run.parts.ledger.read(partial(_filter_mergeable, run=run, page=page)):
@@ -238,7 +242,7 @@ async def _merge_pair(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[
     await end_version(tx, dropped, Status.SUPERSEDED, run.now)
     await tx.upkeep.restate(grown)
     await tx.upkeep.recount(grown, [link for link in links if link.scope in known])
-    await add_links(tx, grown, [link for link in links if link.scope not in known], run.now)
+    await add_links(tx, run.parts.language, grown, [link for link in links if link.scope not in known], run.now)
     told = {"before": dropped, "links_before": theirs, "ended": True}
     ended = run.event(EventType.MERGE, dropped, theirs, f"says the same as {kept.id}", **told)
     ended.new_id = kept.id

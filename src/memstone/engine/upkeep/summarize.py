@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.normalize import estimate_tokens
-from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shorten_text
+from memstone.core.consolidation import LASTING, days_before, over_budget, shorten_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import text_hash
@@ -21,6 +20,7 @@ from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import EventType, Job
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Origin, Record, Status, owner_of
@@ -174,7 +174,7 @@ async def _replace_with_summary(tx: Tx, run: Pass, old: Record, text: str, fresh
     await tx.upkeep.restate(replace(old, data={**old.data, "into": new.id}))
     await end_version(tx, old, Status.SUPERSEDED, run.now)
     # It holds the claim of the original: the same words once more are known, if only in short.
-    await insert_version(tx, new, links, await fresh.of(tx, new))
+    await insert_version(tx, run.parts.language, new, links, await fresh.of(tx, new))
     told = {"before": old, "links_before": links, "ended": True}
     ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **told)
     ended.new_id = new.id

@@ -247,7 +247,7 @@ class SessionWork:
         async def work(tx: Tx) -> dict[str, Any]:
             now = self._parts.now()
             details = {} if made.commit is None else await made.commit(tx, now)
-            await feed_project(tx, said, details, now)
+            await feed_project(tx, self._parts.language, said, details, now)
             await self._end(tx, signals, made.outcome, {**describe_run(said), **details}, now, last=last)
             if not is_low(made.outcome):
                 await tx.signals.take_up(self._claim.scope.tenant_id, [one.id for one in earlier])
@@ -417,7 +417,7 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> SessionResult
     await check_quotas(parts, _session_scope(parts, request), Usage(turns=len(new), chars=chars))
     if keeps:
         await embed_turns(parts, said, new)
-        await find_names(parts.io, new)
+        await find_names(parts.io, new, parts.language.names)
     learns = not request.skip_extraction
     async with parts.workshop.turn(parts.io):
         claimed = await parts.ledger.write(
@@ -488,7 +488,7 @@ async def _replace_conversation(tx: Tx, *, parts: Parts, said: Transcript, learn
         entries = await new_entries(tx, parts, said.turns, said.space, now, said.counts)
         if said.space is not None and entries:
             await ensure_space(tx, parts.tenant_id, said.space)
-        await enter_all(tx, entries)
+        await enter_all(tx, parts.language, entries)
     if not learns:
         return None
     signals = lesson_signals(parts, said, lessons_of(said.turns), now, keeps=keeps)

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.access.admission import key_of
 from memstone.engine.add_request import AddRequest
+from memstone.engine.recall.context import asks_about_user
 from memstone.errors import Conflict, InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb
-from memstone.model.context_gate import Route
 from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.server.mcp.spec import STRING, Argument, Json, ToolCall, ToolSpec
@@ -83,7 +83,7 @@ async def search_memories(call: ToolCall) -> Json:
         found = await _visible_results(call, await call.memory.search("", strategy="recent", **wanted))
     else:
         found = await _visible_results(call, await call.memory.search(given["query"], explain=True, **wanted))
-        found = found if policy.strategy == "recent" else _select_similar(given["query"], found)
+        found = found if policy.strategy == "recent" else await _select_similar(call, given["query"], found)
     return _cut_to_budget(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
 
 
@@ -104,16 +104,13 @@ def _search_scope(call: ToolCall) -> Json:
     }
 
 
-def _select_similar(query: str, found: list[Json]) -> list[Json]:
+async def _select_similar(call: ToolCall, query: str, found: list[Json]) -> list[Json]:
     """Return the hits that have something to do with a query; a question about the user is about all of them."""
     alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
-    return found if found and not alike and _asks_about_the_user(query) else alike
-
-
-def _asks_about_the_user(query: str) -> bool:
-    from memstone.core.gate import decide_route  # its patterns take a while to compile
-
-    return decide_route(query).route is Route.IDENTITY
+    if alike or not found:
+        return alike
+    about_user = await call.memory.engine.run(asks_about_user, query)
+    return found if about_user else []
 
 
 def _cut_to_budget(found: Sequence[Json], most: int) -> Json:
