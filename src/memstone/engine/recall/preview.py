@@ -50,7 +50,7 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, A
     named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}
     scope = chat_scope(mine, request.search.scope)
     asked = validate_context(mine, ContextRequest(request.search.query, budget=most, scope=scope, **named))
-    block, shown_text = await preview_block(mine, asked)
+    _, block, shown_text = await preview_block(mine, asked)
     inside = {one.id for one in block.chosen}
     for item in fitting:
         item["injected"] = item["id"] in inside
