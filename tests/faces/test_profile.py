@@ -105,6 +105,30 @@ async def test_a_receipt_tells_what_the_profile_shows_apart_from_what_is_used(fa
     assert chosen.isdisjoint(one["id"] for one in seen["dropped"])
 
 
+@pytest.mark.req("X-4")
+@pytest.mark.parametrize("query", ["Thanks!", "Do I love jazz?"])
+async def test_what_tells_nothing_to_remember_is_named_with_a_reason(face: Face, opens: Opens, query: str) -> None:
+    await tell(face, opens, "I love jazz.", "haha nice one, good night!")
+    (idle,) = ids(await face.get_all(user_id="alice", layers=["turn"], filters={"memory.memory": {"contains": "haha"}}))
+    assert "haha" not in await block(face, query)
+    known = await face.profile.get(user_id="alice")
+    assert (known["left_out"], known["complete"]) == ([{"id": idle, "reason": "tells nothing to remember"}], True)
+    receipt = await face.receipt((await face.context(query, user_id="alice")).receipt_id)
+    seen = await face.preview_context(query, user_id="alice")
+    for dropped in (receipt["dropped"], seen["dropped"]):
+        assert [one["id"] for one in dropped].count(idle) == 1
+        assert query != "Thanks!" or {"id": idle, "reason": "tells nothing to remember"} in dropped
+
+
+async def test_a_receipt_names_what_finds_no_room_in_the_profile(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY)
+    await face.settings.set({"context.profile_tokens": 20}, user_id="alice")
+    left_out = (await face.profile.get(user_id="alice"))["left_out"]
+    receipt = await face.receipt((await face.context("Thanks!", user_id="alice")).receipt_id)
+    assert [one["reason"] for one in left_out] == ["over the tokens of the profile"] * 2
+    assert all(one in receipt["dropped"] for one in left_out)
+
+
 @pytest.mark.req("O-26", "O-45")
 async def test_a_block_of_one_session_holds_nothing_of_another(face: Face, opens: Opens) -> None:
     for run, text in (("r1", "The cello stands in the hall"), ("r2", "The drum stands in the attic")):

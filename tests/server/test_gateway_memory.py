@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import openai
@@ -270,3 +270,18 @@ def test_previews_show_what_a_chat_is_given_to_the_line(tmp_path: Path, position
                 asked = {"query": question, "user_id": "alice"}
                 answer = httpx2.post(f"{gate.url}{path}", json=asked, headers={"Authorization": f"Bearer {key}"})
                 assert _lines(answer.json()[name]) == lines
+
+
+@pytest.mark.req("O-5")
+def test_a_receipt_names_what_tells_nothing_to_remember(gate: Gate) -> None:
+    gate.memory.add("I live in Oslo", user_id="alice", occurred_at="2026-01-01")
+    gate.memory.add("haha nice one, good night!", user_id="alice", occurred_at="2026-01-02")
+    (idle,) = (one["id"] for one in gate.turns("alice") if "haha" in one["memory"])
+    raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
+        model="m", messages=[{"role": "user", "content": "Thanks!"}]
+    )
+    assert ("Oslo" in gate.sent, "haha" in gate.sent) == (True, False)
+    receipt = raw.headers["x-memstone-receipt"]
+    until(lambda: gate.memory.receipt(receipt) is not None)
+    dropped = cast("Any", gate.memory.receipt(receipt))["dropped"]
+    assert {"id": idle, "reason": "tells nothing to remember"} in dropped

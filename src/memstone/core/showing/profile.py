@@ -169,6 +169,7 @@ UNTRUSTED: Final = "not from the user"
 DOUBTFUL: Final = "doubtful"
 SAME: Final = "another says the same"
 OVER_TOKENS: Final = "over the tokens of the profile"
+TELLS_NOTHING: Final = "tells nothing to remember"
 
 
 def visibility_of(data: Mapping[str, Any]) -> str:

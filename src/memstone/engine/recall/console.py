@@ -17,7 +17,7 @@ from memstone.engine import results
 from memstone.engine.policy import tuned_for
 from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.receipts import ids_of_left_out, left_out
+from memstone.engine.recall.receipts import ids_of_left_out, list_dropped
 from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
@@ -198,7 +198,7 @@ async def context_preview(parts: Parts, request: ContextRequest) -> ContextPrevi
     """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
     parts = await tuned_for(parts, request)
     asked = validate_context(parts, replace(request, scope=chat_scope(parts, request.scope)))
-    planned, text = await preview_block(parts, asked)
+    found, planned, text = await preview_block(parts, asked)
     ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
     return {
         "text": redact_preview(text),
@@ -206,5 +206,5 @@ async def context_preview(parts: Parts, request: ContextRequest) -> ContextPrevi
         "budget": asked.budget,
         "gate": {"route": asked.gate.route.value, "reason": asked.gate.reason},
         "chosen": [one.id for one in planned.chosen],
-        "dropped": [{"id": one.id, "reason": one.reason} for one in left_out(asked, planned, ids)],
+        "dropped": [{"id": one.id, "reason": one.reason} for one in list_dropped(asked, found, planned, ids)],
     }

@@ -340,13 +340,13 @@ async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[Con
     return pack, Account(parts, asked, pack, found, planned, key)
 
 
-async def preview_block(parts: Parts, asked: Asked) -> tuple[Plan, str]:
-    """Return the block that a chat would be given, and how its model would read it; nothing is written."""
+async def preview_block(parts: Parts, asked: Asked) -> tuple[Material, Plan, str]:
+    """Return what there is to choose from, what a chat would be given, and how its model reads it; write nothing."""
     if reason := _reason_for_nothing(parts, asked):
         asked.gate = GateDecision(Route.NONE, reason)
-        return Plan(), ""
-    _, planned = await prepare_block(parts, asked)
-    return planned, text_at((planned.text, planned.stable, planned.volatile), parts.policy.inject.position)
+        return Material([], [], None, {}), Plan(), ""
+    found, planned = await prepare_block(parts, asked)
+    return found, planned, text_at((planned.text, planned.stable, planned.volatile), parts.policy.inject.position)
 
 
 def chat_scope(parts: Parts, scope: str | None) -> str | None:

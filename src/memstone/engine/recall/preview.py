@@ -53,7 +53,7 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> SearchPrevi
     named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}
     scope = chat_scope(mine, request.search.scope)
     asked = validate_context(mine, ContextRequest(request.search.query, budget=most, scope=scope, **named))
-    block, block_text = await preview_block(mine, asked)
+    _, block, block_text = await preview_block(mine, asked)
     fitting = _fit_items(alike, most, {one.id for one in block.chosen})
     tokens = sum(item["tokens"] for item in fitting)
     return {

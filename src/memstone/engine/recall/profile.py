@@ -11,6 +11,7 @@ from memstone.core.checks.filters import where_in_scope, where_link_direct, wher
 from memstone.core.showing.inject import one_line
 from memstone.core.showing.profile import (
     NOTHING_ENDED,
+    TELLS_NOTHING,
     VISIBILITY,
     EndedFacts,
     Profile,
@@ -60,6 +61,9 @@ MOST_ENDED: Final = 500
 
 MOST_TURNS: Final = 300
 """So many of the newest turns are looked at, where the facts leave room."""
+
+MOST_IDLE: Final = 100
+"""So many of the newest turns that tell nothing to remember are named as left out."""
 
 _LEAST_ROOM: Final = 80
 """With fewer characters left than this, turns are not even read."""
@@ -115,7 +119,11 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
     room = room_left(made.facts, wanted.tokens)
-    turns = await _read_turns(tx, wanted) if wanted.names_all or room > _LEAST_ROOM else []
+    if not wanted.names_all and room <= _LEAST_ROOM:
+        return made
+    turns = await _read_turns(tx, wanted)
+    idle = await _read_idle_turns(tx, wanted, min((turn.seq for turn in turns), default=0))
+    made = replace(made, left_out=(*made.left_out, *((one, TELLS_NOTHING) for one in idle)))
     if not turns:
         return made
     ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
@@ -209,15 +217,7 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
 
     What was found to tell nothing to remember is not told, so that a day of it leaves the profile as it is.
     """
-    owner = wanted.owner
-    said = (
-        Condition("source_role", Op.EQ, str(Origin.USER)),
-        Condition("occurred_at", Op.LT, wanted.today),
-        Condition(f"data.{IDLE}", Op.EXISTS, value=False),
-    )
-    where = And(
-        (where_visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), where_link_direct(), *said)
-    )
+    owner, where = wanted.owner, _where_said(wanted, idle=False)
     seqs = sorted(await tx.memories.seqs(where))[-MOST_TURNS:]
     if not seqs:
         return []
@@ -233,6 +233,24 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
             ends = [end for end in (turn.expires_at, *(fact.expires_at for fact in facts)) if end is not None]
             found.append(replace(turn, expires_at=min(ends, default=None), learned=bool(facts)))
     return found
+
+
+async def _read_idle_turns(tx: Tx, wanted: ProfileRequest, since: int) -> list[str]:
+    """Read the ids of the newest turns of the user's that tell nothing to remember, from a number on."""
+    where = And((_where_said(wanted, idle=True), Condition("seq", Op.GTE, since)))
+    seqs = sorted(await tx.memories.seqs(where))[-MOST_IDLE:]
+    return list((await tx.memories.ids_among(seqs, where)).values()) if seqs else []
+
+
+def _where_said(wanted: ProfileRequest, *, idle: bool) -> And:
+    """Return what the user said before today that tells nothing to remember, or all the rest."""
+    seen = where_visible(wanted.owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of)
+    said = (
+        Condition("source_role", Op.EQ, str(Origin.USER)),
+        Condition("occurred_at", Op.LT, wanted.today),
+        Condition(f"data.{IDLE}", Op.EXISTS, value=idle),
+    )
+    return And((seen, where_link_direct(), *said))
 
 
 async def _read_turn_facts(
