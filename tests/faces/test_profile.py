@@ -114,7 +114,7 @@ async def test_what_tells_nothing_to_remember_is_named_with_a_reason(face: Face,
     known = await face.profile.get(user_id="alice")
     assert (known["left_out"], known["complete"]) == ([{"id": idle, "reason": "tells nothing to remember"}], True)
     receipt = await face.receipt((await face.context(query, user_id="alice")).receipt_id)
-    seen = await face.preview_context(query, user_id="alice")
+    seen = await face.profile.preview(query, user_id="alice")
     for dropped in (receipt["dropped"], seen["dropped"]):
         assert [one["id"] for one in dropped].count(idle) == 1
         assert query != "Thanks!" or {"id": idle, "reason": "tells nothing to remember"} in dropped
