@@ -69,7 +69,7 @@ class Language(Protocol):
         ...
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> TextGuard:
         """Which words are not the user's own, and what in them is not to be believed."""
         ...
 
@@ -336,7 +336,7 @@ class IdentityRules(Protocol):
         ...
 
 
-class Guard(Protocol):
+class TextGuard(Protocol):
     """Which words of a message are not the user's own, and what in them is not to be believed or obeyed."""
 
     def blank_suspect_text(self, message: Message, /, *, own: bool) -> Message:

@@ -247,7 +247,10 @@ class NeutralIdentity:
 
 
 class NeutralGuard:
-    """See ``memstone.language.language.Guard``. Nobody can tell an order from news: what others say is not believed."""
+    """See ``memstone.language.language.TextGuard``.
+
+    Nobody can tell an order from news here: what others say is not believed.
+    """
 
     def blank_suspect_text(self, message: Message, *, own: bool) -> Message:
         del own

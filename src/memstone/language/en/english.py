@@ -349,7 +349,7 @@ class EnglishIdentity:
 
 
 class EnglishGuard:
-    """See ``memstone.language.language.Guard``."""
+    """See ``memstone.language.language.TextGuard``."""
 
     def blank_suspect_text(self, message: Message, *, own: bool) -> Message:
         from memstone.language.en.untrusted import blank_suspect_text
