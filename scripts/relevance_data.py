@@ -78,7 +78,7 @@ def seen(person: str) -> Questions:
         stored = memory.add_many(items)["results"]
         names = {one["results"][0]["id"]: row["id"] for one, row in zip(stored, memories, strict=True)}
         places = {row["id"]: place for place, row in enumerate(memories)}
-        view = _View(memory._engine.parts, names, places, person)  # noqa: SLF001 - there is no public call for it
+        view = _View(memory.engine.parts, names, places, person)
         found = [row for one in lines(f"answerable_{person}") for row in view.of_answered(one["text"], one["answers"])]
         found += [
             view.of(one["text"], "unrelated" if author == person else "stranger", author)

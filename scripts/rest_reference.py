@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin
 
 from fastapi.routing import APIRoute
 
-from memstone.remote.verbs import NOT_OVER_HTTP, VERBS
+from memstone.remote.routes import NOT_OVER_HTTP, ROUTES
 from memstone.server.access import Admin, Chatter, KeyHolder, Reader, Writer
 from memstone.server.app import create_app
 
@@ -70,28 +70,21 @@ def filled(text: str) -> str:
 
 
 def routes_tables() -> str:
-    """Every route that has a path of its own, by family."""
+    """Every route, by family."""
     families: dict[str, list[str]] = {}
     for route in routes(create_app(QUIET)):
-        if not route.path_format.startswith("/v1/verbs/"):
-            family = str(route.tags[0]) if route.tags else "health"
-            families.setdefault(family, []).extend(_rows(route))
+        family = str(route.tags[0]) if route.tags else "health"
+        families.setdefault(family, []).extend(_rows(route))
     known = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
     shown = [(FAMILIES.get(name, name.capitalize()), families[name]) for name in known if name in families]
     return "\n".join(f"### {title}\n\n{_table(('route', 'key', 'what it does'), rows)}" for title, rows in shown)
 
 
 def verbs_table() -> str:
-    """Every method that can be called by its name, and those that cannot."""
-    paths = {route.path_format: route for route in routes(create_app(QUIET))}
-    rows = list[str]()
-    for name in sorted(VERBS):
-        route = paths.get(f"/v1/verbs/{name}")
-        if route is not None:
-            need = f"{VERBS[name].verb}{', whole tenant' if VERBS[name].tenant else ''}"
-            rows.append(f"| `{name}` | {need} | {_sentence(route.description)} |\n")
+    """The route of every method of ``Memory``, and the methods that have none."""
+    rows = [f"| `{name}` | `{route.method} {route.path}` |\n" for name, route in ROUTES.items()]
     without = "".join(f"| `{name}` | {reason} |\n" for name, reason in sorted(NOT_OVER_HTTP.items()))
-    return _table(("method", "key", "what it does"), rows) + "\n" + _table(("not over HTTP", "why"), [without])
+    return _table(("method", "route"), rows) + "\n" + _table(("not over HTTP", "why"), [without])
 
 
 def routes(app: FastAPI) -> Iterator[APIRoute]:

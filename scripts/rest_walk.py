@@ -118,7 +118,7 @@ def service() -> Iterator[Walker]:
         }
         clock = FakeClock(NOW)
         with Memory(config, clock=clock) as memory:
-            key = memory.create_key("walk", verbs=["admin"], may_assert_user=True)["key"]
+            key = memory.admin.keys.create("walk", verbs=["admin"], may_assert_user=True)["key"]
         with served(create_app(config, memory=AsyncMemory(config, clock=clock))) as address:
             names = {"MEMSTONE": address, "MEMSTONE_KEY": key, "AUTH": f"Authorization: Bearer {key}"}
             yield Walker(Path(place), clock, names)

@@ -517,7 +517,7 @@ async def trace_service(rounds: int) -> Traces:
         gateway = {"upstreams": [upstream], "recall_ms": 1000 * _PATIENCE}
         app: Any = create_app({"store": {"url": "memory:"}, "gateway": gateway})
         async with app.router.lifespan_context(app):
-            key = await app.state.memstone.memory.create_key("shape", may_assert_user=True)
+            key = await app.state.memstone.memory.admin.keys.create("shape", may_assert_user=True)
             for number in range(rounds + 1):
                 user, message = f"user-{number}", {"role": "user", "content": _MESSAGE}
                 bodies: list[dict[str, Any]] = [{"messages": _SENTENCE, "user_id": user}]

@@ -104,7 +104,7 @@ def _filled(config: dict[str, Any], count: int) -> str:
     with Memory(config) as memory:
         texts = [f"I keep my {_thing(at)} in the {_PLACES[at % len(_PLACES)]}." for at in range(count)]
         memory.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts])
-        key: str = memory.create_key(user_id="alice")["key"]
+        key: str = memory.admin.keys.create(user_id="alice")["key"]
         return key
 
 

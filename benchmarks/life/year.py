@@ -83,7 +83,7 @@ def live(
                 _have(memory, what, ask=ask)
                 spent += process_time() - began
                 continue
-            answer = memory.consolidate(everybody=True)
+            answer = memory.admin.consolidate(everybody=True)
             pass_ms += 1_000 * (process_time() - began)
             done = {name: done.get(name, 0) + count for name, count in answer.items() if isinstance(count, int)}
         found.append(_day(path, clock.now(), day, today, 1_000 * spent, pass_ms, done))
@@ -101,7 +101,7 @@ def _have(memory: Memory, session: Session, *, ask: bool) -> None:
     if ask:
         memory.context(session.question, **who)
     memory.add(list(session.messages), **who, run_id=session.run_id)
-    memory.end_session(**who, run_id=session.run_id)
+    memory.sessions.end(**who, run_id=session.run_id)
 
 
 def _day(

@@ -175,7 +175,7 @@ def _write(url: str, tenant: str, name: str, mode: str, without: str, seconds: s
         quiet: Any = tx
         quiet.calls = lambda *_: []
     with memory(url, tenant, mode) as made:
-        made._engine.parts.workshop.stopping = True  # noqa: SLF001 - whoever writes does not work
+        made.engine.parts.workshop.stopping = True
         made.add("the first one", user_id=name, infer=mode != "inline")
         print("ready", flush=True)
         sys.stdin.readline()

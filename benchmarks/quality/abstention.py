@@ -47,7 +47,7 @@ def table(files: Files, embedder: EmbedderLike) -> Table:
     """A line for each rate."""
     with Memory({"store": {"url": "memory:"}}, embedder=embedder) as memory:
         names = store(memory, lines(files.memories))
-        parts = memory._engine.parts  # noqa: SLF001 - what is asked for here has no public call of its own
+        parts = memory.engine.parts
         with reading(files.answerable, "text, answers"):
             asked = [(shown(parts, row["text"], names), set(row["answers"])) for row in lines(files.answerable)]
         with reading(files.unrelated, "text"):

@@ -72,9 +72,7 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
     "speaker match": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, speaker=0.0)),),
     "penalty for questions": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, asking=0.0)),),
-    "names put in the first person": (
-        Seam("memstone.language.en.entities", "rephrase_as_speaker", _as_it_was_asked),
-    ),
+    "names put in the first person": (Seam("memstone.language.en.entities", "rephrase_as_speaker", _as_it_was_asked),),
     "words of the day": (
         Seam("memstone.engine.storing.draft", "_day_words", _no_word),
         Seam("memstone.language.en.dates", "asked_days", _no_days),

@@ -36,7 +36,7 @@ def stocked(place: Path, memories: int) -> str:
         for start in range(0, memories, 500):
             numbers = range(start, min(start + 500, memories))
             memory.add_many([{"messages": text_of(n), "user_id": f"user{n % USERS}", "infer": False} for n in numbers])
-        key: str = memory.create_key("bench", verbs=["read", "write", "admin"])["key"]
+        key: str = memory.admin.keys.create("bench", verbs=["read", "write", "admin"])["key"]
         return key
 
 

@@ -1,21 +1,28 @@
-"""The asyncio client: the methods of ``Memory``, answered by a service.
+"""The asyncio client: the verbs of ``Memory``, carried out by a service.
 
-Made from ``client.py`` by ``scripts/make_client.py``: do not edit, change the original.
+Made from ``client.py`` by ``scripts/make_async_api.py``: do not edit, change the original.
 """
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from memstone.remote.aio.verbs import Verbs
+from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.remote.link import Link
+from memstone.remote.methods import client_class
+
+# For whoever reads the types a client is a set of verbs like any other; at run time each verb asks the service.
+if TYPE_CHECKING:
+    RemoteVerbs = AsyncMemoryVerbs
+else:
+    RemoteVerbs = client_class(AsyncMemoryVerbs)
 
 
-class AsyncClient(Verbs):
+class AsyncClient(RemoteVerbs):
     """A memory that a service keeps: ``memstone serve`` at ``base_url``, asked with a ``key``.
 
-    Every method takes and gives what the same method of ``Memory`` does, and raises the same errors; these then also
+    Every method takes and returns what the same method of ``Memory`` does, and raises the same errors; these then also
     have a ``request_id`` and ``details``. What fails for a moment is tried ``max_retries`` times more, where trying
     again can do no harm. ``timeout`` is for one request, in seconds; calls with much to do may take ten minutes.
     """
@@ -27,7 +34,7 @@ class AsyncClient(Verbs):
         return f"<memstone.AsyncClient of {self._link.host}>"
 
     async def close(self) -> None:
-        """Give the connections back. A closed client cannot be used again."""
+        """Close the connections. A closed client cannot be used again."""
         await self._link.close()
 
     async def __aenter__(self) -> Self:

@@ -1,23 +1,29 @@
-"""The blocking client: the methods of ``Memory``, answered by a service.
+"""The blocking client: the verbs of ``Memory``, carried out by a service.
 
-``async_client.py`` is made from this file by ``scripts/make_client.py``, and so are the methods of both from those of
-``Memory``; a test keeps all of them in step.
+``async_client.py`` is made from this file by ``scripts/make_async_api.py``; a test keeps the two in step.
 """
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+from memstone.api.verbs import MemoryVerbs
 from memstone.drive import drive
-from memstone.remote.blocking.verbs import Verbs
 from memstone.remote.link import Link
+from memstone.remote.methods import client_class
+
+# For whoever reads the types a client is a set of verbs like any other; at run time each verb asks the service.
+if TYPE_CHECKING:
+    RemoteVerbs = MemoryVerbs
+else:
+    RemoteVerbs = client_class(MemoryVerbs)
 
 
-class Client(Verbs):
+class Client(RemoteVerbs):
     """A memory that a service keeps: ``memstone serve`` at ``base_url``, asked with a ``key``.
 
-    Every method takes and gives what the same method of ``Memory`` does, and raises the same errors; these then also
+    Every method takes and returns what the same method of ``Memory`` does, and raises the same errors; these then also
     have a ``request_id`` and ``details``. What fails for a moment is tried ``max_retries`` times more, where trying
     again can do no harm. ``timeout`` is for one request, in seconds; calls with much to do may take ten minutes.
     """
@@ -29,7 +35,7 @@ class Client(Verbs):
         return f"<memstone.Client of {self._link.host}>"
 
     def close(self) -> None:
-        """Give the connections back. A closed client cannot be used again."""
+        """Close the connections. A closed client cannot be used again."""
         drive(self._link.close())
 
     def __enter__(self) -> Self:

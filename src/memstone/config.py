@@ -21,6 +21,7 @@ from memstone.core.checks.arguments import checked_path
 from memstone.environment import from_gateway, named_settings, parse_value, refuse_former_variables
 from memstone.errors import ConfigError, InvalidInput
 from memstone.language.language import Language
+from memstone.literals import PresetName
 from memstone.model.policy import PRESETS, Curation, Limits, OwnRules, Policy
 from memstone.registry import load_adapter
 from memstone.sections import (
@@ -70,7 +71,7 @@ class Settings(Section):
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
-    preset: Literal["facts", "gateway", "companion", "shared"] = "facts"
+    preset: PresetName = "facts"
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     graph: GraphSettings = GraphSettings()

@@ -1,64 +1,22 @@
-"""The blocking face.
+"""The blocking face: a memory, and the verbs of ``memstone.api``.
 
-Every method is one line over the engine. ``async_memory.py`` is made from this file by
-``scripts/make_async_face.py``; a test keeps the two in step.
+``async_memory.py`` is made from this file by ``scripts/make_async_api.py``; a test keeps the two in step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from memstone.api.verbs import MemoryVerbs
 from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose_engine
 from memstone.config import Settings
-from memstone.core.checks.arguments import resolve_argument_alias
-from memstone.core.checks.filters import Filters
-from memstone.core.talk.messages import MessagesInput
-from memstone.core.talk.transcript import TranscriptInput
-from memstone.drive import drive, drive_iter
-from memstone.engine.engine import Engine
-from memstone.engine.learning.remember import AddRequest
-from memstone.engine.recall.listing import ListRequest
-from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
-from memstone.engine.search_request import SearchRequest
-from memstone.engine.storing.revise import UNSET, UpdateRequest
-from memstone.faces.accounts import Accounts
-from memstone.faces.configuring import Configuring
-from memstone.faces.consolidating import Consolidating
-from memstone.faces.forming import Forming
-from memstone.faces.graphing import Graphing
-from memstone.faces.keeping import Keeping
-from memstone.faces.keyring import Keyring
-from memstone.faces.layered import Layered
-from memstone.faces.managing import Managing
-from memstone.faces.previewing import Previewing
-from memstone.faces.sharing import Sharing
-from memstone.faces.tending import Tending
-from memstone.faces.undoing import Undoing
-from memstone.faces.vectoring import Vectoring
-from memstone.model.access import Bounds
-from memstone.model.context import ContextPack
-from memstone.model.instant import When
+from memstone.drive import drive
 from memstone.ports.io import Clock
 
 
-class Memory(
-    Forming,
-    Layered,
-    Consolidating,
-    Undoing,
-    Previewing,
-    Sharing,
-    Keeping,
-    Configuring,
-    Keyring,
-    Accounts,
-    Graphing,
-    Tending,
-    Managing,
-    Vectoring,
-):
+class Memory(MemoryVerbs):
     """What an application remembers.
 
     ``Memory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
@@ -76,340 +34,39 @@ class Memory(
         reranker: RerankerLike | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._engine = compose_engine(config, "blocking", embedder=embedder, llm=llm, reranker=reranker, clock=clock)
-        drive(self._engine.open())
+        self.engine = compose_engine(config, "blocking", embedder=embedder, llm=llm, reranker=reranker, clock=clock)
+        drive(self.engine.open())
+
+    @classmethod
+    def from_config(cls, config: Settings | Mapping[str, Any]) -> Self:
+        """Make a memory from settings, as ``Memory(config)`` does."""
+        return cls(config)
 
     @classmethod
     def from_env(cls) -> Self:
-        """A memory whose providers are chosen by the keys in the environment, such as ``OPENAI_API_KEY``.
+        """Make a memory whose providers are chosen by the keys in the environment, such as ``OPENAI_API_KEY``.
 
         Text is then sent to those providers.
         """
         return cls(Settings.from_env())
 
     def acting_for(self, tenant_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Self:
-        """The same memory as a tenant sees it, and of it only what one user or agent reaches.
+        """Return the same memory as a tenant sees it, and of it only what one user or agent reaches.
 
         It shares everything with this one, which stays the one to close. What lies outside is not found, and acts on a
         whole tenant are refused when a user or an agent is named: for services that answer many callers.
         """
-        return self._over(self._engine.acting_for(tenant_id, user_id, agent_id))
-
-    def _within(self, bounds: Bounds) -> Self:
-        """The same for a service, which knows what a key reaches."""
-        return self._over(self._engine.within(bounds))
-
-    def _over(self, engine: Engine) -> Self:
         other = object.__new__(type(self))
-        other._engine = engine
+        other.engine = self.engine.acting_for(tenant_id, user_id, agent_id)
         return other
 
-    def add(
-        self,
-        messages: MessagesInput,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        filters: Filters | None = None,
-        prompt: str | None = None,
-        infer: bool = True,
-        strict: bool = False,
-        kind: str | None = None,
-        key: str | None = None,
-        occurred_at: When | None = None,
-        expires_at: When | None = None,
-        keep_turns: bool | None = None,
-        project_id: str | int | None = None,
-    ) -> dict[str, Any]:
-        """Learn from messages: text (which a user said), one message, or a list of them.
-
-        Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
-        is known; each result says which, why, and what words it comes from. Nothing to learn is no error: ``results``
-        is then empty. Rules learn by default, a language model when one is configured; ``prompt`` replaces its
-        instructions for this call. When a model or the embedder is out of reach the answer is ``"deferred"``, with the
-        ``error``, and the next call in the same scope tries again; ``strict=True`` raises instead, and nothing is
-        written. With ``keep_turns=False`` the facts keep their quotes, and what was said is not kept. Secrets are
-        masked before anything is stored, and ``warnings`` say so.
-
-        With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
-        in exactly the same scope reports ``NONE``. Only then may it have a ``kind`` and a ``key``; a second add under a
-        key replaces the text of the first and keeps its id.
-
-        ``filters`` may name the scope, and choose the memories that new facts are compared with: the others are neither
-        changed by them nor taken to say the same. ``metadata`` is kept with everything that comes of the call.
-        ``occurred_at`` is when it was said; after ``expires_at`` it is no longer seen. What is said in a project
-        (``project_id``) is remembered there as well, and only there when nobody else is named.
-
-        Where memory forms later (``write.mode``) what was said is kept, no model is asked, and the status is
-        ``"queued"``.
-
-        Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred" | "queued"}``.
-        """
-        request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
-        request.expires_at, request.prompt = expires_at, prompt
-        request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
-        answer: dict[str, Any] = drive(self._engine.add(request))
-        return answer
-
-    def add_many(
-        self,
-        items: Sequence[Mapping[str, Any]],
-        *,
-        idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
-        """Remember up to 1,000 items; each holds the arguments of ``add``.
-
-        They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
-        An item that is wrong has its own error and does not hold the others up. With an ``idempotency_key`` the same
-        batch is carried out once, however often it is sent within a day.
-        """
-        return drive(self._engine.add_many(items, idempotency_key))
-
-    def ingest(
-        self,
-        turns: TranscriptInput,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        occurred_at: When | None = None,
-        expires_at: When | None = None,
-        learn: bool = False,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
-        """Keep a transcript of any length as it is, turn by turn, without learning from it now.
-
-        A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
-        a time it was said when the one before it was. What is known is not stored twice, so a transcript may be sent
-        again. With ``learn=True`` it also waits in the inbox, and ``flush`` learns its facts. ``progress(done, total)``
-        is called as it goes.
-
-        Returns how many turns were ``stored``, ``known``, ``deleted`` (by a person, so not taken back), ``masked``,
-        ``dropped``, ``skipped`` (what tools and systems say), and how many pieces were ``queued`` for learning.
-        """
-        request = IngestRequest(turns, user_id, agent_id, run_id, metadata, occurred_at, expires_at, learn, progress)
-        return drive(self._engine.ingest(request))
-
-    def search(
-        self,
-        query: str,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        limit: int | None = None,
-        top_k: int | None = None,
-        filters: Filters | None = None,
-        min_score: float | None = None,
-        threshold: float | None = None,
-        layers: str | Sequence[str] | None = None,
-        as_of: When | None = None,
-        strategy: str | None = None,
-        explain: bool = False,
-        show_expired: bool = False,
-        scope: str | None = None,
-        project_id: str | int | None = None,
-    ) -> dict[str, Any]:
-        """Find memories by words and by meaning, best first.
-
-        The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
-        ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which is everybody's).
-        ``limit`` is 100 when it is not given; ``top_k`` is another name for it, and ``threshold`` for ``min_score``.
-        ``strategy`` is ``hybrid`` (words and meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the
-        words), ``recent`` (the newest, whatever the query), ``vector`` or ``text`` (one channel alone). ``as_of``
-        searches what was known at that time. ``explain`` adds what each score is made of. With a ``project_id`` what is
-        known in the project is found too.
-
-        ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
-        ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``,
-        and is shown itself only if it answers better.
-
-        Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
-        """
-        most = resolve_argument_alias("limit", limit, "top_k", top_k)
-        least = resolve_argument_alias("min_score", min_score, "threshold", threshold)
-        request = SearchRequest(query, user_id, agent_id, run_id, most, filters, least, layers, as_of, strategy)
-        request.explain, request.show_expired, request.scope = explain, show_expired, scope
-        request.project_id = project_id
-        answer: dict[str, Any] = drive(self._engine.search(request))
-        return answer
-
-    def context(
-        self,
-        query: str,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        budget: int | None = None,
-        gate: str | None = None,
-        project_id: str | int | None = None,
-        as_of: When | None = None,
-        scope: str | None = None,
-    ) -> ContextPack:
-        """What to put into a prompt for this message, within a budget of tokens; empty when memory does not help.
-
-        ``gate`` is ``always``, ``heuristic`` (rules decide whether memory helps, and which part of it) or ``llm``. The
-        pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
-        of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
-        leads to the account of what was considered, chosen and dropped. With a ``project_id`` what is known in the
-        project is shown as well. ``as_of`` tells what would have been shown at that time. ``scope`` is ``session`` (the
-        run alone), ``owner`` (whatever the run) or ``global`` (also what is everybody's).
-        """
-        more: dict[str, Any] = {"project_id": project_id, "as_of": as_of, "scope": scope}
-        return drive(self._engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate, **more)))
-
-    def receipt(self, receipt_id: str) -> dict[str, Any] | None:
-        """The account of a context: what was considered, chosen and dropped, why, and how long each step took."""
-        return drive(self._engine.receipt(receipt_id))
-
-    def get(self, memory_id: str) -> dict[str, Any] | None:
-        """One memory by its id, or ``None``."""
-        return drive(self._engine.get(memory_id))
-
-    def get_all(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        limit: int | None = None,
-        top_k: int | None = None,
-        offset: int | None = None,
-        page: int | None = None,
-        filters: Filters | None = None,
-        layers: str | Sequence[str] | None = None,
-        kind: str | None = None,
-        q: str | None = None,
-        status: str | None = None,
-        as_of: When | None = None,
-        show_expired: bool = False,
-        counts: bool = False,
-    ) -> dict[str, Any]:
-        """List what a scope sees, most recently written first.
-
-        ``limit`` is 100 when it is not given; ``top_k`` is another name for it. ``q`` keeps memories whose text or key
-        contains it. ``offset`` wins over ``page``. ``counts`` adds how many
-        match in all and by kind.
-        """
-        request = ListRequest(
-            user_id,
-            agent_id,
-            run_id,
-            resolve_argument_alias("limit", limit, "top_k", top_k),
-            offset,
-            page,
-            filters,
-            layers,
-            kind,
-            q,
-            status,
-            as_of,
-            show_expired,
-            counts,
-        )
-        answer: dict[str, Any] = drive(self._engine.get_all(request))
-        return answer
-
-    def update(
-        self,
-        memory_id: str,
-        text: str | None = None,
-        *,
-        metadata: Mapping[str, Any] | None = None,
-        kind: str | None = None,
-        key: str | None = UNSET,
-        expires_at: When | None = UNSET,
-        occurred_at: When | None = None,
-    ) -> dict[str, Any]:
-        """Change a memory. Its id and birth stay, the old version stays in the history.
-
-        ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
-        it is now; ``NotFoundError`` when there is none.
-        """
-        request = UpdateRequest(memory_id, text, metadata, kind, key, expires_at, occurred_at)
-        return drive(self._engine.update(request))
-
-    def update_many(
-        self,
-        items: Sequence[Mapping[str, Any]],
-        *,
-        idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
-        """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
-        return drive(self._engine.update_many(items, idempotency_key))
-
-    def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
-        """Delete a memory; its history stays. ``NotFoundError`` when there is none.
-
-        With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
-        """
-        return drive(self._engine.dry(dry_run).delete(memory_id))
-
-    def delete_many(
-        self, ids: Sequence[str], *, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
-        """Delete up to 1,000 memories in one transaction, with a result for each."""
-        return drive(self._engine.dry(dry_run).delete_many(ids, idempotency_key))
-
-    def delete_all(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        filters: Filters | None = None,
-        dry_run: bool = False,
-    ) -> dict[str, Any]:
-        """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self._engine.dry(dry_run).delete_all(given, filters))
-
-    def history(self, memory_id: str) -> list[dict[str, Any]]:
-        """Everything that happened to a memory, oldest first; deleted ones keep theirs."""
-        return drive(self._engine.history(memory_id))
-
-    def reset(self) -> None:
-        """Remove every memory, with history and indexes."""
-        drive(self._engine.reset())
-
-    def stats(self) -> dict[str, Any]:
-        """Counts: live memories and how many of them are turns, events, full-text rows, vectors, and what waits."""
-        return drive(self._engine.stats())
-
-    def export(
-        self,
-        *,
-        user_id: str | int | None = None,
-        agent_id: str | int | None = None,
-        run_id: str | int | None = None,
-        everybody: bool = False,
-    ) -> Iterator[dict[str, Any]]:
-        """Every version, link and event of a scope, or with ``everybody`` of all, one dictionary per JSON line."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive_iter(self._engine.export(given, everybody=everybody))
-
-    def load(self, records: ExportLines) -> dict[str, int]:
-        """Put an export back, ids and history included; what is there already is left alone.
-
-        ``records`` are what ``export`` gives, of this memory or another one.
-        """
-        return drive(self._engine.load(records))
-
-    def check(self) -> dict[str, Any]:
-        """The state of the store: location, schema, integrity."""
-        return drive(self._engine.check())
-
     def close(self) -> None:
-        """Give the store back. A closed memory cannot be used again.
+        """Close the store. A closed memory cannot be used again.
 
-        Sessions that wait in this process become memory first, as far as ``write.shutdown_seconds`` allow; the rest is
-        done by the next start, or by another worker.
+        It learns from the sessions that wait in this process first, as far as ``write.shutdown_seconds`` allow; the
+        rest is done by the next start, or by another worker.
         """
-        drive(self._engine.close())
+        drive(self.engine.close())
 
     def __enter__(self) -> Self:
         return self

@@ -79,7 +79,7 @@ def without_rest(order: dict[str, Any]) -> str:
         begun.set()
         end.wait(_PATIENCE)
 
-    ledger = memory._engine.parts.ledger
+    ledger = memory.engine.parts.ledger
     assert isinstance(ledger, sqlite.SqliteLedger)
     thread = threading.Thread(target=ledger._write, args=(long,))
     thread.start()
@@ -101,7 +101,7 @@ def in_memory(_: dict[str, Any]) -> int:
     def child() -> None:
         _add(memory, "child", 2)
         assert memory.stats()["memories"] == 5
-        assert memory.check()["integrity"] == ["ok"]
+        assert memory.admin.check()["integrity"] == ["ok"]
 
     assert _in_child(child) == 0
     return int(memory.stats()["memories"])
@@ -127,7 +127,7 @@ def _add_and_look(memory: Memory, name: str) -> None:
     # By words: the test is about the file, and a child must not wait for a lock of another thread's index.
     found = [hit["memory"] for hit in memory.search(name, user_id="u", strategy="text", limit=1000)["results"]]
     assert set(added) <= set(found)
-    assert memory.check()["integrity"] == ["ok"]
+    assert memory.admin.check()["integrity"] == ["ok"]
 
 
 def _use_until(memory: Memory, over: threading.Event, name: int, added: list[str]) -> None:
@@ -143,7 +143,7 @@ def _expect_refusal(memory: Memory) -> None:
     uses: list[Callable[[], object]] = [
         lambda: memory.add("x", user_id="u", infer=False),
         lambda: memory.get_all(user_id="u"),
-        memory.check,
+        memory.admin.check,
     ]
     for use in uses:
         try:

@@ -45,7 +45,7 @@ def main() -> None:
     with Memory(settings(order), embedder=unhurried_embedder) as memory:
         print("ready", flush=True)  # noqa: T201 - what it is for
         try:
-            memory.work()
+            memory.admin.work()
         except KeyboardInterrupt:
             return
 

@@ -73,7 +73,9 @@ def test_sixteen_threads_read_and_write_through_one_memory(tmp_path: Path) -> No
             memory_id = memory.add(first, user_id="u", infer=False)["results"][0]["id"]
             assert memory.search(first, user_id="u", limit=3)["results"][0]["memory"] == first
             memory.update(memory_id, second)
-            assert (memory.get(memory_id) or {})["memory"] == second
+            live = memory.get(memory_id)
+            assert live is not None
+            assert live["memory"] == second
             if number % 3 == 0:
                 memory.delete(memory_id)
                 assert memory.get(memory_id) is None
@@ -103,7 +105,7 @@ def test_a_memory_that_lives_in_memory_serves_threads_as_well() -> None:
 
         checked(in_threads(8, use))
         assert_counted(memory, 160)
-        assert memory.check()["integrity"] == ["ok"]
+        assert memory.admin.check()["integrity"] == ["ok"]
 
 
 @pytest.mark.slow
@@ -127,7 +129,7 @@ def test_a_closed_memory_says_so_in_every_call(tmp_path: Path) -> None:
         lambda: memory.search("hello", user_id="u"),
         lambda: memory.get(memory_id),
         lambda: memory.delete(memory_id),
-        memory.check,
+        memory.admin.check,
     ]
     for call in calls:
         with pytest.raises(MemstoneError, match="closed"):

@@ -32,7 +32,7 @@ def _left_behind(path: Path, sessions: int) -> None:
     """Sessions of two calls each that are due, and nobody works on."""
     config: dict[str, Any] = {"store": {"url": f"sqlite:///{path}", "durable": False}, "write": {"mode": "background"}}
     with Memory(config, embedder=quick_embedder) as memory:
-        parts = memory._engine.parts
+        parts = memory.engine.parts
         parts.workshop.leave()
         drive(parts.io.finish())
         for number in range(sessions):

@@ -198,7 +198,7 @@ def test_a_transaction_that_sqlite_gives_up_is_done_again_unit_by_unit(bench: Be
 
 
 def _ledger(memory: Memory) -> SqliteLedger:
-    ledger = memory._engine.parts.ledger
+    ledger = memory.engine.parts.ledger
     assert isinstance(ledger, SqliteLedger)
     return ledger
 

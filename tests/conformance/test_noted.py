@@ -25,7 +25,7 @@ def _note(name: str) -> Work[None]:
 
 
 def _holds(memory: Memory, name: str) -> bool:
-    return drive(memory._engine.parts.ledger.read(lambda tx: tx.calibration.get("default", name))) is not None
+    return drive(memory.engine.parts.ledger.read(lambda tx: tx.calibration.get("default", name))) is not None
 
 
 def _without_others(said: list[str]) -> list[str]:
@@ -43,7 +43,7 @@ def test_only_what_is_noted_does_not_wait_for_the_disk(tmp_path: Path) -> None:
     config = {"store": {"url": f"sqlite:///{tmp_path}/a.db"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory:
         memory.stats()
-        ledger: Any = memory._engine.parts.ledger
+        ledger: Any = memory.engine.parts.ledger
         said: list[str] = []
         ledger._open_writer().raw.set_trace_callback(said.append)
         for verb in (ledger.write, ledger.note, ledger.note, ledger.write):
@@ -85,7 +85,7 @@ from memstone.drive import drive
 from tests.conformance.test_noted import _note
 memory = Memory({config!r})
 memory.stats()
-drive(memory._engine.parts.ledger.note(_note("mine")))
+drive(memory.engine.parts.ledger.note(_note("mine")))
 print("noted", flush=True)
 time.sleep(600)
 """

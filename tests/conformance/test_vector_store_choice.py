@@ -84,7 +84,7 @@ class Pair:
             await tx.links.add("default", record.seq, [link])
             await tx.vectors.touch("default", [record.seq])
 
-        await self.local._engine.parts.ledger.write(work)
+        await self.local.engine.parts.ledger.write(work)
 
     async def compare(self) -> int:
         """Ask both the same; gives how many results there were."""
@@ -170,7 +170,7 @@ def test_answers_stay_the_same_when_the_store_is_lost_or_the_memory_reset(
         async def each(pair: Pair) -> None:
             what = pair.chance.random()
             if what < 0.1:
-                index: Any = pair.mirrored._engine.parts.index
+                index: Any = pair.mirrored.engine.parts.index
                 await index._store.reset()
             elif what < 0.13:
                 pair.ids.clear()
@@ -188,7 +188,7 @@ def test_a_deleted_memory_leaves_the_store_with_the_next_search(
 ) -> None:
     async def scenario() -> None:
         pair = Pair(face, tmp_path / "memories.db", 5)
-        index: Any = pair.mirrored._engine.parts.index
+        index: Any = pair.mirrored.engine.parts.index
         for _ in range(30):
             await pair.change()
         await pair.compare()

@@ -148,8 +148,8 @@ def _tell(chance: random.Random, _: int) -> tuple[str, Call]:
         memory = side.memory
         counts = memory.stats()
         counts.pop("embedding_cache")
-        edges = memory.relations(**scope)["results"]  # those of one text stand in the order of their random ids
+        edges = memory.graph.relations(**scope)["results"]  # those of one text stand in the order of their random ids
         edges.sort(key=lambda one: (one["source"], one["relation"], one["target"]))
-        return [counts, memory.entities(**scope), edges, list(memory.export(**scope))]
+        return [counts, memory.graph.entities(**scope), edges, list(memory.export(**scope))]
 
     return "stats, entities, relations, export", everything

@@ -92,7 +92,7 @@ def reindex(order: dict[str, Any]) -> None:
     """Build the vectors of another embedder."""
     memory = Memory({"store": {"url": f"sqlite:///{order['path']}"}}, embedder=other_embedder)
     say("?")
-    memory.reindex(lambda done, total: say("!", str(done), str(total)))
+    memory.admin.reindex(lambda done, total: say("!", str(done), str(total)))
 
 
 def restore(order: dict[str, Any]) -> None:

@@ -185,8 +185,8 @@ def test_copies_that_sqlite_makes_are_whole(tmp_path: Path) -> None:
         memory.add("fact", user_id="alice", infer=False)
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
-        memory.backup(tmp_path / "m.backup")
-        memory.restore_backup(tmp_path / "m.backup")
+        memory.admin.backups.create(tmp_path / "m.backup")
+        memory.admin.backups.restore(tmp_path / "m.backup")
     assert listed(copy) == listed(path) == ["fact"]
 
 

@@ -157,7 +157,7 @@ def test_a_kill_in_a_reindex_costs_no_search_and_the_next_goes_on_where_it_stopp
         with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as old:
             assert_found(old, said[::100], user_id="u")
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=other_embedder) as memory:
-        assert memory.reindex()["indexed"] <= 700 - done
+        assert memory.admin.reindex()["indexed"] <= 700 - done
         assert_counted(memory, 700)
         assert_found(memory, said[::100], user_id="u")
     assert rows(path, "SELECT state FROM indexes") == [("active",)]

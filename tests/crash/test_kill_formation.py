@@ -30,7 +30,9 @@ def test_what_was_queued_survives_a_kill_and_is_learned_once(tmp_path: Path) -> 
 
     with Memory(settings(str(path))) as memory:
         deadline = time.monotonic() + 120
-        while memory.flush(everybody=True)["waiting"]:  # what a dead worker was at is free when its lease is over
+        while memory.sessions.flush(everybody=True)[
+            "waiting"
+        ]:  # what a dead worker was at is free when its lease is over
             assert time.monotonic() < deadline
             time.sleep(0.1)
 

@@ -215,7 +215,7 @@ def service_of(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))  # its log is none of the page's
     try:
         with Memory() as memory, served(create_app()) as address:
-            monkeypatch.setenv("MEMSTONE_KEY", memory.create_key(verbs=["admin"], may_assert_user=True)["key"])
+            monkeypatch.setenv("MEMSTONE_KEY", memory.admin.keys.create(verbs=["admin"], may_assert_user=True)["key"])
             monkeypatch.setenv("ID", "")
             yield text.replace(SERVICE, address)
     finally:

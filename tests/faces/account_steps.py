@@ -26,7 +26,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def run(face: Face, verb: Any, *args: Any, **more: Any) -> Any:
     """What the service asks of the engine."""
-    return await face.memory._engine.run(verb, *args, **more)
+    return await face.memory.engine.run(verb, *args, **more)
 
 
 async def logged_in(face: Face, login: str = ADA, password: str = SENTENCE, life: Lifetimes = Lifetimes()) -> Any:  # noqa: B008

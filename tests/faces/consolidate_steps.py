@@ -24,7 +24,7 @@ UNTOLD: Final = ("jobs", "leases")
 
 async def parts_of(face: Face) -> Parts:
     """What the engine of a face is made of."""
-    engine = face.memory._engine
+    engine = face.memory.engine
     await engine.open()
     return engine.parts
 
@@ -34,10 +34,10 @@ async def with_upkeep(face: Face, policy: Upkeep = TIDY, **changed: Any) -> Part
     parts = await parts_of(face)
     shown = parts.policy.retrieval
     gated = replace(shown, gate="heuristic" if shown.gate == "profile" else shown.gate)
-    face.memory._engine.parts = replace(
+    face.memory.engine.parts = replace(
         parts, policy=replace(parts.policy, upkeep=replace(policy, **changed), retrieval=gated)
     )
-    return face.memory._engine.parts
+    return face.memory.engine.parts
 
 
 async def keep(face: Face, text: str, *, layer: str = Layer.FACT, dedupe: str | None = None, **rest: Any) -> str:

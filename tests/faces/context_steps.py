@@ -22,7 +22,7 @@ from tests.faces.harness import Face
 
 async def parts_of(face: Face, *, recall: Recall | None = None, **policy: Any) -> Parts:
     """What the engine of a face is made of, with a policy that shows whatever is found unless it says otherwise."""
-    engine = face.memory._engine
+    engine = face.memory.engine
     await engine.open()
     parts = engine.parts
     retrieval = RetrievalPolicy(**{"gate": "always", "false_injection": 0.0, **policy})

@@ -40,7 +40,7 @@ def digests(mode: str = "session_end", **more: Any) -> dict[str, Any]:
 
 async def outcomes(face: Face, **scope: Any) -> list[str]:
     """How the jobs that form memory ended, the first one first."""
-    logged = reversed((await face.jobs(**(scope or {"everybody": True})))["results"])
+    logged = reversed((await face.admin.jobs(**(scope or {"everybody": True})))["results"])
     return [job["outcome"] for job in logged if job["task"] in ("facts", "distill")]
 
 

@@ -12,13 +12,17 @@ import inspect
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import reduce
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_type_hints
 
 import pytest
 
 from memstone import AsyncClient, AsyncMemory, Client, Memory
+from memstone.api.base import Group
+from memstone.api.verbs import MemoryVerbs
 from memstone.drive import drive
+from memstone.remote.methods import RemoteGroup
 from memstone.testing.clock import FakeClock
 
 FACES: Final[dict[str, type[Memory | AsyncMemory]]] = {"memory": Memory, "async_memory": AsyncMemory}
@@ -29,20 +33,56 @@ ANYWHERE: Final = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
 """For long tests of what no store decides."""
 
 
+class FaceGroup:
+    """A group of verbs; every method is awaited."""
+
+    def __init__(self, group: Group | RemoteGroup) -> None:
+        self._group = group
+
+    def __getattr__(self, name: str) -> Any:
+        return awaited(getattr(self._group, name))
+
+
+def awaited(member: Any) -> Any:
+    """A method that is awaited whichever face it is of, or a group of such methods."""
+    if isinstance(member, (Group, RemoteGroup)):
+        return FaceGroup(member)
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        result = member(*args, **kwargs)
+        return await result if inspect.isawaitable(result) else result
+
+    return call
+
+
+def list_verbs(group: type[Group] = MemoryVerbs, prefix: str = "") -> list[str]:
+    """Every verb there is, by its group and its name."""
+    found = list[str]()
+    for name, member in vars(group).items():
+        if isinstance(member, property):
+            found += list_verbs(get_type_hints(member.fget)["return"], f"{prefix}{name}.")
+        elif inspect.isfunction(member) and not name.startswith("_"):
+            found.append(f"{prefix}{name}")
+    return sorted(found)
+
+
+def verb_of(owner: Any, name: str) -> Any:
+    """A method by the name of its verb, such as ``review.restore``."""
+    return reduce(getattr, name.split("."), owner)
+
+
 class Face:
     """One memory; every method is awaited."""
 
     def __init__(self, memory: Memory | AsyncMemory | Client | AsyncClient) -> None:
         self.memory = cast("Memory | AsyncMemory", memory)  # a client has the same methods
 
-    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        method = getattr(self.memory, name)
+    def __getattr__(self, name: str) -> Any:
+        return awaited(getattr(self.memory, name))
 
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            result = method(*args, **kwargs)
-            return await result if inspect.isawaitable(result) else result
-
-        return call
+    async def run(self, function: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
+        """What a function of the engine answers that is no verb."""
+        return await self.memory.engine.run(function, *args, **kwargs)
 
     async def export(self, **scope: Any) -> list[dict[str, Any]]:
         """All lines of an export."""

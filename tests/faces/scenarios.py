@@ -165,15 +165,15 @@ async def _a_contradiction_revises_what_was_known(face: Face, clock: FakeClock) 
 async def _a_profile_shows_what_matters_and_what_a_person_decided(face: Face, clock: FakeClock) -> None:
     for text in ("I love jazz.", "I am allergic to nuts.", "I live in Oslo."):
         await face.add(text, user_id="alice")
-    known = await face.profile(user_id="alice")
+    known = await face.profile.get(user_id="alice")
     assert [one["about"] for one in known["facts"]] == ["health", "home", "preference"]
     nuts, home, jazz = (one["id"] for one in known["facts"])
 
-    assert (await face.set_visibility(jazz, "pinned"))["event"] == "UPDATE"
-    assert (await face.set_visibility(home, "hidden"))["visibility"] == "hidden"
-    await face.set_visibility(nuts, "private")
+    assert (await face.profile.set_visibility(jazz, "pinned"))["event"] == "UPDATE"
+    assert (await face.profile.set_visibility(home, "hidden"))["visibility"] == "hidden"
+    await face.profile.set_visibility(nuts, "private")
 
-    known = await face.profile(user_id="alice", tokens=100)
+    known = await face.profile.get(user_id="alice", tokens=100)
     assert [(one["id"], one["about"]) for one in known["facts"]] == [(jazz, "pinned")]
     assert {one["id"]: one["reason"] for one in known["left_out"]} == {
         home: "hidden by the user",
@@ -184,14 +184,14 @@ async def _a_profile_shows_what_matters_and_what_a_person_decided(face: Face, cl
     assert "jazz" in text
     assert "Oslo" not in text
     assert "nuts" not in text
-    assert (await face.profile(user_id="bob"))["facts"] == []
+    assert (await face.profile.get(user_id="bob"))["facts"] == []
     assert (await face.get(nuts))["visibility"] == "private"
     with pytest.raises(InvalidInput):
-        await face.set_visibility(nuts, "secret")
+        await face.profile.set_visibility(nuts, "secret")
     with pytest.raises(InvalidInput):
-        await face.profile(user_id="alice", tokens=-1)
+        await face.profile.get(user_id="alice", tokens=-1)
     with pytest.raises(NotFoundError):
-        await face.set_visibility("nobody", "pinned")
+        await face.profile.set_visibility("nobody", "pinned")
 
 
 @scenario(tools=True)
@@ -275,9 +275,9 @@ async def _filters_keep_what_fits_and_are_never_ignored(face: Face, clock: FakeC
 @scenario()
 async def _people_and_where_they_work_are_known(face: Face, clock: FakeClock) -> None:
     await face.add("My sister Anna works at Contoso.", user_id="alice")
-    types = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
+    types = {one["name"]: one["type"] for one in (await face.graph.entities(user_id="alice"))["results"]}
     assert (types["Anna"], types["Contoso"]) == ("person", "organization")
-    edges = (await face.relations(user_id="alice"))["results"]
+    edges = (await face.graph.relations(user_id="alice"))["results"]
     assert ("Anna", "works_at", "Contoso") in [(one["source"], one["relation"], one["target"]) for one in edges]
 
 
@@ -305,22 +305,22 @@ async def _a_search_may_ask_what_was_known_at_a_time(face: Face, clock: FakeCloc
 @scenario()
 async def _a_memory_may_be_held_by_several(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("the door code is 4711")
-    shared = await face.share(memory_id, user_id="bob")
+    shared = await face.sharing.share(memory_id, user_id="bob")
     assert shared["event"] != "NONE"
     assert await face.listed(user_id="bob") == ["the door code is 4711"]
-    await face.unshare(memory_id, user_id="bob")
+    await face.sharing.unshare(memory_id, user_id="bob")
     assert await face.listed(user_id="bob") == []
     assert await face.listed() == ["the door code is 4711"]
 
 
 @scenario()
 async def _what_a_user_wrote_about_themselves_is_in_every_context(face: Face, clock: FakeClock) -> None:
-    identity = await face.add_override("Always answer in metric units", user_id="alice")
+    identity = await face.identity.add_override("Always answer in metric units", user_id="alice")
     assert [one["text"] for one in identity["overrides"]] == ["Always answer in metric units"]
     await face.remember("the shelf is 30 inches wide")
     pack = await face.context("How wide is the shelf?", user_id="alice")
     assert "metric units" in pack.text
-    assert (await face.remove_override(0, user_id="alice"))["overrides"] == []
+    assert (await face.identity.remove_override(0, user_id="alice"))["overrides"] == []
 
 
 @scenario()
@@ -375,20 +375,20 @@ async def _a_context_is_text_for_a_prompt(face: Face, clock: FakeClock) -> None:
 
 @scenario()
 async def _while_paused_nothing_is_stored(face: Face, clock: FakeClock) -> None:
-    await face.pause(user_id="alice")
+    await face.settings.pause(user_id="alice")
     assert (await face.add("I live in Oslo", user_id="alice"))["status"] == "paused"
-    assert len((await face.paused(user_id="alice"))["paused"]) == 1
-    await face.resume(user_id="alice")
+    assert len((await face.settings.pauses(user_id="alice"))["paused"]) == 1
+    await face.settings.resume(user_id="alice")
     assert (await face.add("I live in Oslo", user_id="alice"))["status"] == "ok"
 
 
 @scenario()
 async def _a_memory_can_be_put_aside(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("tea is on the shelf")
-    await face.disable(memory_id)
+    await face.review.disable(memory_id)
     assert await face.found("tea") == []
     assert await face.listed(status="disabled") == ["tea is on the shelf"]
-    await face.enable(memory_id)
+    await face.review.enable(memory_id)
     assert await face.found("tea") == ["tea is on the shelf"]
 
 

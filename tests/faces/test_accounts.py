@@ -26,27 +26,27 @@ __all__ = ["cheap"]  # a fixture
 
 @pytest.mark.req("N-42")
 async def test_an_account_is_made_listed_changed_and_removed(face: Face) -> None:
-    made = await face.create_account(ADA, SENTENCE, name="Ada", role="editor")
+    made = await face.admin.accounts.create(ADA, SENTENCE, name="Ada", role="editor")
     assert (made["login"], made["role"], made["verbs"]) == ("ada@example.org", "editor", ["read", "write"])
-    assert await face.accounts() == [made]
+    assert await face.admin.accounts.list() == [made]
     assert "scrypt" not in str(made)
-    changed = await face.set_account("ADA@example.org", name="", role="admin", user_id="alice")
+    changed = await face.admin.accounts.update("ADA@example.org", name="", role="admin", user_id="alice")
     assert (changed["name"], changed["role"], changed["user_id"]) == ("", "admin", "alice")
-    assert (await face.set_account(made["id"], user_id="", login="lovelace"))["user_id"] is None
-    assert (await face.remove_account("lovelace"))["removed"]
-    assert await face.accounts() == []
+    assert (await face.admin.accounts.update(made["id"], user_id="", login="lovelace"))["user_id"] is None
+    assert (await face.admin.accounts.remove("lovelace"))["removed"]
+    assert await face.admin.accounts.list() == []
 
 
 @pytest.mark.req("N-42")
 async def test_a_login_is_there_once_however_it_is_written(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
-    await face.create_account("bob", SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
+    await face.admin.accounts.create("bob", SENTENCE)
     for same in ("ada@example.org", " ADA@EXAMPLE.ORG ", "\uff21da@example.org"):
         with pytest.raises(Conflict):
-            await face.create_account(same, SENTENCE)
+            await face.admin.accounts.create(same, SENTENCE)
     with pytest.raises(Conflict):
-        await face.set_account("bob", login=ADA)
-    assert len(await face.accounts()) == 2
+        await face.admin.accounts.update("bob", login=ADA)
+    assert len(await face.admin.accounts.list()) == 2
 
 
 @pytest.mark.parametrize(
@@ -67,24 +67,24 @@ async def test_a_login_is_there_once_however_it_is_written(face: Face) -> None:
 )
 async def test_an_account_that_makes_no_sense_is_not_made(face: Face, wrong: dict[str, Any], error: type) -> None:
     with pytest.raises(error):
-        await face.create_account(**{"login": ADA, "password": SENTENCE, **wrong})
-    assert await face.accounts() == []
+        await face.admin.accounts.create(**{"login": ADA, "password": SENTENCE, **wrong})
+    assert await face.admin.accounts.list() == []
 
 
 async def test_an_account_that_is_not_there_cannot_be_changed(face: Face) -> None:
-    for verb in (face.set_account, face.remove_account):
+    for verb in (face.admin.accounts.update, face.admin.accounts.remove):
         with pytest.raises(NotFoundError):
             await verb("nobody")
 
 
 @pytest.mark.req("N-42")
 async def test_who_knows_the_password_gets_tokens_that_say_who_they_are(face: Face) -> None:
-    made = await face.create_account(ADA, SENTENCE, role="editor", agent_id="bot")
+    made = await face.admin.accounts.create(ADA, SENTENCE, role="editor", agent_id="bot")
     answer = await logged_in(face, " ADA@example.org")
     who = await recognised(face, answer)
     assert (who.account.id, who.key.id, who.key.tenant_id) == (made["id"], made["id"], "default")
     assert (who.key.verbs, who.key.subjects.agent_id) == (("read", "write"), "bot")
-    assert (await face.accounts())[0]["last_login_at"]
+    assert (await face.admin.accounts.list())[0]["last_login_at"]
     assert answer["expires_in"] == 900
 
 
@@ -104,7 +104,7 @@ async def test_who_knows_the_password_gets_tokens_that_say_who_they_are(face: Fa
 async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
     face: Face, monkeypatch: pytest.MonkeyPatch, login: str, password: str
 ) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     compared: list[str] = []
 
     def counted(given: str, stored: str) -> bool:
@@ -120,13 +120,13 @@ async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
 
 @pytest.mark.req("N-42")
 async def test_a_disabled_account_neither_logs_in_nor_stays_logged_in(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
-    await face.set_account(ADA, disabled=True)
+    await face.admin.accounts.update(ADA, disabled=True)
     for attempt in (logged_in(face), recognised(face, answer), refreshed(face, answer["refresh_token"])):
         with pytest.raises(Unauthenticated):
             await attempt
-    await face.set_account(ADA, disabled=False)
+    await face.admin.accounts.update(ADA, disabled=False)
     assert await logged_in(face)
     with pytest.raises(Unauthenticated):
         await recognised(face, answer)
@@ -134,7 +134,7 @@ async def test_a_disabled_account_neither_logs_in_nor_stays_logged_in(face: Face
 
 @pytest.mark.req("N-42")
 async def test_a_token_expires_and_another_one_is_had_for_the_long_one(face: Face, opens: Opens) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     first = await logged_in(face)
     opens.clock.advance(minutes=14, seconds=59)
     assert await recognised(face, first)
@@ -148,7 +148,7 @@ async def test_a_token_expires_and_another_one_is_had_for_the_long_one(face: Fac
 
 
 async def test_a_session_ends_when_nobody_refreshes_it_and_after_all_its_days(face: Face, opens: Opens) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     left = await logged_in(face)
     opens.clock.advance(days=14)
     with pytest.raises(Unauthenticated):
@@ -164,7 +164,7 @@ async def test_a_session_ends_when_nobody_refreshes_it_and_after_all_its_days(fa
 
 @pytest.mark.req("N-42")
 async def test_a_long_token_that_comes_back_ends_the_session_for_both(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     first, elsewhere = await logged_in(face), await logged_in(face)
     second = await refreshed(face, first["refresh_token"])
     with pytest.raises(Unauthenticated, match="used before"):
@@ -176,7 +176,7 @@ async def test_a_long_token_that_comes_back_ends_the_session_for_both(face: Face
 
 
 async def test_a_long_token_that_was_never_given_out_ends_nothing(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
     tenant, session, family, own = answer["refresh_token"].removeprefix("rr_").split(".")
     made_up = [
@@ -199,7 +199,7 @@ async def test_a_long_token_that_was_never_given_out_ends_nothing(face: Face) ->
 
 @pytest.mark.req("N-42")
 async def test_who_logs_out_is_out_here_or_everywhere(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     one, two, three = [await logged_in(face) for _ in range(3)]
     who = await recognised(face, one)
     assert await run(face, accounts.logout_account, who.account, who.session_id, everywhere=False) == 1
@@ -214,7 +214,7 @@ async def test_who_logs_out_is_out_here_or_everywhere(face: Face) -> None:
 
 @pytest.mark.req("N-42")
 async def test_another_password_ends_every_other_session(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     here, there = await logged_in(face), await logged_in(face)
     who = await recognised(face, here)
     with pytest.raises(Unauthenticated):
@@ -228,14 +228,14 @@ async def test_another_password_ends_every_other_session(face: Face) -> None:
     for attempt in (recognised(face, there), logged_in(face)):
         with pytest.raises(Unauthenticated):
             await attempt
-    await face.set_account(ADA, password=SENTENCE)
+    await face.admin.accounts.update(ADA, password=SENTENCE)
     with pytest.raises(Unauthenticated):
         await recognised(face, here)
     assert await logged_in(face)
 
 
 async def test_an_account_has_so_many_sessions_and_the_oldest_goes(face: Face, opens: Opens) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answers = []
     for _ in range(accounts.SESSIONS + 2):
         opens.clock.advance(seconds=1)
@@ -250,10 +250,10 @@ async def test_an_account_has_so_many_sessions_and_the_oldest_goes(face: Face, o
 async def test_a_password_that_was_stored_at_another_cost_is_stored_anew(
     face: Face, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = await face.create_account(ADA, SENTENCE)
+    made = await face.admin.accounts.create(ADA, SENTENCE)
 
     async def stored() -> str:
-        parts = face.memory._engine.parts
+        parts = face.memory.engine.parts
         found = await parts.ledger.peek(lambda tx: tx.accounts.find("default", made["id"]))
         assert found is not None
         return found.password
@@ -269,14 +269,14 @@ async def test_a_password_that_was_stored_at_another_cost_is_stored_anew(
 
 @pytest.mark.req("N-42")
 async def test_another_key_to_sign_with_lets_tokens_run_out_or_ends_them(face: Face, opens: Opens) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     first = await logged_in(face)
     opens.clock.advance(seconds=1)
-    await face.rotate_token_key()
+    await face.admin.accounts.rotate_token_key()
     second = await refreshed(face, first["refresh_token"])
     assert await recognised(face, first)
     assert await recognised(face, second)
-    await face.rotate_token_key(grace=False)
+    await face.admin.accounts.rotate_token_key(grace=False)
     for answer in (first, second):
         with pytest.raises(Unauthenticated):
             await recognised(face, answer)
@@ -286,11 +286,11 @@ async def test_another_key_to_sign_with_lets_tokens_run_out_or_ends_them(face: F
 async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Opens) -> None:
     from memstone.core.access import jwt
 
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
-    parts = face.memory._engine.parts
+    parts = face.memory.engine.parts
     stolen = await parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
-    await face.rotate_token_key()
+    await face.admin.accounts.rotate_token_key()
     opens.clock.advance(hours=1)
     shown = jwt.parse_token(answer["access_token"])
     assert shown is not None

@@ -23,15 +23,15 @@ __all__ = ["cheap"]  # a fixture
 @pytest.mark.req("N-42")
 async def test_tenants_have_accounts_keys_and_tokens_of_their_own(face: Face) -> None:
     other = Face(face.memory.acting_for("acme"))
-    await face.create_account(ADA, SENTENCE)
-    await other.create_account(ADA, OTHER, role="admin")
+    await face.admin.accounts.create(ADA, SENTENCE)
+    await other.admin.accounts.create(ADA, OTHER, role="admin")
     ours, theirs = await logged_in(face), await logged_in(other, ADA, OTHER)
     assert (await recognised(face, theirs)).key.tenant_id == "acme", "whoever asks, the token tells the tenant"
     assert (await recognised(other, ours)).key.tenant_id == "default"
     with pytest.raises(Unauthenticated):
         await logged_in(other)
     assert (await refreshed(face, theirs["refresh_token"]))["account"]["tenant_id"] == "acme"
-    assert [one["tenant_id"] for one in await other.accounts()] == ["acme"]
+    assert [one["tenant_id"] for one in await other.admin.accounts.list()] == ["acme"]
 
 
 @pytest.mark.req("N-42", "R-9")
@@ -39,10 +39,10 @@ async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
     from memstone.core.access import jwt
 
     other = Face(face.memory.acting_for("acme"))
-    await face.create_account(ADA, SENTENCE)
-    await other.create_account(ADA, SENTENCE, role="admin")
+    await face.admin.accounts.create(ADA, SENTENCE)
+    await other.admin.accounts.create(ADA, SENTENCE, role="admin")
     answer, target = await logged_in(face), await logged_in(other)
-    secret = await face.memory._engine.parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
+    secret = await face.memory.engine.parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
     shown = jwt.parse_token(target["access_token"])
     assert shown is not None
     assert secret is not None
@@ -52,30 +52,34 @@ async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
 
 
 async def test_accounts_are_beyond_the_bounds_of_a_user(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     bound = Face(face.memory.acting_for("default", user_id="alice"))
-    for attempt in (bound.accounts(), bound.create_account("eve", SENTENCE), bound.remove_account(ADA)):
+    for attempt in (
+        bound.admin.accounts.list(),
+        bound.admin.accounts.create("eve", SENTENCE),
+        bound.admin.accounts.remove(ADA),
+    ):
         with pytest.raises(Forbidden):
             await attempt
-    assert (await bound.suggest_instructions("a cooking coach"))["source"] == "rules"
+    assert (await bound.settings.suggest_instructions("a cooking coach"))["source"] == "rules"
 
 
 @pytest.mark.req("X-30")
 async def test_who_is_erased_can_no_longer_log_in_and_leaves_no_name(face: Face) -> None:
-    await face.create_account("alice@example.org", SENTENCE, name="Alice", user_id="alice")
-    await face.create_account("bob@example.org", SENTENCE, user_id="bob")
+    await face.admin.accounts.create("alice@example.org", SENTENCE, name="Alice", user_id="alice")
+    await face.admin.accounts.create("bob@example.org", SENTENCE, user_id="bob")
     answer = await logged_in(face, "alice@example.org")
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     assert passed(report), report["checks"]
     assert report["erased"]["accounts"] == 1
-    assert [one["login"] for one in await face.accounts()] == ["bob@example.org"]
+    assert [one["login"] for one in await face.admin.accounts.list()] == ["bob@example.org"]
     with pytest.raises(Unauthenticated):
         await recognised(face, answer)
 
 
 @ON_DISK
 async def test_nothing_that_could_be_used_is_stored(face: Face, opens: Opens) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
     stored = str(opens.rows("SELECT * FROM accounts")) + str(opens.rows("SELECT * FROM account_sessions"))
     secrets = [SENTENCE, answer["access_token"], *answer["refresh_token"].split(".")[2:]]
@@ -87,44 +91,44 @@ async def test_nothing_that_could_be_used_is_stored(face: Face, opens: Opens) ->
 async def test_a_backup_brings_back_accounts_but_not_of_who_was_erased(
     face: Face, opens: Opens, tmp_path: Path
 ) -> None:
-    await face.create_account("alice@example.org", SENTENCE, user_id="alice")
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create("alice@example.org", SENTENCE, user_id="alice")
+    await face.admin.accounts.create(ADA, SENTENCE)
     known, elsewhere = tmp_path / "known.backup", tmp_path / "elsewhere.backup"
-    await face.backup(known)
+    await face.admin.backups.create(known)
     shutil.copy(known, elsewhere)
-    await face.erase(user_id="alice")
+    await face.admin.erase(user_id="alice")
     assert b"alice@example.org" not in known.read_bytes()
-    assert (await face.restore_backup(elsewhere))["erased_again"] == 1
-    assert [one["login"] for one in await face.accounts()] == ["ada@example.org"]
+    assert (await face.admin.backups.restore(elsewhere))["erased_again"] == 1
+    assert [one["login"] for one in await face.admin.accounts.list()] == ["ada@example.org"]
     assert await logged_in(face)
     other = opens({"store": {"url": f"sqlite:///{tmp_path / 'other.db'}", "durable": False}})
-    await other.restore_backup(known, foreign=True)
-    assert await other.accounts() == [], "another store's backup lets nobody in"
+    await other.admin.backups.restore(known, foreign=True)
+    assert await other.admin.accounts.list() == [], "another store's backup lets nobody in"
 
 
 async def test_an_account_that_was_removed_does_not_come_back_with_an_older_backup(
     face: Face, opens: Opens, tmp_path: Path
 ) -> None:
-    gone = await face.create_account(ADA, SENTENCE, role="admin")
-    await face.create_account("bob@example.org", SENTENCE)
-    await face.backup(tmp_path / "older.backup")
-    await face.remove_account(ADA)
+    gone = await face.admin.accounts.create(ADA, SENTENCE, role="admin")
+    await face.admin.accounts.create("bob@example.org", SENTENCE)
+    await face.admin.backups.create(tmp_path / "older.backup")
+    await face.admin.accounts.remove(ADA)
     notes = await run(face, _notes)
     assert notes == [("default", f"removed:{gone['id']}", b"")], "a number, and nothing about anybody"
 
     for _ in range(2):  # the note outlives the restore, too
-        await face.restore_backup(tmp_path / "older.backup")
-        assert [one["login"] for one in await face.accounts()] == ["bob@example.org"]
+        await face.admin.backups.restore(tmp_path / "older.backup")
+        assert [one["login"] for one in await face.admin.accounts.list()] == ["bob@example.org"]
         with pytest.raises(Unauthenticated):
             await logged_in(face)
 
-    again = await face.create_account(ADA, OTHER)
+    again = await face.admin.accounts.create(ADA, OTHER)
     assert again["id"] != gone["id"]
-    await face.restore_backup(tmp_path / "older.backup")
+    await face.admin.backups.restore(tmp_path / "older.backup")
     assert await logged_in(face, ADA, OTHER), "who was let in again stays in"
-    await face.create_account("alice@example.org", SENTENCE, user_id="alice")
-    await face.remove_account("alice@example.org")
-    assert (await face.verify_erasure(await face.erase(user_id="alice")))["ok"], "a note is in nobody's way"
+    await face.admin.accounts.create("alice@example.org", SENTENCE, user_id="alice")
+    await face.admin.accounts.remove("alice@example.org")
+    assert (await face.admin.verify_erasure(await face.admin.erase(user_id="alice")))["ok"], "a note is in nobody's way"
 
 
 async def _notes(parts: Parts) -> list[tuple[str, str, bytes]]:
@@ -133,16 +137,16 @@ async def _notes(parts: Parts) -> list[tuple[str, str, bytes]]:
 
 
 async def test_an_older_backup_lets_nobody_in_who_was_shut_out_since(face: Face, tmp_path: Path) -> None:
-    await face.create_account(ADA, SENTENCE)
-    revoked, rotated = await face.create_key("revoked"), await face.create_key("rotated")
+    await face.admin.accounts.create(ADA, SENTENCE)
+    revoked, rotated = await face.admin.keys.create("revoked"), await face.admin.keys.create("rotated")
     logged = await logged_in(face)
-    await face.backup(tmp_path / "older.backup")
+    await face.admin.backups.create(tmp_path / "older.backup")
 
-    await face.revoke_key(revoked["id"])
-    fresh = await face.rotate_key(rotated["id"], grace_seconds=0)
-    await face.set_account(ADA, password=OTHER)
-    await face.rotate_token_key(grace=False)
-    await face.restore_backup(tmp_path / "older.backup")
+    await face.admin.keys.revoke(revoked["id"])
+    fresh = await face.admin.keys.rotate(rotated["id"], grace_seconds=0)
+    await face.admin.accounts.update(ADA, password=OTHER)
+    await face.admin.accounts.rotate_token_key(grace=False)
+    await face.admin.backups.restore(tmp_path / "older.backup")
 
     for token in (revoked["key"], rotated["key"]):
         with pytest.raises(Unauthenticated):
@@ -159,17 +163,17 @@ async def test_an_older_backup_lets_nobody_in_who_was_shut_out_since(face: Face,
 
 @ON_DISK
 async def test_a_copy_of_the_store_lets_the_same_people_in(face: Face, opens: Opens, tmp_path: Path) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
     other = opens({"store": {"url": f"sqlite:///{tmp_path}/other.db", "durable": False}})
-    await other.accounts()
-    await copying.copy_store(face.memory._engine.parts.ledger, other.memory._engine.parts.ledger, None, None)
+    await other.admin.accounts.list()
+    await copying.copy_store(face.memory.engine.parts.ledger, other.memory.engine.parts.ledger, None, None)
     assert await recognised(other, answer)
     assert await refreshed(other, answer["refresh_token"])
 
 
 async def test_a_reset_keeps_accounts_as_it_keeps_keys(face: Face) -> None:
-    await face.create_account(ADA, SENTENCE)
+    await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
     await face.reset()
     assert await recognised(face, answer)

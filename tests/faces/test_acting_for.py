@@ -55,20 +55,20 @@ def test_whoever_acts_for_a_user_reaches_that_user_and_nobody_else(memory: Memor
         lambda memory: memory.context("who am I?", user_id="bob"),
         lambda memory: memory.delete_all(user_id="bob"),
         lambda memory: memory.ingest([{"role": "user", "content": "x"}], user_id="bob"),
-        lambda memory: memory.flush(user_id="bob"),
+        lambda memory: memory.sessions.flush(user_id="bob"),
         lambda memory: list(memory.export(user_id="bob")),
-        lambda memory: memory.entities(user_id="bob"),
-        lambda memory: memory.relations(user_id="bob"),
-        lambda memory: memory.identity(user_id="bob"),
-        lambda memory: memory.episodes(user_id="bob"),
+        lambda memory: memory.graph.entities(user_id="bob"),
+        lambda memory: memory.graph.relations(user_id="bob"),
+        lambda memory: memory.identity.get(user_id="bob"),
+        lambda memory: memory.sessions.episodes(user_id="bob"),
         lambda memory: memory.reset(),
         lambda memory: memory.stats(),
-        lambda memory: memory.check(),
-        lambda memory: memory.keys(),
-        lambda memory: memory.create_key(),
-        lambda memory: memory.redact(),
-        lambda memory: memory.consolidate(everybody=True),
-        lambda memory: memory.erase(user_id="bob"),
+        lambda memory: memory.admin.check(),
+        lambda memory: memory.admin.keys.list(),
+        lambda memory: memory.admin.keys.create(),
+        lambda memory: memory.admin.redact(),
+        lambda memory: memory.admin.consolidate(everybody=True),
+        lambda memory: memory.admin.erase(user_id="bob"),
     ],
 )
 def test_what_lies_outside_is_refused(memory: Memory, act: Callable[[Memory], Any]) -> None:
@@ -109,7 +109,7 @@ def test_nobody_acts_for_a_tenant_without_a_name(memory: Memory, tenant: Any) ->
 
 def test_what_unrelated_questions_score_is_found_out_once_for_all_who_reach_a_user(memory: Memory) -> None:
     alice = memory.acting_for("default", user_id="alice")
-    assert calibrate._cache_for_store(alice._engine.parts) is calibrate._cache_for_store(memory._engine.parts)
+    assert calibrate._cache_for_store(alice.engine.parts) is calibrate._cache_for_store(memory.engine.parts)
 
 
 def test_a_receipt_is_read_by_those_who_reach_its_user_and_nobody_else(memory: Memory) -> None:
@@ -123,6 +123,6 @@ def test_a_receipt_is_read_by_those_who_reach_its_user_and_nobody_else(memory: M
 def test_a_receipt_goes_with_what_is_handed_over(memory: Memory) -> None:
     added(memory, "tea in the morning", user_id="alice")
     receipt_id = memory.context("tea in the morning?", user_id="alice").receipt_id
-    memory.reassign({"user_id": "alice"}, {"user_id": "bob"})
+    memory.sharing.reassign({"user_id": "alice"}, {"user_id": "bob"})
     assert memory.acting_for("default", user_id="bob").receipt(receipt_id) is not None
     assert memory.acting_for("default", user_id="alice").receipt(receipt_id) is None

@@ -14,8 +14,9 @@ import pytest
 
 from memstone import Memory
 from memstone.errors import ConfigError, EmbeddingError, InvalidInput
-from tests.faces.harness import Opens
+from tests.faces.harness import Opens, verb_of
 from tests.faces.test_arguments import METHODS
+from tests.faces.test_everybody import METHOD
 
 ON_A_LOOP: Final = pytest.mark.parametrize(("kind", "store"), [("async_memory", "file")], indirect=True)
 WORDS: Final = ("oslo", "tea", "cat")
@@ -114,21 +115,21 @@ def test_a_blocking_memory_refuses_an_async_function(port: str) -> None:
     assert "AsyncMemory" in refused.value.hint
 
 
-TELLING: Final = sorted(name for name in METHODS if "progress" in inspect.signature(getattr(Memory, name)).parameters)
+TELLING: Final = sorted(name for name in METHODS if "progress" in inspect.signature(METHOD[name]).parameters)
 
 
 def _given(verb: str, folder: Path) -> dict[str, Any]:
     given: dict[str, dict[str, Any]] = {
-        "backfill": {"conversations": [{"id": "c", "messages": ["I like tea, a lot."]}], "user_id": "bob"},
-        "backup": {"path": folder / "copy.backup"},
-        "restore_backup": {"path": folder / "first.backup"},
-        "erase": {"user_id": "alice"},
-        "import_from": {"source": b"- I like tea\n", "format": "markdown", "user_id": "bob"},
+        "sessions.backfill": {"conversations": [{"id": "c", "messages": ["I like tea, a lot."]}], "user_id": "bob"},
+        "admin.backups.create": {"path": folder / "copy.backup"},
+        "admin.backups.restore": {"path": folder / "first.backup"},
+        "admin.erase": {"user_id": "alice"},
+        "admin.import_from": {"source": b"- I like tea\n", "format": "markdown", "user_id": "bob"},
         "ingest": {"turns": "I like tea", "user_id": "bob"},
-        "reassign": {"from_scope": {"user_id": "alice"}, "to_scope": {"user_id": "bob"}},
-        "rollback": {"since": "2020-01-01", "user_id": "alice"},
-        "redact": {},
-        "reindex": {},
+        "sharing.reassign": {"from_scope": {"user_id": "alice"}, "to_scope": {"user_id": "bob"}},
+        "review.rollback": {"since": "2020-01-01", "user_id": "alice"},
+        "admin.redact": {},
+        "admin.reindex": {},
     }
     return given[verb]
 
@@ -139,8 +140,8 @@ def _given(verb: str, folder: Path) -> dict[str, Any]:
 async def test_progress_may_be_an_async_function(opens: Opens, verb: str, tmp_path: Path) -> None:
     face = opens()
     await face.remember("I live in Oslo")
-    await face.backup(tmp_path / "first.backup")
-    if verb == "reindex":
+    await face.admin.backups.create(tmp_path / "first.backup")
+    if verb == "admin.reindex":
         face = opens({"embedder": {"provider": "hash", "config": {"dim": 64}}})
     told: list[tuple[int, int]] = []
 
@@ -148,7 +149,7 @@ async def test_progress_may_be_an_async_function(opens: Opens, verb: str, tmp_pa
         await asyncio.sleep(0)
         told.append((done, total))
 
-    await getattr(face, verb)(**_given(verb, tmp_path), progress=progress)
+    await verb_of(face, verb)(**_given(verb, tmp_path), progress=progress)
 
     assert told
     assert told[-1][0] == told[-1][1]
@@ -163,10 +164,10 @@ def test_a_blocking_memory_refuses_async_progress_before_anything_is_done(verb: 
 
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        before = memory.events(everybody=True)["cursor"]
+        before = memory.review.events(everybody=True)["cursor"]
         with pytest.raises(InvalidInput, match="progress must be a plain function"):
-            getattr(memory, verb)(**_given(verb, tmp_path), progress=progress)
-        assert memory.events(everybody=True)["cursor"] == before
+            verb_of(memory, verb)(**_given(verb, tmp_path), progress=progress)
+        assert memory.review.events(everybody=True)["cursor"] == before
 
 
 @pytest.mark.req("N-23")
@@ -177,5 +178,5 @@ async def test_async_progress_may_end_a_backfill(opens: Opens) -> None:
         return done < total - 1
 
     talks = [{"id": f"c{number}", "messages": [f"I like tea number {number}."]} for number in range(3)]
-    answer = await opens().backfill(talks, user_id="alice", progress=enough)
+    answer = await opens().sessions.backfill(talks, user_id="alice", progress=enough)
     assert (answer["cancelled"], len(answer["results"])) == (True, 2)

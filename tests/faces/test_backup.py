@@ -28,7 +28,7 @@ async def lived(face: Face) -> None:
     await face.delete(await face.remember("The lighthouse keeper owes me money"))
     await face.remember("Bob is somebody else", user_id="bob")
     await face.context("What does the harbour smell of?", user_id="alice")
-    await face.set_settings({"context.budget": 700}, user_id="alice")
+    await face.settings.set({"context.budget": 700}, user_id="alice")
 
 
 def written(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -54,26 +54,26 @@ async def test_what_is_restored_is_what_was_there(face: Face, target: Path) -> N
     await lived(face)
     before, stats = await exported(face), await face.stats()
     found = await face.search("harbour", user_id="alice", explain=True)
-    manifest = await face.backup(target)
+    manifest = await face.admin.backups.create(target)
 
     await face.reset()
     await face.remember("this is overwritten")
-    restored = await face.restore_backup(target)
+    restored = await face.admin.backups.restore(target)
 
     assert restored == {**written(manifest), "origin": "ours", "erased_again": 0}
     assert await exported(face) == before
     assert await face.search("harbour", user_id="alice", explain=True) == found
     assert {**await face.stats(), "embedding_cache": 0} == {**stats, "embedding_cache": 0}
-    assert (await face.settings(user_id="alice"))["settings"]["context.budget"] == 700
+    assert (await face.settings.get(user_id="alice"))["settings"]["context.budget"] == 700
     assert await face.found("overwritten", strategy="text") == []
 
 
 async def test_a_restored_store_goes_on(face: Face, target: Path) -> None:
     await lived(face)
-    await face.backup(target)
+    await face.admin.backups.create(target)
     await face.remember("said after the backup")
     assert await face.found("backup", strategy="text") == ["said after the backup"]
-    await face.restore_backup(target)
+    await face.admin.backups.restore(target)
     assert await face.found("backup", strategy="text") == []
     new = await face.remember("said after the restore")
     assert await face.found("restore", strategy="text") == ["said after the restore"]
@@ -85,10 +85,10 @@ async def test_a_restored_store_goes_on(face: Face, target: Path) -> None:
 async def test_a_backup_moves_to_another_store(face: Face, target: Path) -> None:
     await lived(face)
     before = await exported(face)
-    await face.backup(target)
+    await face.admin.backups.create(target)
     fresh = Face(type(face.memory)({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}))
     try:
-        await fresh.restore_backup(target, foreign=True)
+        await fresh.admin.backups.restore(target, foreign=True)
         assert await exported(fresh) == before
         assert await fresh.found("fresh paint", strategy="vector")
     finally:
@@ -98,7 +98,7 @@ async def test_a_backup_moves_to_another_store(face: Face, target: Path) -> None
 async def test_the_manifest_says_what_is_in_it(face: Face, opens: Opens, target: Path) -> None:
     await lived(face)
     steps: list[tuple[int, int]] = []
-    manifest = await face.backup(target, progress=lambda done, total: steps.append((done, total)))
+    manifest = await face.admin.backups.create(target, progress=lambda done, total: steps.append((done, total)))
 
     assert manifest["path"] == str(target)
     assert (manifest["format"], manifest["version"], manifest["store"]) == ("memstone-backup", 1, "sqlite")
@@ -108,7 +108,7 @@ async def test_the_manifest_says_what_is_in_it(face: Face, opens: Opens, target:
     )
     assert set(manifest["files"]) == {"memstone.db"}
     assert steps[-1][0] == steps[-1][1] > 0
-    assert await face.verify_backup(target) == {**written(manifest), "ok": True, "origin": "ours"}
+    assert await face.admin.backups.verify(target) == {**written(manifest), "ok": True, "origin": "ours"}
     assert [path.name for path in target.parent.iterdir()] == [target.name], "nothing is left beside it"
     (mode,) = [path.stat().st_mode for path in target.parent.iterdir()]
     assert mode & 0o077 == 0, "a backup holds everybody's memories"
@@ -117,7 +117,7 @@ async def test_the_manifest_says_what_is_in_it(face: Face, opens: Opens, target:
 
 async def test_a_folder_gets_a_file_of_its_own(face: Face, target: Path) -> None:
     await face.remember("I live in Oslo")
-    manifest = await face.backup(str(target.parent))
+    manifest = await face.admin.backups.create(str(target.parent))
     (made,) = target.parent.iterdir()
     assert manifest["path"] == str(made)
     assert made.name.startswith("memstone-2026")
@@ -125,18 +125,18 @@ async def test_a_folder_gets_a_file_of_its_own(face: Face, target: Path) -> None
 
 async def test_an_older_backup_is_replaced_and_any_other_file_is_not(face: Face, target: Path) -> None:
     await face.remember("I live in Oslo")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     await face.remember("I live in Rome")
-    await face.backup(target)
-    assert (await face.verify_backup(target))["tables"]["memories"] == 2
+    await face.admin.backups.create(target)
+    assert (await face.admin.backups.verify(target))["tables"]["memories"] == 2
     other = target.with_name("letters.txt")
     other.write_text("dear Bob")
     with pytest.raises(InvalidInput, match="is not a backup"):
-        await face.backup(other)
+        await face.admin.backups.create(other)
     assert other.read_text() == "dear Bob"
     with pytest.raises(InvalidInput, match="no folder"):
-        await face.backup(target.parent / "nowhere" / "x.backup")
-    report = await face.erase(user_id="bob")
+        await face.admin.backups.create(target.parent / "nowhere" / "x.backup")
+    report = await face.admin.erase(user_id="bob")
     assert [copy["path"] for copy in report["checks"][2]["copies"]] == [str(target)], "what was refused is no copy"
 
 
@@ -190,26 +190,26 @@ async def test_a_damaged_backup_is_refused_and_changes_nothing(
     face: Face, target: Path, damage: Callable[[Path], None]
 ) -> None:
     await lived(face)
-    await face.backup(target)
+    await face.admin.backups.create(target)
     damage(target)
     before = await exported(face)
     with pytest.raises(Corrupted):
-        await face.verify_backup(target)
+        await face.admin.backups.verify(target)
     with pytest.raises(Corrupted):
-        await face.restore_backup(target)
+        await face.admin.backups.restore(target)
     assert await exported(face) == before
     assert [path.name for path in target.parent.iterdir()] == [target.name]
 
 
 async def test_a_backup_of_a_newer_schema_is_refused(face: Face, target: Path) -> None:
     await face.remember("I live in Oslo")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     _with_manifest(target, lambda manifest: manifest.update(schema=manifest["schema"] + 1))
     with pytest.raises(SchemaTooNew):
-        await face.restore_backup(target)
+        await face.admin.backups.restore(target)
     _with_manifest(target, lambda manifest: manifest.update(version=2))
     with pytest.raises(StorageError, match="newer form"):
-        await face.restore_backup(target)
+        await face.admin.backups.restore(target)
     assert await face.listed() == ["I live in Oslo"]
 
 
@@ -218,7 +218,7 @@ async def test_a_backup_of_an_older_schema_is_brought_up_to_date(
 ) -> None:
     await lived(face)
     before = await exported(face)
-    await face.backup(target)
+    await face.admin.backups.create(target)
     number = runner.latest_schema_version() + 1
     wider = runner.Migration(number, f"{number:04d}_wider.sql", "ALTER TABLE memories ADD COLUMN colour TEXT;\n")
     steps = (*runner.list_migrations(), wider)
@@ -226,8 +226,8 @@ async def test_a_backup_of_an_older_schema_is_brought_up_to_date(
     url = f"sqlite:///{tmp_path / 'later.db'}"
     later = Face(type(face.memory)({"store": {"url": url}, "embedder": {"provider": "hash"}}))
     try:
-        assert (await later.restore_backup(target, foreign=True))["schema"] == number - 1
-        assert (await later.check())["schema"] == number
+        assert (await later.admin.backups.restore(target, foreign=True))["schema"] == number - 1
+        assert (await later.admin.check())["schema"] == number
         assert await exported(later) == before
         assert await later.remember("and it goes on")
     finally:
@@ -236,13 +236,13 @@ async def test_a_backup_of_an_older_schema_is_brought_up_to_date(
 
 @pytest.mark.parametrize("path", ["", None, 7, b"x", "a\0b"])
 async def test_a_path_that_is_none_is_refused(face: Face, path: Any) -> None:
-    for verb in (face.backup, face.verify_backup, face.restore_backup):
+    for verb in (face.admin.backups.create, face.admin.backups.verify, face.admin.backups.restore):
         with pytest.raises(InvalidInput):
             await verb(path)
 
 
 async def test_a_file_that_is_not_there_is_refused(face: Face, target: Path) -> None:
-    for verb in (face.verify_backup, face.restore_backup):
+    for verb in (face.admin.backups.verify, face.admin.backups.restore):
         with pytest.raises(InvalidInput, match="no backup"):
             await verb(target)
 
@@ -250,7 +250,11 @@ async def test_a_file_that_is_not_there_is_refused(face: Face, target: Path) -> 
 async def test_who_reaches_only_a_part_of_the_store_cannot_copy_it(face: Face, target: Path) -> None:
     await face.remember("I live in Oslo")
     bound = Face(face.memory.acting_for("default", user_id="alice"))
-    for call in (bound.backup(target), bound.restore_backup(target), bound.erase(user_id="alice")):
+    for call in (
+        bound.admin.backups.create(target),
+        bound.admin.backups.restore(target),
+        bound.admin.erase(user_id="alice"),
+    ):
         with pytest.raises(Forbidden):
             await call
     assert list(target.parent.iterdir()) == []
@@ -266,8 +270,8 @@ def test_a_ledger_that_cannot_copy_itself_says_so(store: object, kind: str) -> N
 async def test_a_vector_store_of_its_own_is_filled_anew(opens: Opens, target: Path) -> None:
     face = opens({"vector_store": {"provider": "memory"}})
     await face.remember("I live in Oslo")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     await face.remember("I live in Rome")
     assert len(await face.found("I live", strategy="vector")) == 2
-    await face.restore_backup(target)
+    await face.admin.backups.restore(target)
     assert await face.found("I live", strategy="vector") == ["I live in Oslo"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from memstone.adapters.sqlite import copies
 from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import StorageError
 from memstone.ports.ledger import Tx
+from memstone.results import ErasureReport
 from tests.faces.harness import ON_DISK, Face, Opens, passed
 
 pytestmark = [ON_DISK, pytest.mark.req("N-45")]
@@ -44,10 +44,10 @@ def test_a_backup_is_one_moment_of_a_store_that_is_being_written(store: Path, ki
         try:
             for number in count():
                 before = memory.stats()["memories"]
-                manifest = memory.backup(tmp_path / f"{number}.backup")
+                manifest = memory.admin.backups.create(tmp_path / f"{number}.backup")
                 assert manifest["tables"]["memories"] % 20 == 0
                 assert manifest["tables"]["memories"] >= before
-                assert memory.verify_backup(tmp_path / f"{number}.backup")["ok"]
+                assert memory.admin.backups.verify(tmp_path / f"{number}.backup")["ok"]
                 if number >= 3 and written[0] > 4:  # nobody had to wait for a backup
                     break
         finally:
@@ -60,12 +60,12 @@ def test_a_backup_is_one_moment_of_a_store_that_is_being_written(store: Path, ki
 async def test_whoever_has_the_store_open_sees_what_was_restored(opens: Opens, target: Path) -> None:
     one, other = opens(), opens()
     await one.remember("I live in Oslo")
-    await one.backup(target)
+    await one.admin.backups.create(target)
     await one.remember("I live in Rome")
     assert sorted(await other.found("live")) == ["I live in Oslo", "I live in Rome"]
     assert (await other.found("I live in Rome", strategy="vector"))[0] == "I live in Rome"
 
-    await one.restore_backup(target)
+    await one.admin.backups.restore(target)
 
     assert await other.found("live") == ["I live in Oslo"]
     assert await other.found("I live in Rome", strategy="vector") == ["I live in Oslo"]
@@ -76,10 +76,10 @@ async def test_whoever_has_the_store_open_sees_what_was_restored(opens: Opens, t
 
 async def test_a_restore_leaves_a_sound_file_and_an_empty_log(face: Face, opens: Opens, target: Path) -> None:
     await face.remember("I live in Oslo")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     for number in range(300):
         await face.remember(f"and {number} more")
-    await face.restore_backup(target)
+    await face.admin.backups.restore(target)
     assert opens.path is not None
     assert opens.path.with_name("memstone.db-wal").stat().st_size == 0
     assert opens.rows("PRAGMA integrity_check") == [("ok",)]
@@ -105,9 +105,9 @@ async def test_a_copy_from_before_an_upgrade_goes_if_it_holds_the_user(
     copy = opens.path.with_name(f"memstone.db.before-{number:04d}")
     assert copy.exists()
 
-    assert (await later.erase(user_id="carol"))["checks"][2]["copies"] == [{"path": str(copy), "state": "clean"}]
+    assert (await later.admin.erase(user_id="carol"))["checks"][2]["copies"] == [{"path": str(copy), "state": "clean"}]
     assert copy.exists(), "it holds nothing of her"
-    report = await later.erase(user_id="alice")
+    report = await later.admin.erase(user_id="alice")
 
     assert report["checks"][2]["copies"][0]["state"] == "deleted"
     assert passed(report), report["checks"]
@@ -121,11 +121,11 @@ async def test_an_old_fault_in_the_file_does_not_keep_anybody_from_being_erased(
     with opens.sql() as database:
         database.execute("PRAGMA foreign_keys = OFF")
         database.execute("INSERT INTO mentions (tenant_id, entity_id, memory_seq) VALUES ('default', 'nobody', 9999)")
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     assert passed(report), report["checks"]
     assert await face.listed(user_id="bob") == ["bob keeps nothing"]
     with pytest.raises(StorageError, match="FOREIGN KEY"):
-        await face.memory._engine.parts.ledger.write(_orphan)
+        await face.memory.engine.parts.ledger.write(_orphan)
 
 
 async def _orphan(tx: Tx) -> None:
@@ -141,15 +141,15 @@ async def test_who_is_erased_while_a_backup_is_written_is_not_in_it(
     face = opens()
     await face.remember("alice keeps kerosene in the basement")
     await face.remember("bob keeps nothing", user_id="bob")
-    reports: list[dict[str, Any]] = []
+    reports: list[ErasureReport] = []
 
     def meanwhile(done: int, total: int) -> None:
         assert done <= total
         if not reports:
             with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
-                reports.append(other.erase(user_id="alice"))
+                reports.append(other.admin.erase(user_id="alice"))
 
-    manifest = await face.backup(target, progress=meanwhile)
+    manifest = await face.admin.backups.create(target, progress=meanwhile)
 
     states = {check["check"]: check["ok"] for check in reports[0]["checks"]}
     assert states == {"indexes": True, "log": False, "backups": False, "rows": True, "files": False}, (
@@ -157,6 +157,6 @@ async def test_who_is_erased_while_a_backup_is_written_is_not_in_it(
     )
     assert (manifest["rewritten"], manifest["tables"]["memories"]) == (True, 1)
     assert [b"kerosene" in file.read_bytes() for file in target.parent.glob("*.backup")] == [False]
-    again = await face.erase(user_id="alice")
+    again = await face.admin.erase(user_id="alice")
     assert passed(again), again["checks"]
     assert [b"kerosene" in file.read_bytes() for file in target.parent.iterdir()].count(True) == 0

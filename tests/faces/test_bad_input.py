@@ -7,7 +7,7 @@ import pytest
 
 from memstone import ScopeError, UsageError
 from memstone.errors import InvalidInput, TooLarge
-from tests.faces.harness import Face
+from tests.faces.harness import Face, verb_of
 
 
 class Opaque:
@@ -130,14 +130,22 @@ async def test_every_text_that_can_be_stored_comes_back_as_it_was(face: Face, te
 
 @pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
 async def test_an_id_that_no_database_can_look_for_is_refused_by_all(face: Face, wrong: str) -> None:
-    verbs = (face.get, face.history, face.delete, face.undo, face.receipt, face.rotate_key, face.revoke_key)
+    verbs = (
+        face.get,
+        face.history,
+        face.delete,
+        face.undo,
+        face.receipt,
+        face.admin.keys.rotate,
+        face.admin.keys.revoke,
+    )
     for verb in verbs:
         with pytest.raises(InvalidInput):
             await verb(wrong)
     for call in (
         face.undo(job_id=wrong),
-        face.rollback(source=wrong, everybody=True),
-        face.feedback(useful=True, receipt_id=wrong),
+        face.review.rollback(source=wrong, everybody=True),
+        face.review.feedback(useful=True, receipt_id=wrong),
     ):
         with pytest.raises(InvalidInput):
             await call
@@ -148,16 +156,16 @@ async def test_an_id_that_no_database_can_look_for_is_refused_by_all(face: Face,
     [
         ("undo", {"event_id": 5}, "event_id must be the id of an event"),
         ("undo", {"job_id": 5}, "job_id must be the id of a job"),
-        ("revoke_key", {"key_id": 5}, "key_id must be the id of a key"),
-        ("rotate_key", {"key_id": " "}, "key_id must be the id of a key"),
-        ("feedback", {"useful": True, "receipt_id": ""}, "receipt_id must be the id of a receipt"),
+        ("admin.keys.revoke", {"key_id": 5}, "key_id must be the id of a key"),
+        ("admin.keys.rotate", {"key_id": " "}, "key_id must be the id of a key"),
+        ("review.feedback", {"useful": True, "receipt_id": ""}, "receipt_id must be the id of a receipt"),
     ],
 )
 async def test_an_id_that_is_none_is_called_what_the_caller_calls_it(
     face: Face, verb: str, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said) as caught:
-        await getattr(face, verb)(**given)
+        await verb_of(face, verb)(**given)
 
     assert caught.value.hint
 
@@ -166,16 +174,16 @@ async def test_an_id_that_is_none_is_called_what_the_caller_calls_it(
     ("verb", "given", "hint"),
     [
         ("search", {"query": "Oslo", "user_id": "alice"}, "get_all lists everything"),
-        ("inspect", {"everybody": True}, "more narrowly"),
-        ("events", {"everybody": True}, "cursor"),
-        ("jobs", {"everybody": True}, "limits.page"),
+        ("review.list", {"everybody": True}, "more narrowly"),
+        ("review.events", {"everybody": True}, "cursor"),
+        ("admin.jobs", {"everybody": True}, "limits.page"),
     ],
 )
 async def test_a_limit_that_is_too_large_has_a_hint_that_helps_there(
     face: Face, verb: str, given: dict[str, Any], hint: str
 ) -> None:
     with pytest.raises(InvalidInput, match="limit must be") as caught:
-        await getattr(face, verb)(**given, limit=1_000_000)
+        await verb_of(face, verb)(**given, limit=1_000_000)
 
     assert hint in str(caught.value.hint)
     assert "offset" not in str(caught.value.hint)

@@ -14,16 +14,16 @@ async def test_the_text_about_a_user_follows_what_is_known_of_them(face: Face, o
     await steps.with_upkeep(face)
     await keep(face, "User works as a nurse in Oslo", salience=0.9)
     await keep(face, "User collects old maps", salience=0.7, user_id="bob")
-    assert (await face.consolidate(everybody=True))["narratives"] == 2
-    told = await face.identity(user_id="alice")
+    assert (await face.admin.consolidate(everybody=True))["narratives"] == 2
+    told = await face.identity.get(user_id="alice")
     assert "nurse" in told["narrative"]["text"]
-    assert (await face.consolidate(everybody=True))["narratives"] == 0, "nothing has changed since"
+    assert (await face.admin.consolidate(everybody=True))["narratives"] == 0, "nothing has changed since"
     opens.clock.advance(days=60)
-    answer = await face.consolidate(everybody=True)
+    answer = await face.admin.consolidate(everybody=True)
     assert (answer["evicted"], answer["narratives"]) == (0, 0), "what it tells is shown, and so it stays"
     await face.delete_all(user_id="alice", filters={"memory.layer": "fact"})
-    assert (await face.consolidate(everybody=True))["narratives"] == 1
-    assert (await face.identity(user_id="alice"))["narrative"] is None
+    assert (await face.admin.consolidate(everybody=True))["narratives"] == 1
+    assert (await face.identity.get(user_id="alice"))["narrative"] is None
 
 
 @pytest.mark.req("S-34", "S-38")
@@ -36,6 +36,6 @@ async def test_no_block_from_before_a_pass_is_shown_after_it(opens: Opens) -> No
     parts = await steps.parts_of(face)
     assert "stamps" in (await face.context(**asked)).text
     opens.clock.advance(seconds=5)
-    assert (await face.consolidate(everybody=True))["evicted"] == 1
+    assert (await face.admin.consolidate(everybody=True))["evicted"] == 1
     assert "stamps" not in (await face.context(**asked)).text
     assert parts.policy.retrieval.cache_seconds == 1_000

@@ -39,7 +39,7 @@ def test_consolidate_tells_what_it_did_or_would_do(cli: Cli) -> None:
 def test_a_memory_that_is_switched_off_is_said_to_be(cli: Cli) -> None:
     cli.added("I like tea")
     with Memory({"store": {"url": f"sqlite:///{cli.db}"}, "embedder": {"provider": "hash"}}) as memory:
-        memory.set_settings({"enabled": False})
+        memory.settings.set({"enabled": False})
     ran = cli("consolidate", "--everybody")
     assert (ran.code, ran.out, ran.err) == (1, "", "memory is switched off\n")
 
@@ -60,8 +60,8 @@ def test_summarize_tells_what_it_saved(cli: Cli) -> None:
 async def test_whoever_reaches_only_a_part_of_a_tenant_may_not_tidy_up(face: Face) -> None:
     await face.remember(LONG)
     bound = Face(face.memory.acting_for("default", user_id="alice"))
-    for verb in (bound.consolidate, bound.summarize):
+    for verb in (bound.admin.consolidate, bound.admin.summarize):
         with pytest.raises(Forbidden):
             await verb(user_id="alice")
-    assert (await face.jobs(everybody=True))["results"] == []
+    assert (await face.admin.jobs(everybody=True))["results"] == []
     assert await steps.indexes_hold_what_is_live(face)

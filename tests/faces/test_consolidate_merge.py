@@ -17,7 +17,7 @@ async def test_nearly_identical_episodes_become_one_the_older(face: Face, opens:
     new = await episode(face, f"{WALK}!", topics=["walking"], run_id="tuesday", dedupe="of tuesday")
     other = await episode(face, "Talked about taxes and where the receipts of last year are")
     await steps.use(face, new, 2)
-    answer = await face.consolidate(everybody=True)
+    answer = await face.admin.consolidate(everybody=True)
     assert (answer["status"], answer["merged"]) == ("completed", 1)
     assert (await steps.there(face, old)).source_count == 2
     assert await steps.current(face, new) is None
@@ -34,16 +34,16 @@ async def test_nearly_identical_episodes_become_one_the_older(face: Face, opens:
 async def test_episodes_of_two_users_or_two_agents_are_never_mixed(face: Face) -> None:
     owners = [("alice", "cook"), ("alice", "coach"), ("bob", "cook"), ("bob", "")]
     ids = [await episode(face, WALK, user_id=user, agent_id=agent) for user, agent in owners]
-    assert (await face.consolidate(everybody=True))["merged"] == 0
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 0
     assert all([await steps.current(face, one) is not None for one in ids])
 
 
 async def test_what_somebody_else_sees_as_well_does_not_become_part_of_what_they_do_not_see(face: Face) -> None:
     old, new = await episode(face, WALK), await episode(face, f"{WALK} soon")
-    await face.share(old, user_id="bob")
-    assert (await face.consolidate(everybody=True))["merged"] == 0
-    await face.share(new, user_id="bob")
-    assert (await face.consolidate(everybody=True))["merged"] == 1
+    await face.sharing.share(old, user_id="bob")
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 0
+    await face.sharing.share(new, user_id="bob")
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 1
 
 
 @pytest.mark.req("S-36", "N-31")
@@ -52,9 +52,9 @@ async def test_facts_become_one_only_where_that_is_wanted(face: Face) -> None:
     new = await keep(face, "User likes long walks, along the coast")
     no = await keep(face, "User does not like long walks along the coast")
     await steps.with_upkeep(face, merge_facts=0.0)
-    assert (await face.consolidate(everybody=True))["merged"] == 0
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 0
     await steps.with_upkeep(face, merge_facts=0.9)
-    assert (await face.consolidate(everybody=True))["merged"] == 1
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 1
     assert [await steps.current(face, one) is None for one in (old, new, no)] == [False, True, False]
 
 
@@ -62,19 +62,19 @@ async def test_a_scope_is_consolidated_by_itself(face: Face) -> None:
     for user in ("alice", "bob"):
         await episode(face, WALK, user_id=user)
         await episode(face, WALK, user_id=user)
-    assert (await face.consolidate(user_id="bob"))["merged"] == 1
-    assert (await face.consolidate(user_id="bob"))["merged"] == 0
-    assert (await face.consolidate(everybody=True))["merged"] == 1
+    assert (await face.admin.consolidate(user_id="bob"))["merged"] == 1
+    assert (await face.admin.consolidate(user_id="bob"))["merged"] == 0
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 1
 
 
 @pytest.mark.req("S-36")
 async def test_a_dry_run_counts_and_changes_nothing(face: Face) -> None:
     ids = [await episode(face, WALK) for _ in range(3)]
-    answer = await face.consolidate(dry_run=True, everybody=True)
+    answer = await face.admin.consolidate(dry_run=True, everybody=True)
     assert (answer["merged"], answer["dry_run"], "job_id" in answer) == (2, True, False)
     assert all([await steps.current(face, one) is not None for one in ids])
-    assert (await face.jobs(task="consolidate", everybody=True))["results"] == []
-    assert (await face.consolidate(everybody=True))["merged"] == 2
+    assert (await face.admin.jobs(task="consolidate", everybody=True))["results"] == []
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 2
 
 
 @pytest.mark.req("S-36", "R-20")
@@ -83,25 +83,27 @@ async def test_a_merge_is_told_on_both_sides_and_can_be_taken_back(face: Face, o
     new = await episode(face, f"{WALK}.", run_id="tuesday", dedupe="of tuesday")
     was = await steps.there(face, old)
     before = [await steps.links_of(face, old), await steps.links_of(face, new)]
-    job = (await face.consolidate(everybody=True))["job_id"]
+    job = (await face.admin.consolidate(everybody=True))["job_id"]
     for one in (old, new):
         merge = (await face.history(one))[-1]
         assert (merge["event"], merge["actor"]) == ("MERGE", "consolidator")
     opens.clock.advance(days=1)
-    (told, _) = (await face.events(everybody=True))["results"][-2:]
+    (told, _) = (await face.review.events(everybody=True))["results"][-2:]
     assert told["job_id"] == job
     assert (await face.undo(told["id"]))["undone"] == 2
     back = await steps.there(face, old)
     assert (back.source_count, back.anchor_at, back.data) == (1, was.anchor_at, was.data)
     assert [await steps.links_of(face, old), await steps.links_of(face, new)] == before
     assert await steps.indexes_hold_what_is_live(face)
-    assert (await face.consolidate(everybody=True))["merged"] == 0, "what was parted again by somebody stays apart"
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 0, (
+        "what was parted again by somebody stays apart"
+    )
 
 
 @pytest.mark.req("S-36")
 async def test_a_whole_pass_can_be_taken_back(face: Face) -> None:
     ids = [await episode(face, WALK) for _ in range(4)]
-    job = (await face.consolidate(everybody=True))["job_id"]
+    job = (await face.admin.consolidate(everybody=True))["job_id"]
     assert [await steps.current(face, one) is not None for one in ids] == [True, False, False, False]
     await face.undo(job_id=job)
     assert all([await steps.current(face, one) is not None for one in ids])
@@ -121,11 +123,11 @@ async def test_a_second_pass_at_the_same_moment_changes_nothing(face: Face, open
         if day % 3 == 0:
             await episode(face, f"{WALK}. User collects stamps.", facts=facts[:1], run_id=f"day {day}")
         if day == 12:
-            await face.consolidate(everybody=True)
-    first = await face.consolidate(everybody=True)
+            await face.admin.consolidate(everybody=True)
+    first = await face.admin.consolidate(everybody=True)
     assert all(first[name] for name in ("merged", "promoted", "evicted", "expired", "pruned")), first
     before = steps.content(opens)
-    again = await face.consolidate(everybody=True)
+    again = await face.admin.consolidate(everybody=True)
     assert steps.content(opens) == before
     assert not any(again[name] for name in ("merged", "promoted", "evicted", "expired", "pruned", "summarized"))
     assert not any(again["purged"].values())
@@ -143,8 +145,8 @@ async def test_what_somebody_changes_at_the_same_moment_is_left_for_the_next_pas
 
     with monkeypatch.context() as patched:
         patched.setattr("memstone.engine.upkeep.consolidate.end_version", beaten)
-        assert (await face.consolidate(everybody=True))["merged"] == 0
-    assert (await face.consolidate(everybody=True))["merged"] == 1
+        assert (await face.admin.consolidate(everybody=True))["merged"] == 0
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 1
 
 
 async def test_the_words_that_a_merged_fact_came_from_still_hold(face: Face) -> None:
@@ -152,7 +154,7 @@ async def test_the_words_that_a_merged_fact_came_from_still_hold(face: Face) -> 
     for said in ("I like long walks along the coast", "I like long walks along the coast, yes"):
         turn = await keep(face, said, layer="turn")
         await keep(face, said.replace("I like", "User likes"), origin_id=turn)
-    assert (await face.consolidate(everybody=True))["merged"] == 1
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 1
     found = await face.search("long walks along the coast", user_id="alice", layers=["turn"])
     assert len(found["results"]) == 2
     assert not any("superseded_by" in hit for hit in found["results"])

@@ -25,9 +25,9 @@ async def speak(face: Face, opens: Opens, *topics: str, **rest: str) -> None:
 async def test_a_fact_that_three_recent_sessions_speak_of_gains_weight(face: Face, opens: Opens) -> None:
     fact, other = await keep(face, FACT, salience=0.5), await keep(face, "User has a dog", salience=0.5)
     await speak(face, opens, *TALK[:2])
-    assert (await face.consolidate(everybody=True))["promoted"] == 0
+    assert (await face.admin.consolidate(everybody=True))["promoted"] == 0
     await speak(face, opens, TALK[2])
-    assert (await face.consolidate(everybody=True))["promoted"] == 1
+    assert (await face.admin.consolidate(everybody=True))["promoted"] == 1
     promoted = await steps.there(face, fact)
     assert promoted.salience == pytest.approx(0.55)
     assert promoted.anchor_at == (await steps.parts_of(face)).now()
@@ -40,9 +40,9 @@ async def test_a_fact_that_three_recent_sessions_speak_of_gains_weight(face: Fac
 async def test_the_same_sessions_earn_the_boost_once_and_three_more_earn_another(face: Face, opens: Opens) -> None:
     fact = await keep(face, FACT, salience=0.5)
     await speak(face, opens, *TALK[:5])
-    assert [(await face.consolidate(everybody=True))["promoted"] for _ in range(3)] == [1, 0, 0]
+    assert [(await face.admin.consolidate(everybody=True))["promoted"] for _ in range(3)] == [1, 0, 0]
     await speak(face, opens, TALK[5])
-    assert (await face.consolidate(everybody=True))["promoted"] == 1
+    assert (await face.admin.consolidate(everybody=True))["promoted"] == 1
     assert (await steps.there(face, fact)).salience == pytest.approx(0.6)
 
 
@@ -54,7 +54,7 @@ async def test_sessions_of_others_and_of_long_ago_do_not_count(face: Face, opens
     await speak(face, opens, *TALK[:2], user_id="alice", agent_id="coach")
     opens.clock.advance(days=59)
     await speak(face, opens, TALK[2], user_id="alice", agent_id="coach")
-    assert (await face.consolidate(everybody=True))["promoted"] == 0
+    assert (await face.admin.consolidate(everybody=True))["promoted"] == 0
 
 
 @pytest.mark.req("S-37")
@@ -63,18 +63,18 @@ async def test_sessions_that_became_one_count_as_many(face: Face, opens: Opens) 
     for run in range(3):
         opens.clock.advance(days=1)
         await episode(face, SAID, run_id=f"run {run}")
-        assert (await face.consolidate(everybody=True))["promoted"] == (run == 2)
+        assert (await face.admin.consolidate(everybody=True))["promoted"] == (run == 2)
     assert (await steps.there(face, fact)).salience == pytest.approx(0.55)
 
 
 async def test_a_promotion_that_was_taken_back_stays_so(face: Face, opens: Opens) -> None:
     fact = await keep(face, FACT, salience=0.5)
     await speak(face, opens, *TALK[:3])
-    job = (await face.consolidate(everybody=True))["job_id"]
-    assert (await face.consolidate(dry_run=True, everybody=True))["promoted"] == 0
+    job = (await face.admin.consolidate(everybody=True))["job_id"]
+    assert (await face.admin.consolidate(dry_run=True, everybody=True))["promoted"] == 0
     await face.undo(job_id=job)
     assert (await steps.there(face, fact)).salience == 0.5
-    assert (await face.consolidate(everybody=True))["promoted"] == 0
+    assert (await face.admin.consolidate(everybody=True))["promoted"] == 0
 
 
 @pytest.mark.req("X-16", "R-13", "D-17", "S-35")
@@ -94,7 +94,7 @@ async def test_what_is_left_of_a_memory_does_not_depend_on_how_often_a_pass_runs
                 opens.clock.advance(hours=1)
                 passed = (opens.clock.now() - start).total_seconds() / 3600
                 if passed % hours == 0 and (hours > 1 or passed % 40 == 0 or passed < 30):
-                    await face.consolidate(everybody=True)
+                    await face.admin.consolidate(everybody=True)
         strengths[hours] = [await left(face, one) for one in ids]
         opens.clock.set(start)
     dog = 0.9 * math.exp(-30 / 30)

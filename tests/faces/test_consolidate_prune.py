@@ -19,13 +19,13 @@ async def test_episodes_and_turns_are_deleted_when_their_layer_is_no_longer_kept
         await keep(face, "A fact"),
     ]
     opens.clock.advance(days=30)
-    assert (await face.consolidate(everybody=True))["pruned"] == 0
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 0
     opens.clock.advance(days=1)
-    assert (await face.consolidate(everybody=True))["pruned"] == 1
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 1
     event = (await face.history(ids[0]))[-1]
     assert (event["event"], event["reason"]) == ("DELETE", "kept for 30 days")
     opens.clock.advance(days=30)
-    assert (await face.consolidate(everybody=True))["pruned"] == 1
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 1
     assert [await steps.status_of(face, one) for one in ids] == ["deleted", "deleted", "active"]
     assert await steps.indexes_hold_what_is_live(face)
 
@@ -35,7 +35,7 @@ async def test_without_days_a_layer_is_kept_for_ever(opens: Opens) -> None:
     face = opens({"upkeep": {"retain_days": {"episode": 0}}, "preset": "companion"})
     await episode(face, "Talked about boats")
     opens.clock.advance(days=4_000)
-    assert (await face.consolidate(everybody=True))["pruned"] == 0
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 0
 
 
 @pytest.mark.req("X-15")
@@ -44,10 +44,10 @@ async def test_what_is_hidden_by_age_is_kept_and_what_is_kept_no_longer_is_delet
     told = await face.remember("I live in Oslo")
     opens.clock.advance(days=15)
     assert await face.found("Oslo") == []
-    assert (await face.consolidate(everybody=True))["pruned"] == 0
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 0
     assert await face.get(told) is not None
     opens.clock.advance(days=15)
-    assert (await face.consolidate(everybody=True))["pruned"] == 1
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 1
     assert await face.get(told) is None
 
 
@@ -56,7 +56,7 @@ async def test_what_was_pruned_may_be_said_again(face: Face, opens: Opens) -> No
     await steps.with_upkeep(face, retain_days=(("fact", 30),))
     await face.remember("I live in Oslo")
     opens.clock.advance(days=31)
-    assert (await face.consolidate(everybody=True))["pruned"] == 1
+    assert (await face.admin.consolidate(everybody=True))["pruned"] == 1
     assert (await face.store("I live in Oslo", user_id="alice"))["results"][0]["event"] == "ADD"
 
 
@@ -68,16 +68,16 @@ async def test_kinds_that_are_kept_only_while_used_go_when_they_are_not(face: Fa
     opens.clock.advance(days=20)
     await steps.use(face, used)
     opens.clock.advance(days=11)
-    assert (await face.consolidate(everybody=True))["expired"] == 0, "nothing goes unless a kind is named"
+    assert (await face.admin.consolidate(everybody=True))["expired"] == 0, "nothing goes unless a kind is named"
     await steps.with_upkeep(face, evict=False, ttl=(("episodic", 30),))
-    assert (await face.consolidate(dry_run=True, everybody=True))["expired"] == 1
-    assert (await face.consolidate(everybody=True))["expired"] == 1
+    assert (await face.admin.consolidate(dry_run=True, everybody=True))["expired"] == 1
+    assert (await face.admin.consolidate(everybody=True))["expired"] == 1
     assert await steps.status_of(face, kinds[Kind.EPISODIC]) == "deleted"
     opens.clock.advance(days=20)
-    assert (await face.consolidate(everybody=True))["expired"] == 1
+    assert (await face.admin.consolidate(everybody=True))["expired"] == 1
     assert await steps.status_of(face, used) == "deleted"
     opens.clock.advance(days=1_000)
-    assert (await face.consolidate(everybody=True))["expired"] == 0
+    assert (await face.admin.consolidate(everybody=True))["expired"] == 0
     assert [await steps.status_of(face, one) for one in (often, kinds[Kind.FACTUAL])] == ["active", "active"]
 
 
@@ -87,7 +87,7 @@ async def test_a_sweep_looks_at_so_many_at_a_time_and_goes_on_with_the_next(face
         await keep(face, f"thing {number}", kind=Kind.EPISODIC)
     opens.clock.advance(days=31)
     await steps.with_upkeep(face, evict=False, ttl=(("episodic", 30),), ttl_scan=3)
-    assert [(await face.consolidate(everybody=True))["expired"] for _ in range(4)] == [3, 3, 1, 0]
+    assert [(await face.admin.consolidate(everybody=True))["expired"] for _ in range(4)] == [3, 3, 1, 0]
 
 
 @pytest.mark.req("O-97")
@@ -95,11 +95,11 @@ async def test_what_has_expired_is_hidden_and_deleted_by_a_sweep_only(face: Face
     await steps.with_upkeep(face, deleted_keep_days=5)
     told = await face.remember("I am in Rome this week", expires_at="2026-01-08")
     opens.clock.advance(days=8)
-    await face.consolidate(everybody=True)
+    await face.admin.consolidate(everybody=True)
     assert await face.listed() == []
     assert await face.listed(show_expired=True) == ["I am in Rome this week"]
     opens.clock.advance(days=5)
-    assert (await face.consolidate(everybody=True))["expired"] == 1
+    assert (await face.admin.consolidate(everybody=True))["expired"] == 1
     assert await face.listed(show_expired=True) == []
     assert await steps.status_of(face, told) == "deleted"
 
@@ -108,20 +108,20 @@ async def test_what_has_expired_is_hidden_and_deleted_by_a_sweep_only(face: Face
 async def test_old_logs_and_answers_are_forgotten_and_what_waits_is_not(opens: Opens) -> None:
     face = opens({"write": {"mode": "manual"}})
     await face.add("I live in Oslo", user_id="alice", run_id="one")
-    await face.end_session(user_id="alice", run_id="one")
+    await face.sessions.end(user_id="alice", run_id="one")
     await face.store_many([{"messages": "I like tea", "user_id": "alice"}], idempotency_key="once")
     await face.context("Where do I live?", user_id="alice")
     opens.clock.advance(days=20)
     await face.add("I moved to Bergen", user_id="alice", run_id="two")
     opens.clock.advance(days=11)
-    would = (await face.consolidate(dry_run=True, everybody=True))["purged"]
-    purged = (await face.consolidate(everybody=True))["purged"]
+    would = (await face.admin.consolidate(dry_run=True, everybody=True))["purged"]
+    purged = (await face.admin.consolidate(everybody=True))["purged"]
     assert purged == would
     assert purged["signals"] == purged["idempotency"] == purged["receipts"] == 1
     assert purged["jobs"] >= 1
-    assert [job["task"] for job in (await face.jobs(everybody=True))["results"]] == ["consolidate"]
+    assert [job["task"] for job in (await face.admin.jobs(everybody=True))["results"]] == ["consolidate"]
     assert (await face.stats())["pending"] == 1
-    assert not any((await face.consolidate(everybody=True))["purged"].values())
+    assert not any((await face.admin.consolidate(everybody=True))["purged"].values())
 
 
 @ON_DISK
@@ -133,17 +133,17 @@ async def test_the_words_of_what_was_deleted_are_kept_for_a_while_and_then_gone(
     opens.clock.advance(days=40)
     event = await face.delete(told)
     opens.clock.advance(days=29)
-    assert (await face.consolidate(everybody=True))["purged"]["deleted"] == 0
+    assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 0
     assert "Oslo" in str(steps.content(opens))
     opens.clock.advance(days=2)
-    assert (await face.consolidate(dry_run=True, everybody=True))["purged"]["deleted"] == 1
-    assert (await face.consolidate(everybody=True))["purged"]["deleted"] == 1
+    assert (await face.admin.consolidate(dry_run=True, everybody=True))["purged"]["deleted"] == 1
+    assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 1
     assert "Oslo" not in str(steps.content(opens))
     assert steps.happened(await face.history(told)) == ["ADD", "UPDATE", "DELETE"]
     assert event["event"] == "DELETE"
     assert await face.get(kept) is not None
     assert [one["new_value"] for one in await face.history(kept)] == ["I like Lisbon"]
-    assert (await face.consolidate(everybody=True))["purged"]["deleted"] == 0
+    assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 0
 
 
 @ON_DISK
@@ -164,9 +164,9 @@ async def test_words_that_are_not_kept_at_all_go_with_the_delete(opens: Opens) -
 async def test_what_was_deleted_and_brought_back_keeps_its_words(face: Face, opens: Opens) -> None:
     told = await face.remember("I live in Oslo")
     await face.delete(told)
-    await face.restore(told)
+    await face.review.restore(told)
     opens.clock.advance(days=100)
-    assert (await face.consolidate(everybody=True))["purged"]["deleted"] == 0
+    assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 0
     assert (await steps.there(face, told)).text == "I live in Oslo"
 
 
@@ -176,7 +176,7 @@ async def test_the_log_of_changes_is_thinned_and_whoever_follows_it_notices_noth
     """Another process that has not looked for a day asks for what changed since: the answer must be the same."""
     told = await face.remember("I live in Oslo")
     other = opens()
-    await face.consolidate(everybody=True)
+    await face.admin.consolidate(everybody=True)
     assert await other.found("live") == ["I live in Oslo"]
     asked = "SELECT DISTINCT memory_seq FROM changes WHERE id > ? ORDER BY memory_seq"
     thinned = 0
@@ -185,7 +185,7 @@ async def test_the_log_of_changes_is_thinned_and_whoever_follows_it_notices_noth
         await face.update(told, f"I live in {town}")
         newest = opens.rows("SELECT max(id) FROM changes")[0][0]
         before = [opens.rows(asked, [cursor]) for cursor in range(newest + 1)]
-        thinned += (await face.consolidate(everybody=True))["purged"]["changes"]
+        thinned += (await face.admin.consolidate(everybody=True))["purged"]["changes"]
         assert [opens.rows(asked, [cursor]) for cursor in range(newest + 1)] == before
     assert thinned == 3, "the end of a version stands for its beginning"
     assert await other.found("live") == ["I live in Lisbon"]

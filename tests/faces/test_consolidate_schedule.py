@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from memstone import Memory
+from memstone.engine.runtime import Parts
 from memstone.engine.upkeep.consolidate import consolidate_scope
 from memstone.engine.upkeep.passes import (
     AGAIN_SECONDS,
@@ -23,20 +24,27 @@ from tests.faces import consolidate_steps as steps
 from tests.faces.harness import ON_DISK, Face, Opens
 
 
+async def _pass_status(parts: Parts) -> str:
+    """How the pass ended that was due."""
+    answer = await consolidate_if_due(parts)
+    assert answer is not None
+    return answer["status"]
+
+
 @pytest.mark.req("N-28", "R-25", "S-34")
 async def test_a_pass_is_due_once_an_interval_whoever_ran_the_last_one(opens: Opens) -> None:
     parts = await steps.parts_of(face := opens())
     assert await is_pass_due(parts)
-    assert (await consolidate_if_due(parts) or {})["status"] == "completed"
+    assert await _pass_status(parts) == "completed"
     assert await last_run(parts) == parts.now()
     opens.clock.advance(hours=23.9)
     assert not await is_pass_due(parts)
     assert await consolidate_if_due(parts) is None
     opens.clock.advance(hours=0.1)
     assert await is_pass_due(parts)
-    await face.consolidate(everybody=True)
+    await face.admin.consolidate(everybody=True)
     assert not await is_pass_due(parts), "one that was asked for counts as well"
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
     opens.clock.advance(hours=24)
     assert await is_pass_due(parts), "one of a single user does not"
 
@@ -73,12 +81,14 @@ async def test_while_a_pass_runs_another_one_is_told_so(face: Face, opens: Opens
     parts = await steps.parts_of(face)
     until = to_instant(opens.clock.now().replace(hour=0, minute=10))
     await parts.ledger.write(lambda tx: tx.leases.claim(parts.tenant_id, "consolidate", "me", parts.now(), until))
-    assert await face.consolidate(everybody=True) == {"status": "already_running"}
-    assert await face.consolidate(user_id="alice") == {"status": "already_running"}
-    assert (await face.consolidate(dry_run=True, everybody=True))["status"] == "completed", "looking disturbs nobody"
+    assert await face.admin.consolidate(everybody=True) == {"status": "already_running"}
+    assert await face.admin.consolidate(user_id="alice") == {"status": "already_running"}
+    assert (await face.admin.consolidate(dry_run=True, everybody=True))["status"] == "completed", (
+        "looking disturbs nobody"
+    )
     opens.clock.advance(minutes=11)
-    assert (await face.consolidate(everybody=True))["status"] == "completed", "whoever held it is gone"
-    assert (await face.consolidate(everybody=True))["status"] == "completed", "and it was given back"
+    assert (await face.admin.consolidate(everybody=True))["status"] == "completed", "whoever held it is gone"
+    assert (await face.admin.consolidate(everybody=True))["status"] == "completed", "and it was given back"
 
 
 @ON_DISK
@@ -90,9 +100,9 @@ async def test_passes_that_are_started_at_once_are_one_pass(kind: str, opens: Op
     if isinstance(face.memory, Memory):
         others = [opens().memory for _ in range(4)]
         with ThreadPoolExecutor(4) as pool:
-            answers = list(pool.map(lambda one: one.consolidate(everybody=True), others))
+            answers = list(pool.map(lambda one: one.admin.consolidate(everybody=True), others))
     else:
-        answers = await asyncio.gather(*(opens().consolidate(everybody=True) for _ in range(4)))
+        answers = await asyncio.gather(*(opens().admin.consolidate(everybody=True) for _ in range(4)))
     assert {answer["status"] for answer in answers} <= {"completed", "already_running"}, kind
     assert sum(answer.get("merged", 0) for answer in answers) == 19
     assert (await steps.there(face, ids[0])).source_count == 20
@@ -122,7 +132,7 @@ async def test_a_pass_that_lost_its_turn_stops(face: Face, opens: Opens) -> None
     ledger = _After(parts.ledger, steal)
     with pytest.raises(Conflict, match="taken over"):
         await consolidate_scope(replace(taken, ledger=ledger), {}, everybody=True)  # type: ignore[arg-type]
-    (job,) = (await face.jobs(task="consolidate", everybody=True))["results"]
+    (job,) = (await face.admin.jobs(task="consolidate", everybody=True))["results"]
     assert job["status"] == "error"
 
 
@@ -156,16 +166,16 @@ async def test_a_pass_that_fails_is_logged_and_tried_again(
         patched.setattr("memstone.engine.upkeep.sweep.evict_faded_facts", broken)
         with pytest.raises(BackendUnavailable):
             await consolidate_if_due(parts)
-    (job,) = (await face.jobs(task="consolidate", everybody=True))["results"]
+    (job,) = (await face.admin.jobs(task="consolidate", everybody=True))["results"]
     assert (job["status"], job["details"]["error"]["code"]) == ("error", "backend_unavailable")
     opens.clock.advance(seconds=AGAIN_SECONDS)
-    assert (await consolidate_if_due(parts) or {})["status"] == "completed"
+    assert await _pass_status(parts) == "completed"
 
 
 async def test_a_pass_tells_what_it_did_and_never_what_it_read(face: Face, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="memstone")
     await steps.episode(face, "Talked about the secret garden")
-    await face.consolidate(everybody=True)
+    await face.admin.consolidate(everybody=True)
     (told,) = [record for record in caplog.records if record.getMessage() == "memory.consolidated"]
     assert told.__dict__["counts"]["merged"] == 0
     assert "secret garden" not in str([record.__dict__ for record in caplog.records])

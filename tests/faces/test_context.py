@@ -50,7 +50,7 @@ async def test_a_gate_that_closes_shows_nothing_and_says_why(opens: Opens, gate:
     assert pack.volatile == ""
     assert "Anna" not in pack.text
     assert pack.gate.reason
-    seen = await face.preview_context("What is the capital of Peru?", user_id="alice")
+    seen = await face.profile.preview("What is the capital of Peru?", user_id="alice")
     assert (seen["text"], seen["chosen"], seen["gate"]["route"]) == (pack.text, [], "none")
     if gate == "heuristic":
         assert not (await face.receipt(pack.receipt_id))["chosen"]
@@ -112,8 +112,8 @@ async def test_nobody_is_shown_what_is_somebody_elses(face: Face) -> None:
     await told(face)
 
     assert not await face.context("Where does my sister live?", user_id="bob")
-    assert (await face.entities(user_id="bob"))["results"] == []
-    assert (await face.relations(user_id="bob"))["results"] == []
+    assert (await face.graph.entities(user_id="bob"))["results"] == []
+    assert (await face.graph.relations(user_id="bob"))["results"] == []
 
 
 @ON_DISK
@@ -129,18 +129,19 @@ async def test_the_same_question_gives_the_same_block_in_another_process(face: F
 @pytest.mark.req("C-28", "N-36", "R-12", "C-58.33")
 async def test_whom_and_what_memories_speak_of(face: Face) -> None:
     await told(face)
-    entities = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
+    entities = {one["name"]: one["type"] for one in (await face.graph.entities(user_id="alice"))["results"]}
     assert {"Anna", "Oslo", "Acme Corp", "Berlin"} <= set(entities)
     assert entities["Anna"] == "person"
     edges = {
-        (one["source"], one["relation"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]
+        (one["source"], one["relation"], one["target"])
+        for one in (await face.graph.relations(user_id="alice"))["results"]
     }
     assert ("Anna", "sister_of", "user") in edges
 
     await face.delete_all(user_id="alice")
-    assert (await face.entities(user_id="alice"))["results"] == []
+    assert (await face.graph.entities(user_id="alice"))["results"] == []
     with pytest.raises(InvalidInput):
-        await face.entities(user_id="alice", limit=0)
+        await face.graph.entities(user_id="alice", limit=0)
 
 
 @pytest.mark.req("C-29", "N-36")
@@ -226,7 +227,7 @@ async def test_a_language_model_may_name_whom_facts_speak_of(opens: Opens) -> No
     face = opens({"graph": {"llm": True}, "extract": {"strategies": ["pattern"]}}, llm=model)
     answer = await face.add("My dog Rex belongs to Ida.", user_id="alice")
     assert answer["status"] == "ok"
-    edges = {(one["source"], one["target"]) for one in (await face.relations(user_id="alice"))["results"]}
+    edges = {(one["source"], one["target"]) for one in (await face.graph.relations(user_id="alice"))["results"]}
     assert ("Rex", "Ida") in edges
     assert len([one for one in asked if one.startswith("Statements:")]) == 1
 
@@ -236,5 +237,5 @@ async def test_a_language_model_may_name_whom_facts_speak_of(opens: Opens) -> No
     other = opens({"tenant": "other", "graph": {"llm": True}, "extract": {"strategies": ["pattern"]}}, llm=broken)
     answer = await other.add("I work at Acme Corp.", user_id="alice")
     assert [one["memory"] for one in answer["results"]] == ["User works at Acme Corp."]
-    names = {one["name"] for one in (await other.entities(user_id="alice"))["results"]}
+    names = {one["name"] for one in (await other.graph.entities(user_id="alice"))["results"]}
     assert "Acme Corp" in names, "without the model, rules find it"

@@ -215,7 +215,7 @@ async def test_a_turn_says_that_things_have_changed_since_and_what_holds_now(fac
         "- [2026-01-01] user: I live in Porto. (this has changed since: User lives in Lisbon.)",
         "- [2026-01-02] user: I live in Lisbon.",
     ]
-    await face.disable(moved["results"][0]["id"])
+    await face.review.disable(moved["results"][0]["id"])
     pack = await shown(face, "Where did I say I live?", route="transcript")
     assert "- [2026-01-01] user: I live in Porto. (this has changed since)" in lines(pack)
 

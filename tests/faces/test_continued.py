@@ -51,7 +51,7 @@ async def test_whoever_is_erased_takes_theirs_along_and_others_keep_theirs(face:
     await face.remember("I live in Oslo")
     for user in ("alice", "bob"):
         await note_end(parts, f"{user}-1", f"{user}-2", user)
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     assert passed(report), report["checks"]
     assert report["erased"]["continuations"] == 1
     assert await end_of(parts, "alice-1", "alice") == "alice-1"
@@ -65,7 +65,7 @@ async def test_they_go_where_the_user_goes(face: Face) -> None:
     await face.remember("I live in Oslo")
     for began, ended, user in (("r1", "r2", "alice"), ("x", "old", "alice"), ("x", "new", "anna")):
         await note_end(parts, began, ended, user)
-    await face.reassign({"user_id": "alice"}, {"user_id": "anna"})
+    await face.sharing.reassign({"user_id": "alice"}, {"user_id": "anna"})
     assert [await end_of(parts, began, "anna") for began in ("r1", "x")] == ["r2", "new"]
     assert await end_of(parts, "r1", "alice") == "r1"
 
@@ -82,8 +82,8 @@ async def test_the_oldest_make_room_and_go_after_a_while(
     opens.clock.advance(days=29)
     await note_end(parts, "later", "end", "bob")
     opens.clock.advance(days=2)
-    assert (await face.consolidate(dry_run=True, everybody=True))["purged"]["continuations"] == 2
-    assert (await face.consolidate(everybody=True))["purged"]["continuations"] == 2
+    assert (await face.admin.consolidate(dry_run=True, everybody=True))["purged"]["continuations"] == 2
+    assert (await face.admin.consolidate(everybody=True))["purged"]["continuations"] == 2
     assert [await end_of(parts, one, who) for one, who in (("r4", "alice"), ("later", "bob"))] == ["r4", "end"]
     opens.clock.advance(days=29)
     await note_end(parts, "last", "end", "carol")
@@ -109,10 +109,10 @@ async def test_a_backup_holds_them_and_none_of_whoever_was_erased(opens: Opens) 
         await note_end(parts, f"{user}-1", f"{user}-2", user)
     assert opens.path is not None
     copy = opens.path.with_name("copy.memstone")
-    await face.backup(str(copy))
-    await face.erase(user_id="alice")
+    await face.admin.backups.create(str(copy))
+    await face.admin.erase(user_id="alice")
     await face.reset()
-    await face.restore_backup(str(copy))
+    await face.admin.backups.restore(str(copy))
     parts = await parts_of(face)
     assert await end_of(parts, "bob-1", "bob") == "bob-2"
     assert await end_of(parts, "alice-1", "alice") == "alice-1"

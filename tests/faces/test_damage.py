@@ -37,7 +37,7 @@ def told(memory: Memory) -> dict[str, Any]:
     for user in ("alice", "bob"):
         listed = memory.get_all(user_id=user, limit=1_000)["results"]
         answer[f"list {user}"] = sorted((one["id"], one["memory"]) for one in listed)
-        found = memory.search("the green drawer of cabinet 3", user_id=user, top_k=20)["results"]
+        found = memory.search("the green drawer of cabinet 3", user_id=user, limit=20)["results"]
         answer[f"search {user}"] = sorted(one["id"] for one in found)
         answer[f"history {user}"] = [memory.history(one["id"]) for one in listed[:20]]
     return answer
@@ -85,7 +85,7 @@ def outcome(path: Path, truth: dict[str, Any], target: Path) -> tuple[str, str]:
             except Corrupted:
                 read = "refused"
             try:
-                memory.backup(target)
+                memory.admin.backups.create(target)
             except Corrupted:
                 return read, "refused"
             return read, "written"
@@ -130,7 +130,7 @@ def test_an_index_that_lost_rows_is_noticed_when_the_file_is_opened(
 
     assert "memstone export" in caught.value.hint
     with opened(path, check=False) as memory:
-        assert table in memory.check()["integrity"][0]
+        assert table in memory.admin.check()["integrity"][0]
 
 
 def change_text(path: Path, before: str, after: str) -> None:
@@ -159,14 +159,14 @@ async def test_a_text_that_is_not_what_was_stored_is_refused_and_can_be_erased(
         with pytest.raises(Corrupted, match=damaged):
             await getattr(face, verb)(**given)
     with pytest.raises(Corrupted, match="no backup was written"):
-        await face.backup(tmp_path / "m.backup")
+        await face.admin.backups.create(tmp_path / "m.backup")
     assert not (tmp_path / "m.backup").exists()
-    assert "90 mg" not in str((await face.check())["integrity"])
-    assert damaged in (await face.check())["integrity"][0]
+    assert "90 mg" not in str((await face.admin.check())["integrity"])
+    assert damaged in (await face.admin.check())["integrity"][0]
 
-    await face.erase(memory_id=damaged)
+    await face.admin.erase(memory_id=damaged)
 
-    assert (await face.check())["integrity"] == ["ok"]
+    assert (await face.admin.check())["integrity"] == ["ok"]
     assert [one["id"] for one in (await face.get_all(user_id="alice"))["results"]] == [kept]
     assert (await face.get_all(user_id="bob"))["results"] == []
 
@@ -191,7 +191,7 @@ async def test_a_damaged_vector_is_found_by_a_check(face: Face, opens: Opens, en
         (vector,) = database.execute("SELECT vector FROM vectors").fetchone()
         database.execute("UPDATE vectors SET vector = ?", [vector[:-4] + end])
 
-    assert (await face.check())["integrity"][0].startswith("vectors: the vector of version")
+    assert (await face.admin.check())["integrity"][0].startswith("vectors: the vector of version")
 
 
 @ON_DISK
@@ -205,21 +205,21 @@ async def test_a_worker_checks_the_store_once_a_day_and_health_tells_what_it_fou
     table = Timetable.of(parts)
     opens.clock.advance(seconds=FIRST_SECONDS)
     await table.tick(parts)
-    assert "damaged" not in (await face.health())["reasons"]
+    assert "damaged" not in (await face.admin.health())["reasons"]
     change_text(opens.path, "10 mg", "90 mg")
 
     opens.clock.advance(hours=CHECK_HOURS - 1)
     await table.tick(parts)
-    assert "damaged" not in (await face.health())["reasons"], "not yet"
+    assert "damaged" not in (await face.admin.health())["reasons"], "not yet"
     opens.clock.advance(hours=1)
     with caplog.at_level(logging.ERROR, "memstone"), suppress(MemstoneError):
         await table.tick(parts)
 
     assert "store.damaged" in caplog.text
-    assert "damaged" in (await face.health())["reasons"]
+    assert "damaged" in (await face.admin.health())["reasons"]
     change_text(opens.path, "90 mg", "10 mg")
     assert await check_store(parts) == []
-    assert "damaged" not in (await face.health())["reasons"]
+    assert "damaged" not in (await face.admin.health())["reasons"]
 
 
 @ON_DISK

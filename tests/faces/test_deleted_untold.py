@@ -40,7 +40,7 @@ async def test_the_next_version_of_an_episode_leaves_out_what_was_deleted(opens:
     await forgotten(face, opens)
     await held(face, opens, "r1", LATER)
 
-    (episode,) = (await face.episodes(**WHO))["results"]
+    (episode,) = (await face.sessions.episodes(**WHO))["results"]
 
     assert without_them(episode)
     assert "bicycle" in episode["summary"]
@@ -56,10 +56,10 @@ async def test_the_next_version_of_an_episode_leaves_out_what_was_deleted(opens:
 async def test_an_episode_of_before_is_listed_and_found_without_it(opens: Opens) -> None:
     face = opens(COMPANION)
     await held(face, opens, "r1", *SAID)
-    assert not without_them((await face.episodes(**WHO))["results"])
+    assert not without_them((await face.sessions.episodes(**WHO))["results"])
     await forgotten(face, opens)
 
-    (listed,) = (await face.episodes(**WHO))["results"]
+    (listed,) = (await face.sessions.episodes(**WHO))["results"]
     (found,) = (await face.search("the harbour clinic", **WHO, layers=["episode"]))["results"]
 
     assert without_them([listed, found])
@@ -72,10 +72,10 @@ async def test_an_episode_that_a_model_worded_is_neither_listed_nor_found(opens:
     fact = {"content": "User has diabetes.", "quote": "I was diagnosed with diabetes"}
     face = opens(COMPANION, llm=ScriptedLlm([digest("She is a nurse and is ill.", pinned_candidates=[fact])]))
     await held(face, opens, "r1", *SAID)
-    assert (await face.episodes(**WHO))["results"]
+    assert (await face.sessions.episodes(**WHO))["results"]
     await forgotten(face, opens)
 
-    assert (await face.episodes(**WHO))["results"] == []
+    assert (await face.sessions.episodes(**WHO))["results"] == []
     assert (await face.search("nurse", **WHO, layers=["episode"]))["results"] == []
 
 
@@ -101,7 +101,7 @@ async def test_names_go_with_what_was_deleted_and_come_back_with_it(opens: Opens
     )
 
     async def names() -> set[str]:
-        return {one["name"] for one in (await face.entities(user_id="alice"))["results"]}
+        return {one["name"] for one in (await face.graph.entities(user_id="alice"))["results"]}
 
     assert {"Hans", "Ida"} <= await names()
     (met,) = [one for one in (await face.get_all(user_id="alice"))["results"] if "Hans" in one["memory"]]
@@ -122,7 +122,7 @@ async def test_what_was_changed_by_hand_and_deleted_hides_the_words_it_came_from
 
     await face.delete(home["id"])
 
-    named = {one["name"]: one["mentions"] for one in (await face.entities(user_id="alice"))["results"]}
+    named = {one["name"]: one["mentions"] for one in (await face.graph.entities(user_id="alice"))["results"]}
     assert "Oslo" not in named
     assert (named["Ida"], named["Nordlys"]) == (2, 2), "the turn and the fact"
 

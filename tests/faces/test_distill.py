@@ -34,22 +34,22 @@ async def held(face: Face, opens: Opens, run: str, *said: str, **who: Any) -> di
     ]
     scope = {**WHO, **who, "run_id": run}
     await face.add(messages, **scope)
-    (result,) = (await face.end_session(**scope))["results"]
+    (result,) = (await face.sessions.end(**scope))["results"]
     return dict(result)
 
 
 async def episodes(face: Face, **who: Any) -> list[dict[str, Any]]:
-    return list((await face.episodes(**(who or WHO)))["results"])
+    return list((await face.sessions.episodes(**(who or WHO)))["results"])
 
 
 async def pinned(face: Face, **who: Any) -> dict[str, dict[str, Any]]:
     """The facts by their text."""
-    return {one["content"]: one for one in (await face.pinned(**(who or WHO)))["results"]}
+    return {one["content"]: one for one in (await face.profile.facts(**(who or WHO)))["results"]}
 
 
 async def derived(face: Face, user: str = "alice") -> list[str]:
     """What is derived about who a user is."""
-    return [one["text"] for one in (await face.identity(user_id=user))["derived"]]
+    return [one["text"] for one in (await face.identity.get(user_id=user))["derived"]]
 
 
 def digest(summary: str = "Alice spoke about her work.", **more: Any) -> dict[str, Any]:
@@ -77,7 +77,7 @@ async def test_a_session_leaves_one_episode(opens: Opens) -> None:
     assert one["occurred_at"] == "2026-01-01T01:00:00.000000Z"
     layers = [(await face.get_all(**WHO, layers=[layer]))["results"] for layer in ("turn", "fact", "episode")]
     assert all(layers)
-    assert (await face.identity(user_id="alice"))["derived"]
+    assert (await face.identity.get(user_id="alice"))["derived"]
 
 
 @pytest.mark.req("S-7")
@@ -102,7 +102,7 @@ async def test_sessions_without_a_run_are_told_apart_by_their_time(opens: Opens)
     for said in (NURSE, "I bought a red sailing boat in Bergen and I called it Runner, after my grandfather."):
         opens.clock.advance(minutes=60)
         await face.add(said, **WHO)
-        await face.end_session(**WHO)
+        await face.sessions.end(**WHO)
 
     assert len(await episodes(face)) == 2
 
@@ -132,7 +132,7 @@ async def test_a_fact_carries_its_weight_and_where_it_comes_from(opens: Opens) -
 async def test_counters_never_fall_below_nothing(opens: Opens) -> None:
     face = opens(COMPANION)
     await held(face, opens, "r1", NURSE)
-    ledger = face.memory._engine.parts.ledger
+    ledger = face.memory.engine.parts.ledger
     where = where_visible(Scope("default", "alice"), "2026-02-01T00:00:00.000000Z")
     rows = await ledger.read(lambda tx: tx.memories.salient(where, limit=2))
     assert [found.record.salience for found in rows] == [0.9, 0.8], "the most salient first"
@@ -175,16 +175,18 @@ async def test_one_question_brings_all_of_a_session(opens: Opens) -> None:
     facts = await pinned(face)
     assert facts["User works as a nurse."]["tags"] == ["work"]
     assert facts["User works as a nurse."]["salience"] == 0.7
-    assert [entry["text"] for entry in (await face.identity(user_id="alice"))["derived"]] == ["User's name is Alice."]
-    (job,) = (await face.jobs(task="distill", everybody=True))["results"]
+    assert [entry["text"] for entry in (await face.identity.get(user_id="alice"))["derived"]] == [
+        "User's name is Alice."
+    ]
+    (job,) = (await face.admin.jobs(task="distill", everybody=True))["results"]
     assert (job["status"], job["details"]["facts"], job["details"]["identity"]) == ("success", 2, 1)
 
 
 @pytest.mark.req("S-19")
 async def test_all_of_a_session_is_stored_in_the_transaction_that_ends_it_or_nothing(opens: Opens) -> None:
     face = opens(COMPANION)
-    await face.identity(user_id="alice")  # the store is open now
-    parts, scope = face.memory._engine.parts, Scope("default", "alice", "bot", "r1")
+    await face.identity.get(user_id="alice")  # the store is open now
+    parts, scope = face.memory.engine.parts, Scope("default", "alice", "bot", "r1")
     made = await distill_session(
         parts, scope, turns_of(scope, [Message("user", NURSE)], parts.now(), dated=True), occurred_at=parts.now()
     )
@@ -215,7 +217,7 @@ async def test_all_of_a_session_is_stored_in_the_transaction_that_ends_it_or_not
 async def test_a_model_knows_the_narrative_and_recent_episodes(opens: Opens) -> None:
     llm = ScriptedLlm([digest(f"Alice spoke, part {number}.") for number in range(6)])
     face = opens(COMPANION, llm=llm)
-    await face.set_narrative("Alice is a nurse from Oslo.", user_id="alice")
+    await face.identity.set_narrative("Alice is a nurse from Oslo.", user_id="alice")
     await held(face, opens, "old", NURSE)
     opens.clock.advance(days=91)
     for number in range(1, 5):
@@ -242,8 +244,8 @@ async def test_what_the_assistant_claims_is_neither_fact_nor_identity(opens: Ope
 
     for face, user in ((with_model, "alice"), (by_rules, "bob")):
         assert await pinned(face, user_id=user) == {}
-        assert (await face.identity(user_id=user))["derived"] == []
-    (job,) = (await with_model.jobs(task="distill", user_id="alice"))["results"]
+        assert (await face.identity.get(user_id=user))["derived"] == []
+    (job,) = (await with_model.admin.jobs(task="distill", user_id="alice"))["results"]
     reasons = {one["text"]: one["reason"] for one in job["details"]["dropped"]}
     assert reasons == {
         "User's name is Robert.": "the assistant says it, and the user does not",
@@ -298,7 +300,7 @@ async def test_what_no_model_can_digest_the_rules_do_and_the_log_says_so(
     assert told["distillation"] == "distilled"
     (one,) = await episodes(face)
     assert "nurse" in one["summary"]
-    (job,) = (await face.jobs(task="distill", user_id="alice"))["results"]
+    (job,) = (await face.admin.jobs(task="distill", user_id="alice"))["results"]
     assert job["details"]["degraded"] == [{"step": "digest", "code": code}]
 
 
@@ -335,7 +337,7 @@ async def test_an_episode_tells_nothing_that_a_person_deleted(opens: Opens, *, b
         return str(pack.text)
 
     assert "peanuts" in await shown()
-    for one in (await face.pinned(**WHO))["results"]:
+    for one in (await face.profile.facts(**WHO))["results"]:
         if "allergic" in one["content"]:
             await face.delete(one["id"])
     assert "peanuts" not in await shown()
@@ -345,20 +347,20 @@ async def test_an_episode_tells_nothing_that_a_person_deleted(opens: Opens, *, b
 async def test_a_fact_lives_no_longer_than_the_words_it_comes_from(opens: Opens) -> None:
     face = opens(COMPANION)
     await face.add(NURSE, **WHO, run_id="r1", expires_at="2026-01-02")
-    await face.end_session(**WHO, run_id="r1")
+    await face.sessions.end(**WHO, run_id="r1")
     assert await pinned(face)
     assert await episodes(face)
 
     opens.clock.advance(days=2)
     assert await pinned(face) == {}
     assert await episodes(face) == []
-    assert (await face.identity(user_id="alice"))["derived"] == []
+    assert (await face.identity.get(user_id="alice"))["derived"] == []
 
 
 async def test_what_was_said_is_not_kept_when_it_should_not_be(opens: Opens) -> None:
     face = opens(COMPANION)
     await face.add(NURSE, **WHO, run_id="r1", keep_turns=False)
-    await face.end_session(**WHO, run_id="r1")
+    await face.sessions.end(**WHO, run_id="r1")
     assert (await face.get_all(**WHO, layers=["turn"]))["results"] == []
     assert (await pinned(face)).keys() >= {"User lives in Oslo."}
 
@@ -368,7 +370,7 @@ async def test_what_was_said_is_not_kept_when_it_should_not_be(opens: Opens) -> 
         run_id="r1",
         keep_turns=False,
     )
-    await face.end_session(**WHO, run_id="r1")
+    await face.sessions.end(**WHO, run_id="r1")
     (one,) = await episodes(face)
     assert "Alice" in one["summary"]
     assert "boat" in one["summary"]

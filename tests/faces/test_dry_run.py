@@ -7,59 +7,64 @@ from typing import Any
 import pytest
 
 from memstone.errors import InvalidInput, NotFoundError
-from tests.faces.harness import Face
+from tests.faces.harness import Face, verb_of
 
 
 async def stocked(face: Face) -> dict[str, Any]:
     """Something of everything, and how each of it is deleted: the method, and its arguments."""
     mine, held = await face.remember("I live in Oslo"), await face.remember("I like tea", agent_id="coach")
-    await face.share(mine, user_id="bob")
-    await face.quarantine(held)
-    await face.insert_vectors([{"id": "v1", "values": [0.1, 0.2], "metadata": {}}], user_id="alice")
-    await face.add_override("Call me Al", user_id="alice")
-    await face.set_settings({"context.budget": 500}, user_id="alice")
-    await face.pause(user_id="carol")
-    key = (await face.create_key("app"))["id"]
-    account = (await face.create_account("ada@example.org", "a long sentence of mine"))["id"]
+    await face.sharing.share(mine, user_id="bob")
+    await face.review.quarantine(held)
+    await face.vectors.insert([{"id": "v1", "values": [0.1, 0.2], "metadata": {}}], user_id="alice")
+    await face.identity.add_override("Call me Al", user_id="alice")
+    await face.settings.set({"context.budget": 500}, user_id="alice")
+    await face.settings.pause(user_id="carol")
+    key = (await face.admin.keys.create("app"))["id"]
+    account = (await face.admin.accounts.create("ada@example.org", "a long sentence of mine"))["id"]
     return {
         "delete": {"memory_id": mine},
         "delete_many": {"ids": [mine, held]},
         "delete_all": {"user_id": "alice"},
-        "delete_agent": {"agent_id": "coach"},
-        "delete_vectors": {"ids": ["v1"]},
-        "erase": {"user_id": "alice"},
-        "reject": {"memory_id": held},
-        "remove_account": {"account": account},
-        "remove_override": {"position": 0, "user_id": "alice"},
-        "resume": {"user_id": "carol"},
-        "revoke_key": {"key_id": key},
-        "unlink_vector": {"vector_id": "v1", "user_id": "alice"},
-        "unset_settings": {"user_id": "alice"},
-        "unshare": {"memory_id": mine, "user_id": "bob"},
+        "agents.delete": {"agent_id": "coach"},
+        "vectors.delete": {"ids": ["v1"]},
+        "admin.erase": {"user_id": "alice"},
+        "review.reject": {"memory_id": held},
+        "admin.accounts.remove": {"account": account},
+        "identity.remove_override": {"position": 0, "user_id": "alice"},
+        "settings.resume": {"user_id": "carol"},
+        "admin.keys.revoke": {"key_id": key},
+        "vectors.unlink": {"vector_id": "v1", "user_id": "alice"},
+        "settings.unset": {"user_id": "alice"},
+        "sharing.unshare": {"memory_id": mine, "user_id": "bob"},
     }
 
 
 async def everything(face: Face) -> list[Any]:
     seen = [
         await face.export(everybody=True),
-        await face.identity(user_id="alice"),
-        await face.settings(user_id="alice"),
+        await face.identity.get(user_id="alice"),
+        await face.settings.get(user_id="alice"),
     ]
-    more = [await face.paused(everybody=True), await face.keys(), await face.accounts(), await face.get_vectors(["v1"])]
+    more = [
+        await face.settings.pauses(everybody=True),
+        await face.admin.keys.list(),
+        await face.admin.accounts.list(),
+        await face.vectors.get(["v1"]),
+    ]
     return [*seen[0][1:], *seen[1:], *more]
 
 
 async def test_a_dry_run_changes_nothing_and_answers_what_the_deletion_would(face: Face) -> None:
     for name in await stocked(face):
         await face.reset()
-        for one in await face.accounts():
-            await face.remove_account(one["id"])
+        for one in await face.admin.accounts.list():
+            await face.admin.accounts.remove(one["id"])
         arguments = (await stocked(face))[name]
         before = await everything(face)
-        would = await getattr(face, name)(**arguments, dry_run=True)
+        would = await verb_of(face, name)(**arguments, dry_run=True)
         assert would.pop("dry_run") is True, name
         assert await everything(face) == before, name
-        done = await getattr(face, name)(**arguments)
+        done = await verb_of(face, name)(**arguments)
         assert {key: done[key] for key in would if key not in {"revoked_at", "updated_at"}} == {
             key: value for key, value in would.items() if key not in {"revoked_at", "updated_at"}
         }, name

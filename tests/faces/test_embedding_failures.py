@@ -38,16 +38,16 @@ async def test_one_of_three_fails_and_two_are_stored(face: Face, model: _Fragile
     assert await face.listed() == ["three", "one"]
     assert (await face.stats())["pending"] == 1
 
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 1}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 1}
     model.bad = set()
-    assert await face.flush(user_id="bob") == {"stored": 0, "waiting": 0}
-    assert await face.flush(user_id="alice") == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(user_id="bob") == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(user_id="alice") == {"stored": 1, "waiting": 0}
 
     assert await face.listed() == ["two", "three", "one"]
     assert (await face.get_all(user_id="alice"))["results"][0]["metadata"] == {"a": 1}
     stats = await face.stats()
     assert (stats["pending"], stats["memories"], stats["vectors"], stats["fulltext"]) == (0, 3, 3, 3)
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
 
 
 @pytest.mark.req("N-1", "X-31")
@@ -82,7 +82,7 @@ async def test_with_the_model_down_nothing_is_lost(face: Face, model: _Fragile, 
 
     model.down = False
     opens.clock.advance(days=1)
-    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 2, "waiting": 0}
     two, one = (await face.get_all(user_id="alice", agent_id="guide"))["results"]
     assert (one["memory"], one["actor"], one["role"]) == ("one", "ann", "user")
     assert (two["memory"], two["actor"], two["role"]) == ("two", "assistant", "assistant")
@@ -99,7 +99,7 @@ async def test_what_waits_survives_the_process(face: Face, model: _Fragile, open
     model.down = False
 
     again = opens(embedder=model)
-    assert await again.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await again.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert (await again.get_all(user_id="alice"))["results"][0]["key"] == "k"
 
 
@@ -111,7 +111,7 @@ async def test_what_was_said_again_meanwhile_is_not_stored_twice(face: Face, mod
     model.down = False
     await face.remember("one")
 
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
     assert await face.listed() == ["one"]
     assert (await face.stats())["pending"] == 0
@@ -125,7 +125,7 @@ async def test_what_waited_does_not_overwrite_what_was_said_later(face: Face, mo
     opens.clock.advance(minutes=1)
     await face.remember("I live in Rome", key="home")
 
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
     assert await face.listed() == ["I live in Rome"]
 
@@ -139,7 +139,7 @@ async def test_delete_all_also_forgets_what_waits_in_the_scope(face: Face, model
 
     await face.delete_all(user_id="alice")
 
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert await face.listed() == []
     assert await face.listed(user_id="bob") == ["theirs"]
 
@@ -162,7 +162,7 @@ async def test_more_than_a_page_of_what_waits_is_stored_though_some_fail(face: F
     model.down = False
     model.bad = {f"fact {n}" for n in range(0, 600, 100)}
 
-    assert await face.flush(everybody=True) == {"stored": 694, "waiting": 6}
+    assert await face.sessions.flush(everybody=True) == {"stored": 694, "waiting": 6}
     assert (await face.stats())["pending"] == 6
 
 

@@ -59,7 +59,7 @@ async def lived(face: Face, user: str = "alice") -> None:
     batch = [{"messages": f"The locksmith of {user} is Bartholomew", "user_id": user}]
     await face.store_many(batch, idempotency_key=str(len(user)))
     await face.context(f"What does the harbour of {user} smell of?", user_id=user)
-    await face.set_settings({"context.budget": 700}, user_id=user)
+    await face.settings.set({"context.budget": 700}, user_id=user)
 
 
 async def exported(face: Face, **scope: Any) -> list[str]:
@@ -72,7 +72,7 @@ async def test_nothing_of_a_user_is_left_and_others_keep_everything(face: Face) 
     await lived(face, "bob")
     before = await exported(face, user_id="bob")
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert passed(report), report["checks"]
     assert len(await face.export(user_id="alice")) == 1, "the header"
@@ -80,8 +80,10 @@ async def test_nothing_of_a_user_is_left_and_others_keep_everything(face: Face) 
         assert (await face.get_all(user_id="alice", layers=layers))["results"] == []
     assert await face.found("harbour") == []
     assert await face.found("What does the harbour smell of?", strategy="vector") == []
-    assert (await face.entities(user_id="alice"))["results"] == []
-    assert (await face.settings(user_id="alice"))["settings"] == (await face.settings(user_id="carol"))["settings"]
+    assert (await face.graph.entities(user_id="alice"))["results"] == []
+    assert (await face.settings.get(user_id="alice"))["settings"] == (await face.settings.get(user_id="carol"))[
+        "settings"
+    ]
     assert await exported(face, user_id="bob") == before
     assert await face.found("harbour", user_id="bob") != []
 
@@ -102,7 +104,7 @@ async def test_no_row_of_any_table_holds_a_word_or_the_name(face: Face, opens: O
     known = dump(opens)
     assert {table for table, text in known.items() if "alice" in text} >= {"links", "events", "jobs", "counters"}
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     left = dump(opens)
     for table, text in left.items():
@@ -139,7 +141,7 @@ async def test_what_waits_to_be_learned_goes_too(opens: Opens) -> None:
     await broken.store("Bob waits as well", user_id="bob")
     assert len(opens.rows("SELECT 1 FROM signals")) == 2
 
-    report = await broken.erase(user_id="alice")
+    report = await broken.admin.erase(user_id="alice")
 
     assert report["erased"]["signals"] == 1
     assert [text for (text,) in opens.rows("SELECT user_text FROM signals")] == ["Bob waits as well"]
@@ -158,7 +160,7 @@ async def test_remembered_answers_of_a_model_are_dropped_for_the_whole_tenant(op
     cached = opens.rows("SELECT count(*) FROM llm_cache")[0][0]
     assert cached > 0
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert report["erased"]["llm_cache"] == cached
     assert opens.rows("SELECT count(*) FROM llm_cache") == [(0,)]
@@ -167,10 +169,10 @@ async def test_remembered_answers_of_a_model_are_dropped_for_the_whole_tenant(op
 @pytest.mark.req("X-30")
 async def test_a_memory_others_see_too_stays_with_them(face: Face) -> None:
     shared = await face.remember("The printer is on the second floor")
-    await face.share(shared, user_id="bob")
+    await face.sharing.share(shared, user_id="bob")
     own = await face.remember("My salary is a secret")
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert passed(report), report["checks"]
     assert report["kept_for_others"] == 1
@@ -189,11 +191,11 @@ async def test_what_was_said_in_a_project_goes_with_whoever_said_it(face: Face) 
     await face.add("I live in Oslo", user_id="bob", project_id="north")
     assert len(await face.listed(user_id="project:north")) == 2
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert passed(report), report["checks"]
     assert await face.listed(user_id="project:north") == ["User lives in Oslo."]
-    assert (await face.erase(user_id="project:north"))["kept_for_others"] > 0
+    assert (await face.admin.erase(user_id="project:north"))["kept_for_others"] > 0
     assert await face.listed(user_id="bob") == ["User lives in Oslo."], (
         "a project is no more than a second way to see it"
     )
@@ -203,7 +205,7 @@ async def test_what_others_have_said_in_the_same_words_stays(face: Face) -> None
     await face.remember("I drink too much coffee in the morning")
     await face.remember("I drink too much coffee in the morning", user_id="bob")
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert passed(report), report["checks"]
     assert await face.listed(user_id="bob") == ["I drink too much coffee in the morning"]
@@ -214,7 +216,7 @@ async def test_a_scope_within_a_user_goes_alone(face: Face) -> None:
     await face.remember("said in the second run", user_id="alice", run_id="r2")
     await face.remember("said by bob in a run of that name", user_id="bob", run_id="r1")
 
-    report = await face.erase(user_id="alice", run_id="r1")
+    report = await face.admin.erase(user_id="alice", run_id="r1")
 
     assert report["subject"] == {"user_id": "alice", "run_id": "r1"}
     assert passed(report), report["checks"]
@@ -227,7 +229,7 @@ async def test_an_agent_is_a_scope_like_a_user(face: Face) -> None:
     await face.remember("the agent noted this", agent_id="bot")
     await face.remember("the agent noted this of alice", user_id="alice", agent_id="bot")
     await face.remember("nothing to do with it", user_id="alice")
-    assert passed(await face.erase(agent_id="bot"))
+    assert passed(await face.admin.erase(agent_id="bot"))
     assert await face.listed() == ["nothing to do with it"]
     assert await face.listed(agent_id="bot") == []
 
@@ -239,7 +241,7 @@ async def test_one_memory_goes_with_its_history_and_every_quote_of_it(face: Face
     facts = (await face.get_all(user_id="alice"))["results"]
     assert {fact["evidence"]["turn"] for fact in facts} == {turn["id"]}
 
-    report = await face.erase(memory_id=turn["id"])
+    report = await face.admin.erase(memory_id=turn["id"])
 
     assert report["subject"] == {"memory_id": turn["id"]}
     assert passed(report), report["checks"]
@@ -251,8 +253,8 @@ async def test_one_memory_goes_with_its_history_and_every_quote_of_it(face: Face
 
 async def test_a_memory_within_a_scope_goes_only_there(face: Face) -> None:
     shared = await face.remember("The printer is on the second floor")
-    await face.share(shared, user_id="bob")
-    report = await face.erase(user_id="bob", memory_id=shared)
+    await face.sharing.share(shared, user_id="bob")
+    report = await face.admin.erase(user_id="bob", memory_id=shared)
     assert passed(report), report["checks"]
     assert await face.listed(user_id="bob") == []
     assert await face.listed() == ["The printer is on the second floor"]
@@ -267,7 +269,7 @@ async def test_what_was_put_together_from_it_goes_with_it(face: Face, opens: Ope
         for memory_id, sources in ((made, [source]), (other, ["elsewhere"])):
             data = json.dumps({"derived_from": sources})
             database.execute("UPDATE memories SET data = ? WHERE id = ?", (data, memory_id))
-    await face.erase(memory_id=source)
+    await face.admin.erase(memory_id=source)
     assert await face.listed() == ["In short: something else"]
 
 
@@ -279,7 +281,7 @@ async def test_a_batch_that_is_sent_again_is_not_carried_out_again(face: Face, o
         {"messages": "Bob has no locksmith", "user_id": "bob"},
     ]
     await face.store_many(batch, idempotency_key="k")
-    await face.erase(user_id="alice")
+    await face.admin.erase(user_id="alice")
     (reply,) = opens.rows("SELECT reply FROM idempotency")[0]
     assert "Bartholomew" not in reply
     assert "Bob has no locksmith" in reply
@@ -290,13 +292,13 @@ async def test_a_batch_that_is_sent_again_is_not_carried_out_again(face: Face, o
 
 async def test_a_user_may_come_back(face: Face, opens: Opens) -> None:
     await face.remember("I live in Oslo")
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     opens.clock.advance(seconds=1)
     assert await face.found("Oslo") == []
     await face.remember("I live in Oslo")
     assert await face.found("Oslo", strategy="text") == ["I live in Oslo"]
     assert await face.found("Oslo", strategy="vector") == ["I live in Oslo"]
-    assert (await face.verify_erasure(report))["ok"], "what is said later is no trace of what was erased"
+    assert (await face.admin.verify_erasure(report))["ok"], "what is said later is no trace of what was erased"
 
 
 @ON_DISK
@@ -304,9 +306,9 @@ async def test_another_process_forgets_what_it_holds(opens: Opens) -> None:
     one, other = opens(), opens()
     await one.remember("I live in Oslo")
     assert await other.found("Oslo") == ["I live in Oslo"]
-    await one.erase(user_id="alice")
+    await one.admin.erase(user_id="alice")
     assert await other.found("Oslo") == []
-    index = other.memory._engine.parts.index
+    index = other.memory.engine.parts.index
     held = [partition for name, partition in index._held.partitions.items() if name[1] == "alice"]  # type: ignore[attr-defined]
     assert sum(partition.rows for partition in held) == 0
 
@@ -317,10 +319,10 @@ async def test_a_vector_store_of_its_own_loses_the_points(opens: Opens) -> None:
     await face.remember("I live in Rome", user_id="bob")
     assert await face.found("Oslo", strategy="vector") == ["I live in Oslo"]
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert report["checks"][0] == {"check": "indexes", "points_left": 0, "ok": True}
-    store: Any = face.memory._engine.parts.index
+    store: Any = face.memory.engine.parts.index
     (collection,) = await store._store.collections()
     assert collection.count == 1
     assert await face.found("Rome", user_id="bob", strategy="vector") == ["I live in Rome"]
@@ -333,7 +335,7 @@ async def test_a_vector_store_of_its_own_loses_the_points(opens: Opens) -> None:
 async def test_the_report_counts_checks_and_holds_no_content(face: Face, opens: Opens) -> None:
     await lived(face)
     steps: list[tuple[int, int]] = []
-    report = await face.erase(user_id="alice", progress=lambda done, total: steps.append((done, total)))
+    report = await face.admin.erase(user_id="alice", progress=lambda done, total: steps.append((done, total)))
 
     assert steps == [(number, 6) for number in range(1, 7)]
     assert report["erased"]["memories"] == report["erased"]["links"] >= 6
@@ -352,8 +354,8 @@ async def test_the_report_counts_checks_and_holds_no_content(face: Face, opens: 
 @pytest.mark.req("X-30")
 async def test_the_report_is_verified_by_the_store_that_wrote_it(face: Face) -> None:
     await face.remember("I live in Oslo")
-    report = json.loads(json.dumps(await face.erase(user_id="alice")))
-    checked = await face.verify_erasure(report)
+    report = json.loads(json.dumps(await face.admin.erase(user_id="alice")))
+    checked = await face.admin.verify_erasure(report)
     assert checked.pop("complete") is not bool(checked.pop("not_looked_at"))
     assert checked == {
         "ok": True,
@@ -363,25 +365,25 @@ async def test_the_report_is_verified_by_the_store_that_wrote_it(face: Face) -> 
         "subject": {"user_id": "alice"},
     }
     forged = {**report, "erased": {**report["erased"], "memories": 9}}
-    checked = await face.verify_erasure(forged)
+    checked = await face.admin.verify_erasure(forged)
     assert (checked["ok"], checked["unchanged"], checked["sealed_by_this_store"]) == (False, False, False)
 
 
 @ON_DISK
 async def test_a_report_of_another_store_is_told_from_ones_own(face: Face, opens: Opens) -> None:
     await face.remember("I live in Oslo")
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     other = opens({"tenant": "other"})
-    await other.erase(user_id="alice")
-    checked = await other.verify_erasure(report)
+    await other.admin.erase(user_id="alice")
+    checked = await other.admin.verify_erasure(report)
     assert (checked["ok"], checked["unchanged"], checked["sealed_by_this_store"]) == (False, True, False)
 
 
 async def test_what_came_back_is_noticed(face: Face) -> None:
     await face.remember("I live in Oslo")
     lines = await face.export(everybody=True)
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     await face.load(lines)
-    checked = await face.verify_erasure(report)
+    checked = await face.admin.verify_erasure(report)
     assert not checked["ok"]
     assert checked["left"]["memories"] == 1

@@ -33,10 +33,10 @@ def cut_short(path: Path, to: int | None = -200) -> None:
 async def test_who_is_erased_goes_from_the_backups_too(face: Face, target: Path) -> None:
     await face.remember("alice keeps kerosene in the basement")
     await face.remember("bob keeps nothing", user_id="bob")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     assert b"kerosene" in raw(target)
 
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
 
     assert report["checks"][2] == {
         "check": "backups",
@@ -45,11 +45,11 @@ async def test_who_is_erased_goes_from_the_backups_too(face: Face, target: Path)
     }
     for word in (b"kerosene", b"keros", b"basement", b"alice"):
         assert word not in raw(target)
-    checked = await face.verify_backup(target)
+    checked = await face.admin.backups.verify(target)
     assert (checked["rewritten"], checked["tables"]["memories"]) == (True, 1)
-    await face.restore_backup(target)
+    await face.admin.backups.restore(target)
     assert await face.listed(user_id="bob") == ["bob keeps nothing"]
-    assert (await face.verify_erasure(report))["ok"]
+    assert (await face.admin.verify_erasure(report))["ok"]
 
 
 @pytest.mark.req("X-30")
@@ -59,43 +59,43 @@ async def test_a_backup_that_could_not_be_reached_is_named_and_its_restore_erase
     await face.remember("alice keeps kerosene in the basement", run_id="r1", user_id="alice")
     gone = await face.remember("bob will think better of this", user_id="bob")
     await face.remember("bob keeps nothing", user_id="bob")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     away = tmp_path / "away.backup"
     shutil.move(target, away)
 
-    report = await face.erase(user_id="alice")
-    await face.erase(memory_id=gone)
+    report = await face.admin.erase(user_id="alice")
+    await face.admin.erase(memory_id=gone)
 
     assert report["checks"][2]["copies"] == [{"path": str(target), "state": "missing"}]
     assert b"kerosene" in raw(away)
-    answer = await face.restore_backup(away)
+    answer = await face.admin.backups.restore(away)
     assert answer["erased_again"] == 2
     assert await face.listed() == []
     assert await face.listed(user_id="bob") == ["bob keeps nothing"]
     assert await face.found("kerosene") == []
-    assert (await face.verify_erasure(report))["ok"], "the key and the list of erasures have outlived the restore"
-    assert (await face.restore_backup(away))["erased_again"] == 2, "as often as it is restored"
+    assert (await face.admin.verify_erasure(report))["ok"], "the key and the list of erasures have outlived the restore"
+    assert (await face.admin.backups.restore(away))["erased_again"] == 2, "as often as it is restored"
 
 
 async def test_who_came_back_is_not_erased_by_a_later_backup(face: Face, target: Path) -> None:
     await face.remember("I live in Oslo")
-    await face.erase(user_id="alice")
+    await face.admin.erase(user_id="alice")
     await face.remember("I am back")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     await face.reset()
-    assert (await face.restore_backup(target))["erased_again"] == 0
+    assert (await face.admin.backups.restore(target))["erased_again"] == 0
     assert await face.listed() == ["I am back"]
 
 
 @pytest.mark.req("X-30")
 async def test_a_backup_that_cannot_be_rewritten_makes_the_report_incomplete(face: Face, target: Path) -> None:
     await face.remember("alice keeps kerosene in the basement")
-    await face.backup(target)
+    await face.admin.backups.create(target)
     cut_short(target)
-    report = await face.erase(user_id="alice")
+    report = await face.admin.erase(user_id="alice")
     (copy,) = report["checks"][2]["copies"]
     assert (copy["state"], passed(report)) == ("unreachable", False)
     assert "not a whole backup" in copy["reason"]
-    assert not (await face.verify_erasure(report))["ok"]
+    assert not (await face.admin.verify_erasure(report))["ok"]
     cut_short(target, to=None)
-    assert passed(await face.erase(user_id="alice"))
+    assert passed(await face.admin.erase(user_id="alice"))

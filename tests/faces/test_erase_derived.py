@@ -18,9 +18,9 @@ def told(memory: Memory, word: str) -> list[str]:
 def test_who_saw_a_memory_once_is_forgotten_in_its_history_too() -> None:
     with Memory(CONFIG) as memory:
         made = memory.add("tea is fine", user_id="bo_b", infer=False)["results"][0]["id"]
-        memory.share(made, user_id="alice")
-        memory.replace(made, "coffee is fine", user_id="bo_b")
-        memory.erase(user_id="bo_b")
+        memory.sharing.share(made, user_id="alice")
+        memory.sharing.replace(made, "coffee is fine", user_id="bo_b")
+        memory.admin.erase(user_id="bo_b")
         assert told(memory, "bo_b") == []
         assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["tea is fine"]
 
@@ -29,9 +29,9 @@ def test_what_was_made_from_a_memory_goes_with_it() -> None:
     with Memory({**CONFIG, "preset": "companion"}) as memory:
         scope: dict[str, Any] = {"user_id": "zoe", "agent_id": "a", "run_id": "r1"}
         memory.add(SAID, **scope)
-        memory.end_session(**scope)
-        memory.consolidate(everybody=True)
+        memory.sessions.end(**scope)
+        memory.admin.consolidate(everybody=True)
         assert {"turn", "fact", "episode", "identity"} <= set(told(memory, "Oslo"))
         fact = next(one for one in memory.get_all(user_id="zoe")["results"] if "Oslo" in one["memory"])
-        memory.erase(memory_id=fact["id"])
+        memory.admin.erase(memory_id=fact["id"])
         assert told(memory, "Oslo") == ["turn"]

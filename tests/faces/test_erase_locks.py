@@ -13,6 +13,7 @@ import pytest
 from memstone import Memory
 from memstone.adapters.sqlite import copies
 from memstone.errors import InvalidInput, MemstoneError
+from tests.faces.harness import verb_of
 
 LOOK = """
 import sys, memstone
@@ -34,7 +35,7 @@ def _is_heard(memory: Memory, url: str) -> bool:
     return "tea" in _elsewhere(url)
 
 
-@pytest.mark.parametrize("verb", ["restore_backup", "verify_backup", "import_from"])
+@pytest.mark.parametrize("verb", ["admin.backups.restore", "admin.backups.verify", "admin.import_from"])
 @pytest.mark.parametrize("name", ["m.db", "link.db"])
 def test_the_file_of_the_store_is_not_opened_in_the_place_of_a_backup(tmp_path: Path, verb: str, name: str) -> None:
     url = f"sqlite:///{tmp_path}/m.db"
@@ -42,7 +43,7 @@ def test_the_file_of_the_store_is_not_opened_in_the_place_of_a_backup(tmp_path: 
     with Memory({"store": {"url": url}, "embedder": {"provider": "hash"}}) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
         with pytest.raises(MemstoneError, match="the store itself"):
-            getattr(memory, verb)(tmp_path / name)
+            verb_of(memory, verb)(tmp_path / name)
         assert _is_heard(memory, url)
 
 
@@ -51,9 +52,9 @@ def test_other_processes_see_what_is_stored_after_an_erasure(tmp_path: Any) -> N
     url = f"sqlite:///{tmp_path}/m.db"
     with Memory({"store": {"url": url}, "embedder": {"provider": "hash"}}) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        assert memory.erase(user_id="bob")["complete"]
+        assert memory.admin.erase(user_id="bob")["complete"]
         with pytest.raises(InvalidInput):
-            memory.backup(tmp_path / "m.db")
+            memory.admin.backups.create(tmp_path / "m.db")
         assert "Oslo" in _elsewhere(url)
         assert (tmp_path / "m.db-wal").exists()
         memory.add("I like tea", user_id="alice", infer=False)
@@ -66,11 +67,11 @@ def test_the_files_of_stores_that_were_removed_are_not_kept_open(tmp_path: Path)
         path = tmp_path / f"{number}.db"
         with Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "hash"}}) as memory:
             memory.add("I live in Oslo", user_id="alice", infer=False)
-            memory.erase(user_id="alice")
+            memory.admin.erase(user_id="alice")
         inode = path.stat().st_ino
         assert inode in {one for _, one in copies._held}
         path.unlink()
 
     with Memory({"store": {"url": f"sqlite:///{tmp_path}/last.db"}, "embedder": {"provider": "hash"}}) as memory:
-        memory.erase(user_id="bob")
+        memory.admin.erase(user_id="bob")
     assert all(os.fstat(file).st_nlink for file in copies._held.values())

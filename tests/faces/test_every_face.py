@@ -51,12 +51,12 @@ class Stage:
     def tenant(self) -> tuple[str, str]:
         """The name of a new tenant, and a key for all of it."""
         name = f"tenant-{next(self.numbers)}"
-        made = self.memory.acting_for(name).create_key(verbs=["read", "write", "admin"])
+        made = self.memory.acting_for(name).admin.keys.create(verbs=["read", "write", "admin"])
         return name, made["key"]
 
     def key(self, **key: Any) -> str:
         """A key of a new tenant."""
-        made: str = self.memory.acting_for(f"tenant-{next(self.numbers)}").create_key(**key)["key"]
+        made: str = self.memory.acting_for(f"tenant-{next(self.numbers)}").admin.keys.create(**key)["key"]
         return made
 
 

@@ -135,7 +135,7 @@ async def test_times_in_what_waits_are_read_as_well(opens: Opens, tmp_path: Path
         line["data"]["expires_at"] = "2027-01-01T02:00:00+02:00"
 
     await copied.load(lines)
-    await copied.flush(everybody=True)
+    await copied.sessions.flush(everybody=True)
 
     expiry = {one["expires_at"] for one in (await copied.get_all(user_id="alice"))["results"]}
     assert (len(waiting), expiry) == (2, {"2027-01-01T00:00:00.000000Z"})

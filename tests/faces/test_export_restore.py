@@ -242,10 +242,13 @@ async def test_a_copy_knows_whom_and_what_memories_speak_of(face: Face, opens: O
     def named(answer: Line) -> list[tuple[str, str]]:
         return sorted((one["name"], one["type"]) for one in answer["results"])
 
-    assert ("Ada", "person") in named(await copied.entities(user_id="alice"))
-    assert named(await copied.entities(user_id="alice")) == named(await face.entities(user_id="alice"))
+    assert ("Ada", "person") in named(await copied.graph.entities(user_id="alice"))
+    assert named(await copied.graph.entities(user_id="alice")) == named(await face.graph.entities(user_id="alice"))
     stated = [
-        [(one["source"], one["relation"], one["target"]) for one in (await each.relations(user_id="alice"))["results"]]
+        [
+            (one["source"], one["relation"], one["target"])
+            for one in (await each.graph.relations(user_id="alice"))["results"]
+        ]
         for each in (face, copied)
     ]
     assert sorted(map(str, stated[0])) == sorted(map(str, stated[1]))
@@ -261,7 +264,7 @@ async def test_what_waits_to_become_memory_becomes_memory_in_the_copy(opens: Ope
     assert (await copied.load(lines))["waiting"] == 1
     assert (await copied.load(lines))["waiting"] == 0
     assert await copied.export(everybody=True) == lines
-    await copied.flush(everybody=True)
+    await copied.sessions.flush(everybody=True)
 
     assert await copied.listed() == ["User lives in Rome."]
 
@@ -289,12 +292,12 @@ async def test_one_persons_export_tells_nothing_of_others_who_hold_the_same(
     face: Face, opens: Opens, tmp_path: Path
 ) -> None:
     memory_id = await face.remember("The plan is secret", user_id="alice")
-    await face.share(memory_id, user_id="bob")
-    await face.share(memory_id, user_id="carol")
+    await face.sharing.share(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="carol")
     opens.clock.advance(minutes=1)
     own = await face.remember("The plan is old", user_id="alice")
-    await face.share(own, user_id="bob")
-    await face.unshare(own, user_id="alice")
+    await face.sharing.share(own, user_id="bob")
+    await face.sharing.unshare(own, user_id="alice")
 
     lines = await face.export(user_id="bob")
 
@@ -327,8 +330,8 @@ async def test_what_somebody_gave_up_of_what_others_hold_stays_given_up(
     face: Face, opens: Opens, tmp_path: Path
 ) -> None:
     memory_id = await face.remember("We meet on Mondays", user_id="alice")
-    await face.share(memory_id, user_id="bob")
-    await face.unshare(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="bob")
+    await face.sharing.unshare(memory_id, user_id="bob")
 
     lines = await face.export(user_id="bob")
 

@@ -37,7 +37,7 @@ def test_the_fence_comes_from_a_secret_of_the_store_and_is_the_same_everywhere(t
 @pytest.mark.req("R-11", "R-21")
 def test_each_block_has_its_own_id_and_the_same_block_the_same_bytes(tmp_path: Path) -> None:
     with Memory(config(tmp_path / "a.db")) as one, Memory(config(tmp_path / "a.db")) as two:
-        one.add_override("Answer in British English.", user_id="alice")
+        one.identity.add_override("Answer in British English.", user_id="alice")
         one.add("I live in Oslo", user_id="alice")
         first = one.context("where do I live?", user_id="alice", gate="always")
         ids = {re.findall(r'id="(\w+)"', part)[0] for part in (first.text, first.stable, first.volatile)}
@@ -47,7 +47,7 @@ def test_each_block_has_its_own_id_and_the_same_block_the_same_bytes(tmp_path: P
         assert one.context("what do I drink?", user_id="alice", gate="always").stable == first.stable, (
             "for prompt caches"
         )
-        one.add_override("Never use emoji.", user_id="alice")
+        one.identity.add_override("Never use emoji.", user_id="alice")
         assert one.context("what do I drink?", user_id="alice", gate="always").stable != first.stable
 
 

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from memstone.core.checks.filters import BARE_FIELDS, FIELD_NAMES
+from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import InvalidFilter, InvalidInput
 from tests.faces.harness import Face, Opens, texts
 from tests.postgres.server import Server
@@ -179,13 +180,13 @@ VECTOR_STORES: dict[str, dict[str, Any]] = {"local": {}, "memory": {"vector_stor
 
 
 async def _page(face: Face, filters: Any) -> list[str]:
-    page = await face.memory_page(user_id="alice", filters=filters)
+    page = await face.run(memory_page, PageRequest({"user_id": "alice"}, filters=filters))
     assert page["total"] == len(page["results"])
     return texts(page)
 
 
 async def _inspected(face: Face, filters: Any, q: str | None = None) -> list[str]:
-    found = await face.inspect(q, user_id="alice", filters=filters, layers=["fact"])
+    found = await face.review.list(q, user_id="alice", filters=filters, layers=["fact"])
     return [one["preview"] for one in found["results"]]
 
 
@@ -318,5 +319,5 @@ async def test_fields_of_a_memory_are_asked_for_by_their_full_name(face: Face) -
 async def test_an_inspection_does_not_leave_out_whom_its_filter_names(face: Face) -> None:
     await face.remember(PLAIN)
     with pytest.raises(InvalidInput, match="in the call and"):
-        await face.inspect(user_id="alice", filters={"user_id": "bob"})
-    assert len((await face.inspect(filters={"user_id": "alice"}, layers=["fact"], everybody=True))["results"]) == 1
+        await face.review.list(user_id="alice", filters={"user_id": "bob"})
+    assert len((await face.review.list(filters={"user_id": "alice"}, layers=["fact"], everybody=True))["results"]) == 1

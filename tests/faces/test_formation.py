@@ -54,7 +54,7 @@ async def test_nobody_waits_for_a_model_that_takes_its_time(opens: Opens) -> Non
     assert answer["status"] == "queued"
     assert await face.listed() == []
     answers.set()
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await face.listed() == ["User lives in Oslo."]
     assert await face.found("Where does she live? Oslo?") == ["User lives in Oslo."], "and is used from then on"
 
@@ -75,7 +75,7 @@ async def test_facts_form_in_the_background_without_anybody_asking(opens: Opens,
 @pytest.fixture
 def face_io() -> Any:
     async def moment(face: Face) -> None:
-        await face.memory._engine.parts.io.sleep(0.02)
+        await face.memory.engine.parts.io.sleep(0.02)
 
     return moment
 
@@ -105,7 +105,7 @@ async def test_an_application_that_sends_the_whole_chat_again_queues_what_is_new
     more = await face.add([*_CHAT, {"role": "user", "content": "And I love tea."}], **SESSION)
 
     assert (first["queued"], again, more["queued"]) == (2, {"results": [], "status": "ok"}, 1)
-    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 2, "waiting": 0}
     assert sorted(await face.listed()) == ["User lives in Oslo.", "User loves tea."]
 
 
@@ -184,7 +184,7 @@ async def test_turns_get_their_vectors_when_memory_is_formed(opens: Opens) -> No
     face = opens(later("manual"))
     await face.add("I live in Oslo.", user_id="alice")
     assert (await face.stats())["vectors"] == 0
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     stats = await face.stats()
     assert stats["vectors"] == stats["memories"] == 2
     assert await face.found("I live in Oslo", layers=["turn"], strategy="vector") == ["I live in Oslo."]
@@ -194,7 +194,7 @@ async def test_turns_get_their_vectors_when_memory_is_formed(opens: Opens) -> No
 async def test_words_that_are_not_to_be_kept_leave_the_inbox_too(opens: Opens) -> None:
     face = opens(later("manual"))
     await face.add("I live in Oslo.", user_id="alice", keep_turns=False)
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert await face.listed() == ["User lives in Oslo."]
     assert await said_in(face) == []
     assert (await face.stats())["pending"] == 0

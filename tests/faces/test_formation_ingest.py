@@ -33,7 +33,7 @@ _TURNS: Final = [
 async def test_ingesting_a_session_waits_for_its_memory_and_says_what_came_of_it(opens: Opens) -> None:
     face = opens(digests(debounce_seconds=3600))
 
-    answer = await face.ingest_session(_TURNS, occurred_at="2025-12-24", **SESSION)
+    answer = await face.sessions.ingest(_TURNS, occurred_at="2025-12-24", **SESSION)
 
     assert {name: answer[name] for name in ("status", "turns_ingested", "distillation")} == {
         "status": "ok",
@@ -52,11 +52,11 @@ async def test_ingesting_a_session_waits_for_its_memory_and_says_what_came_of_it
 @pytest.mark.req("N-18")
 async def test_ingesting_it_again_replaces_it(opens: Opens) -> None:
     face = opens(digests(debounce_seconds=3600))
-    await face.ingest_session(_TURNS, **SESSION)
+    await face.sessions.ingest(_TURNS, **SESSION)
     kept = {item["memory"]: item["id"] for item in (await face.get_all(layers=["turn"], **SESSION))["results"]}
     await face.add("And this is said in between, and waits.", **SESSION)
 
-    await face.ingest_session(_TURNS[:1], **SESSION)
+    await face.sessions.ingest(_TURNS[:1], **SESSION)
 
     assert len(await episodes(face, **SESSION)) == 1
     now = {item["memory"]: item["id"] for item in (await face.get_all(layers=["turn"], **SESSION))["results"]}
@@ -75,18 +75,18 @@ async def test_a_worker_that_was_at_the_old_conversation_stores_nothing_of_it(
 
     async def replaced() -> None:
         distiller.during = None
-        parts = face.memory._engine.parts
+        parts = face.memory.engine.parts
         await parts.ledger.write(lambda tx: tx.signals.clear(parts.scope(SESSION)))
 
     distiller.during = replaced
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await episodes(face) == []
 
 
 @pytest.mark.req("N-17")
 async def test_words_alone_can_be_ingested(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests())
-    answer = await face.ingest_session(_TURNS, skip_extraction=True, **SESSION)
+    answer = await face.sessions.ingest(_TURNS, skip_extraction=True, **SESSION)
     assert answer == {"status": "ok", "turns_ingested": 2, "distillation": "no_signals"}
     assert len((await face.get_all(layers=["turn"], **SESSION))["results"]) == 3
     assert distiller.seen == []
@@ -108,7 +108,7 @@ async def test_ingest_never_says_ok_while_something_is_left_to_do(
     status, error = _TOKENS[outcome]
     face = opens(digests())
     distiller.fails = [Distilled(outcome, error=error)]
-    answer = await face.ingest_session(_TURNS, **SESSION)
+    answer = await face.sessions.ingest(_TURNS, **SESSION)
     assert (answer["status"], answer["distillation"]) == (status, outcome)
     assert await pending(face) == (0 if status == "ok" else 1, 0)
 
@@ -117,14 +117,14 @@ async def test_ingest_never_says_ok_while_something_is_left_to_do(
 async def test_a_dead_letter_is_no_success(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(max_attempts=1))
     distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
-    answer = await face.ingest_session(_TURNS, **SESSION)
+    answer = await face.sessions.ingest(_TURNS, **SESSION)
     assert (answer["status"], answer["distillation"]) == ("failed", "dead_letter:1")
 
 
 @pytest.mark.req("N-17", "D-8")
 async def test_a_switched_off_memory_ingests_nothing(opens: Opens) -> None:
     face = opens({**digests(), "policy": {"enabled": False}})
-    answer = await face.ingest_session(_TURNS, **SESSION)
+    answer = await face.sessions.ingest(_TURNS, **SESSION)
     assert (answer["status"], answer["turns_ingested"]) == ("disabled", 0)
     assert answer["distillation"] == "skipped:memory_disabled"
 
@@ -144,14 +144,14 @@ async def test_a_switched_off_memory_ingests_nothing(opens: Opens) -> None:
 async def test_a_wrong_session_is_refused_before_anything_is_written(opens: Opens, wrong: dict[str, Any]) -> None:
     face = opens(digests())
     with pytest.raises(MemstoneError):
-        await face.ingest_session(**{**SESSION, **wrong})
+        await face.sessions.ingest(**{**SESSION, **wrong})
     stats = await face.stats()
     assert (stats["memories"], stats["pending"]) == (0, 0)
 
 
 async def test_facts_of_a_session_are_learned_where_nothing_is_distilled(opens: Opens) -> None:
     face: Face = opens(later("session_end", debounce_seconds=3600))
-    answer = await face.ingest_session([{"user": "I live in Oslo."}, {"user": "I love tea."}], **SESSION)
+    answer = await face.sessions.ingest([{"user": "I live in Oslo."}, {"user": "I love tea."}], **SESSION)
     assert (answer["status"], answer["distillation"]) == ("ok", "distilled")
     assert sorted(await face.listed(**SESSION)) == ["User lives in Oslo.", "User loves tea."]
 
@@ -162,9 +162,9 @@ async def test_a_conversation_that_comes_again_counts_once_for_what_it_tells(ope
 
     async def ingested(run: str, *texts: str) -> dict[str, int]:
         turns = [{"user": text, "assistant": "I see."} for text in texts]
-        answer = await face.ingest_session(turns, user_id="alice", agent_id="coach", run_id=run)
+        answer = await face.sessions.ingest(turns, user_id="alice", agent_id="coach", run_id=run)
         assert answer["distillation"] == "distilled"
-        found = (await face.pinned(user_id="alice", agent_id="coach"))["results"]
+        found = (await face.profile.facts(user_id="alice", agent_id="coach"))["results"]
         return {one["content"]: one["source_count"] for one in found}
 
     job = "I moved to Oslo last spring because I got a new job as a gardener at the botanical garden of Contoso."

@@ -36,9 +36,9 @@ async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens)
     llm = ScriptedLlm([Reply(_OSLO, input_tokens=210, output_tokens=17)])
     face = opens(later("manual"), llm=llm)
     await face.add("I live in Oslo.", **SESSION)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
-    (job,) = (await face.jobs(everybody=True))["results"]
+    (job,) = (await face.admin.jobs(everybody=True))["results"]
 
     assert {name: job[name] for name in SESSION} == SESSION
     assert (job["task"], job["status"], job["outcome"], job["model"]) == ("facts", "success", "distilled", "scripted")
@@ -59,8 +59,8 @@ async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens)
 async def test_a_distillation_is_logged_with_what_it_made(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    await face.flush(everybody=True)
-    (job,) = (await face.jobs(task="distill", everybody=True))["results"]
+    await face.sessions.flush(everybody=True)
+    (job,) = (await face.admin.jobs(task="distill", everybody=True))["results"]
     assert (job["model"], job["input_tokens"], job["output_tokens"]) == ("thinker", 120, 30)
     assert job["details"]["episode_seq"] > 0
     assert job["details"]["signals"] == 1
@@ -72,16 +72,19 @@ async def test_the_log_is_asked_by_whom_by_task_and_by_status(opens: Opens, dist
     distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
     for user in ("ann", "bob", "cid"):
         await face.add(LONG, user_id=user)
-        await face.end_session(user_id=user)
+        await face.sessions.end(user_id=user)
     assert await outcomes(face) == ["error:it broke", "distilled", "distilled"]
-    assert [job["user_id"] for job in (await face.jobs(status="success", everybody=True))["results"]] == ["cid", "bob"]
+    assert [job["user_id"] for job in (await face.admin.jobs(status="success", everybody=True))["results"]] == [
+        "cid",
+        "bob",
+    ]
     assert await outcomes(face, user_id="ann") == ["error:it broke"]
-    assert [job["user_id"] for job in (await face.jobs(limit=1, everybody=True))["results"]] == ["cid"]
-    assert (await face.jobs(task="facts", everybody=True))["results"] == []
+    assert [job["user_id"] for job in (await face.admin.jobs(limit=1, everybody=True))["results"]] == ["cid"]
+    assert (await face.admin.jobs(task="facts", everybody=True))["results"] == []
     with pytest.raises(InvalidInput):
-        await face.jobs(status="fine", everybody=True)
+        await face.admin.jobs(status="fine", everybody=True)
     with pytest.raises(InvalidInput):
-        await face.jobs(limit=0, everybody=True)
+        await face.admin.jobs(limit=0, everybody=True)
 
 
 @pytest.mark.req("S-57")
@@ -89,13 +92,13 @@ async def test_figures_over_the_log_are_one_question(opens: Opens, distiller: Di
     face = opens(digests("manual"))
     for user in ("ann", "bob"):
         await face.add(LONG, user_id=user)
-    await face.flush(everybody=True)
-    parts = face.memory._engine.parts
+    await face.sessions.flush(everybody=True)
+    parts = face.memory.engine.parts
     (figures,) = await parts.ledger.read(lambda tx: tx.jobs.figures("default"))
     assert (figures.task, figures.status, figures.count) == ("distill", "success", 2)
     assert (figures.input_tokens, figures.output_tokens) == (240, 60)
     await parts.ledger.write(lambda tx: tx.jobs.forget(parts.scope({"user_id": "ann"})))
-    assert [job["user_id"] for job in (await face.jobs(everybody=True))["results"]] == ["bob"]
+    assert [job["user_id"] for job in (await face.admin.jobs(everybody=True))["results"]] == ["bob"]
     assert await parts.ledger.write(lambda tx: tx.jobs.purge("default", "2026-01-02")) == 1
     assert await parts.ledger.write(lambda tx: tx.signals.purge("default", "2026-01-02")) == 2
 
@@ -112,7 +115,7 @@ async def test_turns_of_one_session_are_learned_from_with_one_question(opens: Op
     face = opens(later("manual"), llm=llm)
     await face.add("I live in Oslo.", **SESSION)
     await face.add("I love tea.", **SESSION)
-    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 2, "waiting": 0}
     assert len(llm.prompts) == 1
     assert await face.listed(**SESSION) == ["User loves tea."]
 
@@ -129,7 +132,7 @@ async def test_a_healthy_memory_says_so_and_the_probe_leaves_nothing(opens: Open
     counts = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in tables)  # noqa: S608 - ours
     before = opens.rows(counts)
 
-    answer = await face.health()
+    answer = await face.admin.health()
 
     assert (answer["level"], answer["reasons"]) == ("healthy", [])
     assert answer["probe"] == {"ok": True, "failed_at": None, "error": None}
@@ -139,14 +142,14 @@ async def test_a_healthy_memory_says_so_and_the_probe_leaves_nothing(opens: Open
 @pytest.mark.req("N-26")
 async def test_what_waits_and_was_never_logged_is_a_reason(opens: Opens) -> None:
     face = opens()
-    parts = face.memory._engine.parts
+    parts = face.memory.engine.parts
     await face.stats()
-    await face.health()
+    await face.admin.health()
     llm = opens(llm=ScriptedLlm([]))
     assert (await llm.add("I live in Oslo.", user_id="alice"))["status"] == "deferred"
-    assert (await llm.health())["level"] == "healthy", "a moment is no reason"
+    assert (await llm.admin.health())["level"] == "healthy", "a moment is no reason"
     opens.clock.advance(minutes=11)
-    assert (await llm.health())["reasons"] == ["pending_without_jobs"]
+    assert (await llm.admin.health())["reasons"] == ["pending_without_jobs"]
     assert parts.policy.formation.mode == "inline"
 
 
@@ -162,19 +165,19 @@ async def test_sessions_that_wait_behind_an_open_breaker_are_a_reason(opens: Ope
     face = opens(later("manual"), llm=ScriptedLlm(answer))
     for number in range(8):
         await face.add("I live in Oslo.", user_id="alice", run_id=f"r{number}")
-    assert (await face.health())["level"] == "healthy", "nobody has been asked yet"
-    await face.flush(everybody=True)
-    told = await face.jobs(limit=1, everybody=True)
+    assert (await face.admin.health())["level"] == "healthy", "nobody has been asked yet"
+    await face.sessions.flush(everybody=True)
+    told = await face.admin.jobs(limit=1, everybody=True)
     assert told["results"][0]["outcome"] == "skipped:breaker_open"
 
-    answered = await face.health()
+    answered = await face.admin.health()
     assert (answered["level"], answered["reasons"]) == ("degraded", ["waiting_for_model"])
     assert answered["waiting_for_model"] == 8
 
     down = False
     opened = opens(later("manual"), llm=ScriptedLlm(answer))
-    await opened.flush(everybody=True)
-    answered = await opened.health()
+    await opened.sessions.flush(everybody=True)
+    answered = await opened.admin.health()
     assert (answered["level"], answered["waiting_for_model"]) == ("healthy", 0)
 
 
@@ -183,8 +186,8 @@ async def test_dead_letters_are_a_reason(opens: Opens, distiller: Distiller) -> 
     face = opens(digests("manual", max_attempts=1))
     await face.add(LONG, **SESSION)
     distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
-    await face.flush(everybody=True)
-    answer = await face.health()
+    await face.sessions.flush(everybody=True)
+    answer = await face.admin.health()
     assert (answer["level"], answer["reasons"], answer["dead"]) == ("degraded", ["dead_letters"], 1)
 
 
@@ -196,7 +199,7 @@ async def test_the_probe_tells_where_writing_fails(opens: Opens, table: str, ste
     await face.stats()
     with opens.sql() as database:
         database.execute(f"CREATE TRIGGER no BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no room'); END")
-    answer = await face.health()
+    answer = await face.admin.health()
     assert (answer["level"], answer["reasons"]) == ("degraded", [f"probe:{step}"])
     assert answer["probe"]["failed_at"] == step
     assert "no room" in answer["probe"]["error"]["message"]
@@ -204,10 +207,10 @@ async def test_the_probe_tells_where_writing_fails(opens: Opens, table: str, ste
         await face.add("I live in Oslo.", user_id="alice")
     with opens.sql() as database:
         database.execute("DROP TRIGGER no")
-    assert (await face.health())["reasons"] == ["insert_failures"], "the last attempt was in vain"
+    assert (await face.admin.health())["reasons"] == ["insert_failures"], "the last attempt was in vain"
     opens.clock.advance(seconds=1)
     await face.add("I live in Oslo.", user_id="alice")
-    assert (await face.health())["level"] == "healthy"
+    assert (await face.admin.health())["level"] == "healthy"
 
 
 @pytest.mark.req("N-26")
@@ -215,7 +218,7 @@ async def test_a_store_that_cannot_be_opened_is_unavailable(opens: Opens) -> Non
     face = opens()
     await face.stats()
     await face.close()
-    answer = await face.health()
+    answer = await face.admin.health()
     assert (answer["level"], answer["reasons"]) == ("unavailable", ["probe:open"])
     assert answer["probe"]["error"]["code"] == "storage"
 
@@ -237,12 +240,12 @@ def _chat(name: str, *more: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.req("N-23")
 async def test_old_chats_are_distilled_and_known_ones_left_alone(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(debounce_seconds=3600))
-    await face.ingest_session([{"user": LONG}], user_id="alice", run_id="distilled")
+    await face.sessions.ingest([{"user": LONG}], user_id="alice", run_id="distilled")
     await face.add(LONG, user_id="alice", run_id="buffered")
     distiller.seen.clear()
     seen: list[tuple[int, int]] = []
 
-    answer = await face.backfill(
+    answer = await face.sessions.backfill(
         [_chat("distilled"), _chat("buffered"), _chat("old"), _chat("older")],
         user_id="alice",
         progress=lambda done, total: seen.append((done, total)),
@@ -257,7 +260,7 @@ async def test_old_chats_are_distilled_and_known_ones_left_alone(opens: Opens, d
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert distiller.seen == [[LONG, "Nine years!", "Yes."]] * 2, "tools and systems are left out, the last word is not"
     assert [one["status"] for one in answer["results"]] == ["known", "known", "ok", "ok"]
-    again = await face.backfill([_chat("old")], user_id="alice")
+    again = await face.sessions.backfill([_chat("old")], user_id="alice")
     assert (again["ingested"], again["known"]) == (0, 1)
 
 
@@ -265,9 +268,9 @@ async def test_old_chats_are_distilled_and_known_ones_left_alone(opens: Opens, d
 async def test_it_can_be_stopped_and_taken_up_again(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests())
     chats = [_chat(f"chat{number}") for number in range(4)]
-    answer = await face.backfill(chats, user_id="alice", progress=lambda done, _: done < 2)
+    answer = await face.sessions.backfill(chats, user_id="alice", progress=lambda done, _: done < 2)
     assert (answer["ingested"], answer["cancelled"]) == (2, True)
-    answer = await face.backfill(iter(chats), user_id="alice")
+    answer = await face.sessions.backfill(iter(chats), user_id="alice")
     assert (answer["ingested"], answer["known"], answer["cancelled"]) == (2, 2, False)
     assert len(await episodes(face)) == 4
     assert await pending(face) == (0, 0)
@@ -277,7 +280,7 @@ async def test_it_can_be_stopped_and_taken_up_again(opens: Opens, distiller: Dis
 async def test_a_chat_that_is_wrong_holds_up_no_other(opens: Opens, distiller: Distiller) -> None:
     face: Face = opens(digests())
     wrong: list[Any] = [{"id": "x"}, {"messages": [{"role": "user", "content": "hello"}]}, 5, {"id": "y", "mood": 1}]
-    answer = await face.backfill([*wrong, _chat("good")], user_id="alice")
+    answer = await face.sessions.backfill([*wrong, _chat("good")], user_id="alice")
     assert (answer["ingested"], answer["failed"]) == (1, 4)
     assert all(one["error"]["message"] for one in answer["results"][:4])
 

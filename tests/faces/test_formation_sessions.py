@@ -49,11 +49,11 @@ async def test_a_session_is_distilled_after_silence_and_every_turn_starts_it_ane
     opens.clock.advance(seconds=40)
     await face.add(_MORE, **SESSION)
     opens.clock.advance(seconds=59)
-    assert await face.work(0) == {"sessions": 0, "outcomes": {}}
+    assert await face.admin.work(0) == {"sessions": 0, "outcomes": {}}
     assert distiller.seen == []
 
     opens.clock.advance(seconds=1)
-    await face.work(0)
+    await face.admin.work(0)
 
     assert distiller.seen == [[LONG, _MORE]], "the whole session at once"
     assert await outcomes(face) == ["distilled"]
@@ -67,10 +67,10 @@ async def test_whoever_turns_to_another_session_leaves_the_one_before(opens: Ope
     await face.add(LONG, **{**SESSION, "agent_id": "other"})
     await face.add(LONG, **{**SESSION, "user_id": "bob"})
     await face.add(_MORE, **{**SESSION, "run_id": "tuesday"})
-    await face.work(0)
+    await face.admin.work(0)
 
     assert distiller.seen == [[LONG]]
-    assert [job["run_id"] for job in (await face.jobs(**SESSION))["results"]] == ["monday"]
+    assert [job["run_id"] for job in (await face.admin.jobs(**SESSION))["results"]] == ["monday"]
     assert await pending(face) == (3, 0), "other agents and other users are still talking"
 
 
@@ -80,10 +80,10 @@ async def test_by_hand_means_by_hand(opens: Opens, distiller: Distiller) -> None
     await face.add(LONG, **SESSION)
     await face.add(_MORE, **{**SESSION, "run_id": "tuesday"})
     opens.clock.advance(days=30)
-    await face.work(0)
+    await face.admin.work(0)
     assert distiller.seen == []
 
-    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 2, "waiting": 0}
 
     assert distiller.seen == [[LONG], [_MORE]]
 
@@ -94,25 +94,25 @@ async def test_leaving_a_session_forms_its_memory_at_once(opens: Opens, distille
     await face.add(LONG, **SESSION)
     await face.add(_MORE, **{**SESSION, "agent_id": "other"})
 
-    answer = await face.end_session(**SESSION)
+    answer = await face.sessions.end(**SESSION)
 
     (result,) = answer["results"]
     assert {name: result[name] for name in SESSION} == SESSION
     assert result["distillation"] == "distilled"
     assert isinstance(result["episode_id"], int)
     assert distiller.seen == [[LONG]]
-    assert (await face.end_session(**SESSION))["results"] == []
+    assert (await face.sessions.end(**SESSION))["results"] == []
 
 
 @pytest.mark.req("S-15", "N-17")
 async def test_too_little_is_not_worth_distilling(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(debounce_seconds=0))
     await face.add([{"role": "user", "content": "Hello!"}, {"role": "assistant", "content": "Hi there."}], **SESSION)
-    await face.work(0)
+    await face.admin.work(0)
 
     assert distiller.seen == []
     assert await outcomes(face) == ["skipped:low_novelty:15chars"]
-    assert (await face.jobs(everybody=True))["results"][0]["status"] == "skipped"
+    assert (await face.admin.jobs(everybody=True))["results"][0]["status"] == "skipped"
     assert await pending(face) == (0, 0), "and it is done with"
 
 
@@ -121,7 +121,7 @@ async def test_the_measure_is_all_that_waits_not_one_turn(opens: Opens, distille
     face = opens(digests(debounce_seconds=0, novelty_chars=20))
     for said in ("Hello you!", "Good bye!!"):
         await face.add(said, **SESSION)
-    await face.end_session(**SESSION)
+    await face.sessions.end(**SESSION)
     assert distiller.seen == [["Hello you!", "Good bye!!"]]
 
 
@@ -135,13 +135,13 @@ async def test_the_episode_and_what_it_was_made_of_are_one_transaction(opens: Op
     await face.add(LONG, **SESSION)
     distiller.breaks = True
 
-    (result,) = (await face.end_session(**SESSION))["results"]
+    (result,) = (await face.sessions.end(**SESSION))["results"]
 
     assert result["distillation"] == "error:RuntimeError"
     assert await episodes(face) == [], "what was stored before it broke is undone"
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 1)]
     distiller.breaks = False
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert len(await episodes(face)) == 1
     assert opens.rows("SELECT status, attempts FROM signals") == [("processed", 2)]
     assert opens.rows("SELECT status FROM jobs ORDER BY seq") == [("error",), ("success",)]
@@ -157,9 +157,9 @@ async def test_what_is_said_while_a_model_thinks_is_not_lost(opens: Opens, disti
         await face.add(_MORE, **SESSION)
 
     distiller.during = speak
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 1}, "only what was read is done with"
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 1}, "only what was read is done with"
 
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert distiller.seen == [[LONG], [_MORE]]
 
 
@@ -170,7 +170,7 @@ async def test_after_distilling_it_is_found_and_shown_at_once(opens: Opens) -> N
     await face.add("My sister lives in Bergen, and I visit her there every summer with my two children.", **SESSION)
     before = await face.context("Where does my sister live?", user_id="alice", agent_id="guide")
     assert "sister" not in before.text
-    await face.end_session(**SESSION)
+    await face.sessions.end(**SESSION)
 
     after = await face.context("Where does my sister live?", user_id="alice", agent_id="guide")
 
@@ -186,7 +186,7 @@ async def test_what_was_deleted_while_a_model_thought_does_not_come_back(opens: 
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
     distiller.during = lambda: face.delete_all(user_id="alice")
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await episodes(face) == []
     assert await pending(face) == (0, 0)
 
@@ -217,11 +217,11 @@ async def test_a_state_that_passes_counts_against_nothing(opens: Opens, distille
     distiller.fails = [Distilled(f"error:{error.code}", error=error) for _ in range(5)]
 
     for _ in range(5):
-        assert (await face.end_session(**SESSION))["results"][0]["distillation"] == outcome
+        assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == outcome
 
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
     assert await outcomes(face) == [outcome], "and is logged once"
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await pending(face) == (0, 0)
     assert len(await episodes(face)) == 1
 
@@ -235,15 +235,19 @@ async def test_real_errors_count_and_the_third_is_the_last(opens: Opens, distill
     await face.add(LONG, **SESSION)
     distiller.fails = [Distilled(f"error:{error.code}", error=error) for _ in range(3)]
 
-    told = [(await face.end_session(**SESSION))["results"] for _ in range(3)]
+    told = [(await face.sessions.end(**SESSION))["results"] for _ in range(3)]
 
     assert [one["distillation"] for (one,) in told] == [f"error:{error.message}"] * 2 + ["dead_letter:3"]
     assert await pending(face) == (0, 1)
     ((status, attempts, problem),) = opens.rows("SELECT status, attempts, last_error FROM signals")
     assert (status, attempts) == ("dead", 3)
     assert error.message in problem
-    assert [job["status"] for job in (await face.jobs(everybody=True))["results"]] == ["dead_letter", "error", "error"]
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}, "nobody tries it for ever"
+    assert [job["status"] for job in (await face.admin.jobs(everybody=True))["results"]] == [
+        "dead_letter",
+        "error",
+        "error",
+    ]
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}, "nobody tries it for ever"
 
 
 @pytest.mark.req("N-19", "N-17")
@@ -251,9 +255,9 @@ async def test_an_answer_that_cannot_be_used_is_the_end_of_it(opens: Opens, dist
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
     distiller.fails = [Distilled("error:bad_model_output", error=BadModelOutput("prose"))]
-    assert (await face.end_session(**SESSION))["results"][0]["distillation"] == "empty:no_episode"
+    assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == "empty:no_episode"
     assert await pending(face) == (0, 0)
-    assert (await face.jobs(everybody=True))["results"][0]["status"] == "empty"
+    assert (await face.admin.jobs(everybody=True))["results"][0]["status"] == "empty"
 
 
 @ON_DISK
@@ -262,7 +266,7 @@ async def test_how_often_is_a_setting(opens: Opens, distiller: Distiller) -> Non
     face = opens(digests("manual", max_attempts=1))
     await face.add(LONG, **SESSION)
     distiller.fails = [RuntimeError("a mistake of ours")]
-    assert (await face.end_session(**SESSION))["results"][0]["distillation"] == "dead_letter:1"
+    assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == "dead_letter:1"
 
 
 @pytest.mark.req("N-19")
@@ -271,7 +275,7 @@ async def test_one_that_fails_holds_up_no_other(opens: Opens, distiller: Distill
     await face.add(LONG, **SESSION)
     await face.add(_MORE, **{**SESSION, "run_id": "tuesday"})
     distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 1}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 1}
 
 
 # --- without a model --------------------------------------------------------------------------------------------------
@@ -284,14 +288,14 @@ async def test_without_a_model_sessions_wait_until_there_is_one(opens: Opens, di
     waits = later("session_end", digest=digest, debounce_seconds=0, without_llm="wait")
     face = opens(waits)
     await face.add(LONG, **SESSION)
-    assert (await face.end_session(**SESSION))["results"][0]["distillation"] == "skipped:core_model_unset"
+    assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == "skipped:core_model_unset"
     assert await pending(face) == (1, 0)
     await face.close()
 
     facts: dict[str, Any] = {"facts": [], "decisions": [], "episode": {"summary": "Alice told about her life in Oslo."}}
     started = opens(waits, llm=ScriptedLlm(lambda _: facts))
     opens.clock.advance(seconds=10)
-    await started.work(0)
+    await started.admin.work(0)
 
     assert await pending(started) == (0, 0), "what waited is due when somebody starts who can do it"
     assert (await outcomes(started))[-1] == "distilled"
@@ -301,7 +305,7 @@ async def test_without_a_model_sessions_wait_until_there_is_one(opens: Opens, di
 async def test_rules_distil_where_there_is_no_model(opens: Opens) -> None:
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    assert (await face.end_session(**SESSION))["results"][0]["distillation"] == "distilled"
+    assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == "distilled"
     assert len(await episodes(face)) == 1
 
 
@@ -310,7 +314,7 @@ async def test_rules_distil_where_there_is_no_model(opens: Opens) -> None:
 async def test_a_project_sees_what_its_sessions_became(opens: Opens, digest: bool) -> None:  # noqa: FBT001 - a case
     face = opens(later("manual", digest=digest))
     await face.add(LONG, **SESSION, project_id="house")
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     seen = await face.get_all(user_id="project:house", layers=["fact", "episode"])
     own = await face.get_all(user_id="alice", layers=["fact", "episode"])
     assert own["results"]

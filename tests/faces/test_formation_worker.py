@@ -46,7 +46,7 @@ async def _talk(face: Face, days: tuple[str, ...] = _DAYS) -> None:
 
 
 def _nap(face: Face, seconds: float) -> Any:
-    return lambda: face.memory._engine.parts.io.sleep(seconds)
+    return lambda: face.memory.engine.parts.io.sleep(seconds)
 
 
 @pytest.mark.req("N-21")
@@ -55,13 +55,13 @@ async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, d
     distiller.during = _nap(face, 0.01)
     await _talk(face)
     if opens.kind == "memory":
-        others = [threading.Thread(target=face.memory.flush, kwargs={"everybody": True}) for _ in range(3)]
+        others = [threading.Thread(target=face.memory.sessions.flush, kwargs={"everybody": True}) for _ in range(3)]
         for other in others:
             other.start()
         for other in others:
             other.join(120)
     else:
-        await asyncio.gather(*(face.flush(everybody=True) for _ in range(3)))
+        await asyncio.gather(*(face.sessions.flush(everybody=True) for _ in range(3)))
     assert len(distiller.seen) == len(_DAYS)
     assert distiller.most_at_once == 1
 
@@ -70,7 +70,7 @@ async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, d
 async def test_background_work_steps_aside_for_a_call(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("background", idle_seconds=600))
     await face.stats()
-    parts = face.memory._engine.parts
+    parts = face.memory.engine.parts
     with parts.workshop.call():
         await face.add(LONG, **SESSION)
         await parts.io.sleep(0.05)
@@ -82,7 +82,7 @@ async def test_background_work_steps_aside_for_a_call(opens: Opens, distiller: D
 async def test_background_work_does_not_step_aside_for_ever(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("background", idle_seconds=0.1))
     await face.stats()
-    with face.memory._engine.parts.workshop.call():
+    with face.memory.engine.parts.workshop.call():
         await face.add(LONG, **SESSION)
         await _seen(face, distiller)
 
@@ -91,7 +91,7 @@ async def _seen(face: Face, distiller: Distiller) -> None:
     for _ in range(2_400):
         if distiller.seen:
             break
-        await face.memory._engine.parts.io.sleep(0.05)
+        await face.memory.engine.parts.io.sleep(0.05)
     assert distiller.seen == [[LONG]]
 
 
@@ -125,7 +125,7 @@ async def test_what_closing_has_no_time_for_is_done_after_the_next_start(
     distiller.during = None
     again = opens(digests(debounce_seconds=60))
     opens.clock.advance(minutes=2)
-    await again.work(0)
+    await again.admin.work(0)
 
     assert await pending(again) == (0, 0)
     formed = opens.rows("SELECT count(*) FROM jobs WHERE status = 'success' AND task = 'distill'")
@@ -173,7 +173,7 @@ def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> Non
 def test_a_memory_that_nobody_holds_leaves_no_thread_behind(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memstone.db'}"
     memory = Memory({"store": {"url": url}, "embedder": {"provider": "hash"}, **later("background")})
-    working = memory._engine.parts.workshop.worker
+    working = memory.engine.parts.workshop.worker
     assert working is not None
     del memory
     until(lambda: gc.collect() >= 0 and not working.alive)  # the worker itself may hold it for a moment
@@ -190,11 +190,11 @@ async def test_a_cancelled_distillation_is_skipped_and_counts_against_nothing(
     distiller.fails = [cancelled]
 
     with pytest.raises(type(cancelled)):
-        await face.flush(everybody=True)
+        await face.sessions.flush(everybody=True)
 
     assert await outcomes(face) == ["skipped:cancelled"]
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}, "and others may have it at once"
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}, "and others may have it at once"
 
 
 @ON_DISK
@@ -202,7 +202,7 @@ async def test_a_cancelled_distillation_is_skipped_and_counts_against_nothing(
 async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    parts = face.memory._engine.parts
+    parts = face.memory.engine.parts
     name = lease_name(parts.scope(SESSION))
 
     async def stolen() -> None:
@@ -210,7 +210,7 @@ async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, dis
         assert await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "thief", now, now))
 
     distiller.during = stolen
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 1}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 1}
     assert await episodes(face, user_id="alice") == []
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
     assert opens.rows("SELECT owner FROM leases") == [("thief",)]
@@ -227,7 +227,7 @@ async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distill
     async def slow() -> None:
         """The clock goes on only when the lease was renewed: how long the machine takes for that is its own affair."""
         distiller.during = None
-        parts = mine.memory._engine.parts
+        parts = mine.memory.engine.parts
         for _ in range(4):
             opens.clock.advance(seconds=0.15)
             until_then = to_instant(datetime_from_instant(parts.now()) + timedelta(seconds=0.2))
@@ -235,10 +235,10 @@ async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distill
                 if opens.rows("SELECT until FROM leases WHERE name LIKE 'session:%'") == [(until_then,)]:
                     break
                 await parts.io.sleep(0.05)
-        seen.append(await other.flush(everybody=True))
+        seen.append(await other.sessions.flush(everybody=True))
 
     distiller.during = slow
-    assert await mine.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await mine.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert seen == [{"stored": 0, "waiting": 1}], "nobody else has taken it meanwhile"
     assert len(distiller.seen) == 1
 
@@ -249,16 +249,16 @@ async def test_a_session_whose_worker_died_is_taken_over_when_its_lease_is_over(
     opens: Opens, distiller: Distiller
 ) -> None:
     face = opens(digests("background", lease_seconds=60))
-    parts = face.memory._engine.parts
+    parts = face.memory.engine.parts
     await face.stats()
     name = lease_name(parts.scope(SESSION))
     until = "2026-01-01T00:01:00.000000Z"
     await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "dead", parts.now(), until))
     await face.add(LONG, **SESSION)
-    await face.work(0)
+    await face.admin.work(0)
     assert distiller.seen == []
     opens.clock.advance(seconds=60)
-    await face.work(0)
+    await face.admin.work(0)
     assert distiller.seen == [[LONG]]
     assert opens.rows("SELECT * FROM leases WHERE name LIKE 'session:%'") == []
 
@@ -269,22 +269,22 @@ async def test_an_outage_stops_the_round_and_is_over_after_a_moment(opens: Opens
     await _talk(face)
     down = BackendUnavailable("nobody there")
     distiller.fails = [Distilled("error:x", error=down)]
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": len(_DAYS)}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": len(_DAYS)}
     assert len(distiller.seen) == 1, "the others would meet the same"
-    assert await face.flush(everybody=True) == {"stored": len(_DAYS), "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": len(_DAYS), "waiting": 0}
 
 
 @pytest.mark.req("N-22", "S-22")
 async def test_what_failed_is_due_again_five_seconds_later(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(debounce_seconds=0))
     distiller.fails = [Distilled("error:x", error=BackendUnavailable("nobody there"))]
-    answer = await face.ingest_session([{"user": LONG}], **SESSION)
+    answer = await face.sessions.ingest([{"user": LONG}], **SESSION)
     assert answer["status"] == "pending"
     opens.clock.advance(seconds=4)
-    await face.work(0)
+    await face.admin.work(0)
     assert len(distiller.seen) == 1
     opens.clock.advance(seconds=1)
-    await face.work(0)
+    await face.admin.work(0)
     assert len(distiller.seen) == 2
     assert await pending(face) == (0, 0)
 
@@ -292,18 +292,18 @@ async def test_what_failed_is_due_again_five_seconds_later(opens: Opens, distill
 async def test_a_worker_works_for_its_tenant_or_for_all(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("background"))
     await face.stats()
-    face.memory._engine.parts.workshop.leave()  # only the one below works
-    await face.memory._engine.parts.io.finish()
-    face.memory._engine.parts.workshop.stopping = False
+    face.memory.engine.parts.workshop.leave()  # only the one below works
+    await face.memory.engine.parts.io.finish()
+    face.memory.engine.parts.workshop.stopping = False
     other = Face(face.memory.acting_for("acme"))
     distiller.fails = [Distilled("error:x", error=BackendUnavailable("down")) for _ in range(9)]
-    await other.ingest_session([{"user": LONG}], **SESSION)
+    await other.sessions.ingest([{"user": LONG}], **SESSION)
     distiller.fails, distiller.seen = [], []
     opens.clock.advance(seconds=10)
-    if not face.memory._engine.parts.workshop.touched:
-        await face.work(0)
+    if not face.memory.engine.parts.workshop.touched:
+        await face.admin.work(0)
         assert distiller.seen == []
-    assert await face.work(0, all_tenants=True) == {"sessions": 1, "outcomes": {"distilled": 1}}
+    assert await face.admin.work(0, all_tenants=True) == {"sessions": 1, "outcomes": {"distilled": 1}}
     assert len(await episodes(other, user_id="alice")) == 1
     assert await episodes(face, user_id="alice") == []
 
@@ -311,7 +311,7 @@ async def test_a_worker_works_for_its_tenant_or_for_all(opens: Opens, distiller:
 @pytest.mark.parametrize("seconds", [-1, True, float("nan")])
 async def test_a_worker_is_told_a_time_it_can_keep(opens: Opens, seconds: float) -> None:
     with pytest.raises(InvalidInput):
-        await opens().work(seconds)
+        await opens().admin.work(seconds)
 
 
 async def test_a_key_that_reaches_one_user_is_no_worker(opens: Opens) -> None:
@@ -319,4 +319,4 @@ async def test_a_key_that_reaches_one_user_is_no_worker(opens: Opens) -> None:
     await face.stats()
     bound = Face(face.memory.acting_for("default", user_id="alice"))
     with pytest.raises(Forbidden):
-        await bound.work(0)
+        await bound.admin.work(0)

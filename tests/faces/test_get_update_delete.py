@@ -54,7 +54,7 @@ async def test_a_list_is_paged_and_counts_all_that_match(face: Face) -> None:
     wins = await face.get_all(user_id="alice", limit=10, page=9, offset=129, counts=True)
     assert (texts(wins), wins["page"]) == (["fact 0"], 13)
     assert await face.listed(limit=10, page=99) == []
-    assert await face.listed(top_k=1) == ["fact 129"]
+    assert await face.listed(limit=1) == ["fact 129"]
 
 
 @pytest.mark.req("O-13", "R-26")

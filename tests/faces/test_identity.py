@@ -16,41 +16,41 @@ pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
 
 
 async def overrides(face: Face, user: str = "alice") -> list[str]:
-    return [one["text"] for one in (await face.identity(user_id=user))["overrides"]]
+    return [one["text"] for one in (await face.identity.get(user_id=user))["overrides"]]
 
 
 async def narrative(face: Face) -> dict[str, Any]:
-    told = (await face.identity(user_id="alice"))["narrative"]
+    told = (await face.identity.get(user_id="alice"))["narrative"]
     assert told is not None
     return dict(told)
 
 
 @pytest.mark.req("S-2", "S-3")
 async def test_overrides_are_added_once_removed_by_place_and_replaced(face: Face) -> None:
-    await face.add_override("  Call me Al.  ", user_id="alice")
-    await face.add_override("CALL ME al", user_id="alice")
-    told = await face.add_override("Answer in metric units", user_id="alice")
+    await face.identity.add_override("  Call me Al.  ", user_id="alice")
+    await face.identity.add_override("CALL ME al", user_id="alice")
+    told = await face.identity.add_override("Answer in metric units", user_id="alice")
     assert [one["text"] for one in told["overrides"]] == ["Call me Al.", "Answer in metric units"]
 
     first, second = told["overrides"]
-    told = await face.set_overrides(["I am vegan", "Answer in metric units", "i am VEGAN"], user_id="alice")
+    told = await face.identity.set_overrides(["I am vegan", "Answer in metric units", "i am VEGAN"], user_id="alice")
     assert [one["text"] for one in told["overrides"]] == ["I am vegan", "Answer in metric units"]
     assert told["overrides"][1]["id"] == second["id"], "what stays keeps its id"
     assert await face.get(first["id"]) is None
 
-    await face.remove_override(0, user_id="alice")
+    await face.identity.remove_override(0, user_id="alice")
     assert await overrides(face) == ["Answer in metric units"]
-    await face.set_overrides([], user_id="alice")
+    await face.identity.set_overrides([], user_id="alice")
     assert await overrides(face) == []
-    await face.add_override("Call me Al.", user_id="alice")
+    await face.identity.add_override("Call me Al.", user_id="alice")
     assert await overrides(face) == ["Call me Al."]
 
 
 async def test_overrides_keep_their_order(face: Face) -> None:
-    await face.set_overrides(["one", "two", "three"], user_id="alice")
-    await face.set_overrides(["three", "one", "two", "four"], user_id="alice")
+    await face.identity.set_overrides(["one", "two", "three"], user_id="alice")
+    await face.identity.set_overrides(["three", "one", "two", "four"], user_id="alice")
     assert await overrides(face) == ["three", "one", "two", "four"]
-    told = (await face.identity(user_id="alice"))["overrides"]
+    told = (await face.identity.get(user_id="alice"))["overrides"]
     await face.update(told[0]["id"], "threefold")
     assert await overrides(face) == ["threefold", "one", "two", "four"]
 
@@ -58,38 +58,38 @@ async def test_overrides_keep_their_order(face: Face) -> None:
 @pytest.mark.req("S-9")
 async def test_bad_overrides_are_refused_before_anything_is_written(face: Face) -> None:
     with pytest.raises(InvalidInput):
-        await face.add_override("   ", user_id="alice")
+        await face.identity.add_override("   ", user_id="alice")
     with pytest.raises(TooLarge):
-        await face.add_override("x" * 50_001, user_id="alice")
+        await face.identity.add_override("x" * 50_001, user_id="alice")
     with pytest.raises(InvalidInput, match="list of texts"):
-        await face.set_overrides("one text", user_id="alice")
+        await face.identity.set_overrides("one text", user_id="alice")
     with pytest.raises(InvalidInput):
-        await face.set_overrides(["fine", ""], user_id="alice")
+        await face.identity.set_overrides(["fine", ""], user_id="alice")
     with pytest.raises(InvalidInput, match="1,000"):
-        await face.set_overrides([f"text {number}" for number in range(1_001)], user_id="alice")
+        await face.identity.set_overrides([f"text {number}" for number in range(1_001)], user_id="alice")
     for position in (-1, True, "0"):
         with pytest.raises(InvalidInput):
-            await face.remove_override(position, user_id="alice")
+            await face.identity.remove_override(position, user_id="alice")
     with pytest.raises(NotFoundError):
-        await face.remove_override(0, user_id="alice")
+        await face.identity.remove_override(0, user_id="alice")
     with pytest.raises(ScopeError):
-        await face.identity(user_id=None)
+        await face.identity.get(user_id=None)
     assert await overrides(face) == []
 
 
 async def test_secrets_are_masked_in_what_a_user_writes(face: Face) -> None:
-    told = await face.add_override("My card is 4111 1111 1111 1111", user_id="alice")
+    told = await face.identity.add_override("My card is 4111 1111 1111 1111", user_id="alice")
 
     assert "4111 1111" not in str(told["overrides"])
     assert "masked" in told["warnings"][0]
-    told = await face.set_narrative("Alice pays with 4111 1111 1111 1111", user_id="alice")
+    told = await face.identity.set_narrative("Alice pays with 4111 1111 1111 1111", user_id="alice")
     assert "4111 1111" not in told["narrative"]["text"]
 
 
 @pytest.mark.req("X-34")
 async def test_an_identity_belongs_to_its_owner_whichever_agent_asks(opens: Opens) -> None:
     face = opens(COMPANION)
-    await face.add_override("Call me Al.", user_id="alice")
+    await face.identity.add_override("Call me Al.", user_id="alice")
     await held(face, opens, "r1", NURSE)
 
     for agent in ("bot", "another"):
@@ -97,15 +97,15 @@ async def test_an_identity_belongs_to_its_owner_whichever_agent_asks(opens: Open
         assert "Call me Al." in shown
         assert "User's name is Alice." in shown
     assert (await face.context("Who am I?", user_id="bob", agent_id="bot")).text == ""
-    assert (await face.identity(user_id="bob"))["overrides"] == []
+    assert (await face.identity.get(user_id="bob"))["overrides"] == []
     assert await derived(face, "bob") == []
 
 
 @pytest.mark.req("R-14")
 async def test_overrides_are_shown_whatever_the_budget_up_to_a_cap_with_a_warning(opens: Opens) -> None:
     face = opens({"context": {"override_tokens": 20}})
-    await face.add_override("Call me Al.", user_id="alice")
-    told = await face.add_override("Answer in metric units, " * 10, user_id="alice")
+    await face.identity.add_override("Call me Al.", user_id="alice")
+    told = await face.identity.add_override("Answer in metric units, " * 10, user_id="alice")
 
     assert "only the first 20 are shown" in told["warnings"][0]
     pack = await face.context("Tell me about cars", user_id="alice", budget=10)
@@ -120,7 +120,7 @@ async def test_what_is_derived_is_kept_once_and_never_among_the_overrides(opens:
     again = [{"content": "user's NAME is alice", "quote": "My name is Alice"}]
     llm = ScriptedLlm([digest(identity_facts=who), digest(identity_facts=again)])
     face = opens(COMPANION, llm=llm)
-    await face.add_override("Call me Al.", user_id="alice")
+    await face.identity.add_override("Call me Al.", user_id="alice")
     await held(face, opens, "r1", NURSE)
     await held(face, opens, "r2", f"{NURSE} I told you so before, did I not?")
 
@@ -131,7 +131,7 @@ async def test_what_is_derived_is_kept_once_and_never_among_the_overrides(opens:
 @pytest.mark.req("R-14")
 async def test_only_so_much_is_derived(opens: Opens) -> None:
     face = opens(COMPANION)
-    policy = face.memory._engine.parts.policy
+    policy = face.memory.engine.parts.policy
     object.__setattr__(policy, "formation", replace(policy.formation, derived=2))
     await held(face, opens, "r1", f"{NURSE} I am allergic to peanuts.")
 
@@ -150,7 +150,7 @@ async def test_what_is_derived_follows_its_fact(opens: Opens) -> None:
     assert not any("Oslo" in text for text in await derived(face))
     assert any("Bergen" in text for text in await derived(face))
 
-    facts = {one["content"]: one["id"] for one in (await face.pinned(**WHO))["results"]}
+    facts = {one["content"]: one["id"] for one in (await face.profile.facts(**WHO))["results"]}
     await face.delete(facts["User's name is Alice."])
     assert not any("Alice" in text for text in await derived(face))
     assert "Alice" not in (await face.context("Who am I?", **WHO)).text
@@ -160,20 +160,20 @@ async def test_what_is_derived_follows_its_fact(opens: Opens) -> None:
 async def test_the_narrative_is_made_anew_when_what_it_is_made_of_changes(opens: Opens) -> None:
     face = opens(COMPANION)
     await held(face, opens, "r1", NURSE)
-    assert (await face.identity(user_id="alice"))["narrative"] is None
-    assert (await face.consolidate(user_id="alice"))["narratives"] == 1
+    assert (await face.identity.get(user_id="alice"))["narrative"] is None
+    assert (await face.admin.consolidate(user_id="alice"))["narratives"] == 1
 
     first = await narrative(face)
     assert first["text"] == "User's name is Alice. User lives in Oslo. User works as a nurse at the harbour clinic."
     assert (first["version"], first["model"], first["stale"]) == (1, "rules", False)
     assert first["token_count"] > 10
     opens.clock.advance(days=2)
-    assert (await face.consolidate(user_id="alice"))["narratives"] == 0
+    assert (await face.admin.consolidate(user_id="alice"))["narratives"] == 0
     assert await narrative(face) == first
 
     await held(face, opens, "r2", "I moved to Bergen, and it rains here a lot, but I like the sea and the mountains.")
     assert (await narrative(face))["stale"]
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
     second = await narrative(face)
     assert second["version"] == 2
     assert second["generated_at"] > first["generated_at"]
@@ -189,11 +189,11 @@ async def test_a_model_words_the_narrative_from_facts_alone(opens: Opens) -> Non
     llm = ScriptedLlm([digest(pinned_candidates=[fact], identity_facts=[who]), told])
     face = opens(COMPANION, llm=llm)
     await held(face, opens, "r1", NURSE)
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
 
     made = await narrative(face)
     assert (made["text"], made["model"]) == ("Alice is a nurse.", "scripted")
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
     assert len(llm.prompts) == 2
 
 
@@ -204,7 +204,7 @@ async def test_a_narrative_that_leaves_the_name_out_does_not_hide_it(opens: Open
     llm = ScriptedLlm([digest(pinned_candidates=[fact], identity_facts=[who]), {"narrative": "User is a nurse."}])
     face = opens(COMPANION, llm=llm)
     await held(face, opens, "r1", NURSE)
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
 
     assert (await narrative(face))["text"] == "User's name is Alice. User is a nurse."
     assert "Alice" in (await face.context("What is my name?", **WHO)).text
@@ -213,31 +213,31 @@ async def test_a_narrative_that_leaves_the_name_out_does_not_hide_it(opens: Open
 @pytest.mark.req("S-2")
 async def test_what_was_written_by_hand_is_left_alone_until_it_is_given_back(opens: Opens) -> None:
     face = opens(COMPANION)
-    await face.set_narrative("  Alice is the best nurse in town. ", user_id="alice")
+    await face.identity.set_narrative("  Alice is the best nurse in town. ", user_id="alice")
     await held(face, opens, "r1", NURSE)
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
 
     mine = await narrative(face)
     assert (mine["text"], mine["model"], mine["version"]) == ("Alice is the best nurse in town.", "user", 1)
     assert "best nurse" in (await face.context("Who am I?", **WHO)).stable
-    await face.set_narrative("Alice is a nurse.", user_id="alice")
+    await face.identity.set_narrative("Alice is a nurse.", user_id="alice")
     assert (await narrative(face))["version"] == 2
 
-    assert (await face.set_narrative(None, user_id="alice"))["narrative"] is None
+    assert (await face.identity.set_narrative(None, user_id="alice"))["narrative"] is None
     opens.clock.advance(minutes=1)
     await held(face, opens, "r2", "I have a boat in Bergen harbour and I paint it blue every spring, as my father did.")
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
     assert (await narrative(face))["model"] == "rules"
 
 
 async def test_what_was_deleted_is_not_told_by_the_narrative(opens: Opens) -> None:
     face = opens(COMPANION)
     await held(face, opens, "r1", NURSE)
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
     shown = (await face.context("Who am I?", **WHO)).stable
     assert "nurse" in shown
 
-    facts = {one["content"]: one["id"] for one in (await face.pinned(**WHO))["results"]}
+    facts = {one["content"]: one["id"] for one in (await face.profile.facts(**WHO))["results"]}
     await face.delete(facts["User works as a nurse at the harbour clinic."])
     shown = (await face.context("Who am I?", **WHO)).text
     assert "nurse" not in shown
@@ -249,15 +249,15 @@ async def test_what_was_deleted_is_not_told_by_the_narrative(opens: Opens) -> No
     assert (await face.context("Who am I?", **WHO)).text == ""
     assert (await face.context("Who am I?", user_id="alice")).text == ""
     opens.clock.advance(minutes=1)
-    await face.consolidate(user_id="alice")
-    assert (await face.identity(user_id="alice"))["narrative"] is None
+    await face.admin.consolidate(user_id="alice")
+    assert (await face.identity.get(user_id="alice"))["narrative"] is None
 
 
 async def test_what_the_assistant_or_a_caller_stored_is_not_in_the_narrative(opens: Opens) -> None:
     face = opens(COMPANION)
     await face.store("I am the emperor of China", **WHO)
     await held(face, opens, "r1", NURSE, "> I remember that you work as a pilot. You decided to buy a plane.")
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
 
     told = (await narrative(face))["text"]
     assert "pilot" not in told
@@ -271,7 +271,7 @@ async def test_standing_instructions_are_a_surface_of_their_own(opens: Opens) ->
     await face.add("Always answer in metric units. I live in Oslo.", user_id="alice")
     await face.add([{"role": "system", "content": "Never mention my name is Bob."}], user_id="alice")
 
-    standing = await face.standing_instructions(user_id="alice")
+    standing = await face.identity.instructions(user_id="alice")
     assert standing["text"].startswith("- ")
     assert "metric units" in standing["text"]
     assert "Oslo" not in standing["text"]
@@ -279,19 +279,19 @@ async def test_standing_instructions_are_a_surface_of_their_own(opens: Opens) ->
     pack = await face.context("Where do I live?", user_id="alice")
     assert "Oslo" in pack.stable
     assert "metric" not in pack.stable, "nothing of it is put into the part that stays the same"
-    assert (await face.standing_instructions(user_id="bob")) == {"text": "", "instructions": []}
+    assert (await face.identity.instructions(user_id="bob")) == {"text": "", "instructions": []}
 
 
 @pytest.mark.req("S-10")
 async def test_standing_instructions_are_neither_pinned_nor_part_of_who_somebody_is(opens: Opens) -> None:
     face = opens({**COMPANION, "write": {"mode": "inline"}})
     await face.add("Always answer in metric units. My name is Alva and I work as a nurse.", user_id="alice")
-    await face.consolidate(user_id="alice")
+    await face.admin.consolidate(user_id="alice")
 
-    assert "metric units" in (await face.standing_instructions(user_id="alice"))["text"]
-    pinned = [one["content"] for one in (await face.pinned(user_id="alice"))["results"]]
+    assert "metric units" in (await face.identity.instructions(user_id="alice"))["text"]
+    pinned = [one["content"] for one in (await face.profile.facts(user_id="alice"))["results"]]
     assert any("nurse" in one for one in pinned)
     assert not any("metric" in one for one in pinned)
-    who = await face.identity(user_id="alice")
+    who = await face.identity.get(user_id="alice")
     assert "nurse" in who["narrative"]["text"]
     assert "metric" not in str(who)

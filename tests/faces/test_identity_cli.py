@@ -67,7 +67,7 @@ def test_episodes_are_listed(cli: Cli) -> None:
     settings = {"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}}
     with Memory({**settings, "store": {"url": f"sqlite:///{cli.db}"}}) as memory:
         memory.add(said, user_id="alice", run_id="r1")
-        memory.end_session(user_id="alice")
+        memory.sessions.end(user_id="alice")
 
     ran = cli("episodes", "--user", "alice")
     assert ran.code == 0

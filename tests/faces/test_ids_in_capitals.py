@@ -15,16 +15,16 @@ async def test_an_id_in_capitals_names_the_same_memory(face: Face) -> None:
     assert (await face.get(shouted))["id"] == memory_id
     changed = await face.update(shouted, "I live in Bergen")
     assert (changed["id"], changed["version"], "old_id" in changed) == (memory_id, 2, False)
-    assert (await face.replace(shouted, "I live in Rome", user_id="alice"))["event"] == "UPDATE"
-    assert (await face.disable(shouted))["status"] == "disabled"
-    assert (await face.enable(shouted))["status"] == "active"
+    assert (await face.sharing.replace(shouted, "I live in Rome", user_id="alice"))["event"] == "UPDATE"
+    assert (await face.review.disable(shouted))["status"] == "disabled"
+    assert (await face.review.enable(shouted))["status"] == "active"
     assert [line["event"] for line in await face.history(shouted)][:2] == ["ADD", "UPDATE"]
     assert (await face.delete_many([shouted]))["results"][0]["event"] == "DELETE"
     assert await face.get(memory_id) is None
-    assert (await face.restore(shouted))["id"] == memory_id
-    assert (await face.restore(shouted, 1))["id"] == memory_id
+    assert (await face.review.restore(shouted))["id"] == memory_id
+    assert (await face.review.restore(shouted, 1))["id"] == memory_id
     assert (await face.get(memory_id))["memory"] == "I live in Oslo"
-    report = await face.erase(memory_id=shouted)
+    report = await face.admin.erase(memory_id=shouted)
     assert (report["subject"], passed(report)) == ({"memory_id": memory_id}, True)
     assert await face.get(memory_id) is None
     assert await face.history(memory_id) == []

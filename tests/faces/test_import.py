@@ -58,20 +58,20 @@ def talk(*said: tuple[str, str], name: str = "c1", at: str = "2025-05-01T09:00:0
 async def test_every_format_is_taken_in_once_however_often_it_is_imported(
     face: Face, name: str, turns: int, stored: int
 ) -> None:
-    first = await face.import_from(SAMPLES / name, user_id="alice")
+    first = await face.admin.import_from(SAMPLES / name, user_id="alice")
     assert (first["turns"], first["facts"], first["stored"]) == (turns, stored, turns + stored)
     assert (first["known"], first["quarantined"]) == (0, stored), "facts of others wait"
-    again = await face.import_from((SAMPLES / name).read_bytes(), user_id="alice", format=first["format"])
+    again = await face.admin.import_from((SAMPLES / name).read_bytes(), user_id="alice", format=first["format"])
     assert (again["stored"], again["known"], again["queued"]) == (0, turns + stored, 0)
     assert len(await rows(face)) == turns + stored
 
 
 async def test_a_source_may_be_a_path_bytes_or_an_open_file(face: Face) -> None:
     path = SAMPLES / "openwebui.json"
-    await face.import_from(str(path), user_id="a")
-    await face.import_from(bytearray(path.read_bytes()), user_id="b")
+    await face.admin.import_from(str(path), user_id="a")
+    await face.admin.import_from(bytearray(path.read_bytes()), user_id="b")
     with path.open("rb") as file:
-        await face.import_from(file, user_id="c")
+        await face.admin.import_from(file, user_id="c")
     for user in "abc":
         assert len((await face.get_all(user_id=user, status="quarantined"))["results"]) == 2
 
@@ -92,7 +92,7 @@ async def test_only_text_time_speaker_and_metadata_come_along(face: Face) -> Non
             "metadata": {"where": "Bergen", "user_id": "mallory", "tenant_id": "other"},
         }
     ]
-    await face.import_from(json.dumps(rows_).encode(), user_id="alice")
+    await face.admin.import_from(json.dumps(rows_).encode(), user_id="alice")
     (line,) = await rows(face)
     assert line["id"] != rows_[0]["id"]
     assert (line["origin"], line["status"], line["layer"], line["source"]) == (
@@ -108,7 +108,7 @@ async def test_only_text_time_speaker_and_metadata_come_along(face: Face) -> Non
 
 
 async def test_turns_are_kept_by_conversation_and_are_found(face: Face) -> None:
-    answer = await face.import_from(SAMPLES / "chatgpt.json", user_id="alice", agent_id="helper", learn=False)
+    answer = await face.admin.import_from(SAMPLES / "chatgpt.json", user_id="alice", agent_id="helper", learn=False)
     assert answer["queued"] == 0
     turns = await known(face, "turn")
     said = turns["My daughter Ada waters them."]
@@ -122,14 +122,14 @@ async def test_turns_are_kept_by_conversation_and_are_found(face: Face) -> None:
 
 
 async def test_a_conversation_may_be_put_into_a_run_of_ones_own(face: Face) -> None:
-    await face.import_from(talk(("human", "Hello there")), user_id="alice", run_id="mine")
+    await face.admin.import_from(talk(("human", "Hello there")), user_id="alice", run_id="mine")
     assert {line["links"][0]["run_id"] for line in await rows(face)} == {"mine"}
 
 
 async def test_the_same_words_twice_in_a_talk_are_two_turns_and_stay_two(face: Face) -> None:
     said = talk(("human", "Yes."), ("assistant", "Sure?"), ("human", "Yes."))
-    assert (await face.import_from(said, user_id="alice"))["turns"] == 3
-    assert (await face.import_from(said, user_id="alice"))["turns"] == 0
+    assert (await face.admin.import_from(said, user_id="alice"))["turns"] == 3
+    assert (await face.admin.import_from(said, user_id="alice"))["turns"] == 0
 
 
 async def test_progress_is_told_and_everything_is_counted_with_its_reason(face: Face) -> None:
@@ -137,7 +137,9 @@ async def test_progress_is_told_and_everything_is_counted_with_its_reason(face: 
     many = [{"text": f"Fact number {number}"} for number in range(450)]
     long = [{"text": "x" * 60_000}, {"text": " "}, {"text": "over", "expires_at": "2020-01-01"}, 7]
     source = json.dumps([*many, *long]).encode()
-    answer = await face.import_from(source, user_id="alice", progress=lambda done, total: told.append((done, total)))
+    answer = await face.admin.import_from(
+        source, user_id="alice", progress=lambda done, total: told.append((done, total))
+    )
     assert told == [(200, 450), (400, 450), (450, 450)]
     assert answer["facts"] == 450
     assert answer["skipped"] == {"empty": 1, "expired": 1, "not a memory": 1, "too long": 1}
@@ -145,7 +147,9 @@ async def test_progress_is_told_and_everything_is_counted_with_its_reason(face: 
 
 async def test_secrets_are_masked_and_what_memstone_once_showed_is_not_learned_again(face: Face) -> None:
     block = '<memstone-memory id="x">\nUser lives in Oslo.\n</memstone-memory id="x">'
-    answer = await face.import_from(facts("My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789", block), user_id="a")
+    answer = await face.admin.import_from(
+        facts("My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789", block), user_id="a"
+    )
     assert answer["skipped"] == {"shown by Memstone": 1}
     assert any("masked" in warning for warning in answer["warnings"])
     (line,) = await rows(face)
@@ -153,7 +157,7 @@ async def test_secrets_are_masked_and_what_memstone_once_showed_is_not_learned_a
 
 
 async def test_a_time_to_come_is_now(face: Face, opens: Opens) -> None:
-    await face.import_from(facts("From the future", created_at="2999-01-01"), user_id="alice")
+    await face.admin.import_from(facts("From the future", created_at="2999-01-01"), user_id="alice")
     (line,) = await rows(face)
     assert line["occurred_at"][:10] == opens.clock.now().date().isoformat()
 
@@ -172,19 +176,19 @@ TWO_USERS: Final = json.dumps(
 
 async def test_a_file_of_several_users_is_not_poured_into_one(face: Face) -> None:
     with pytest.raises(InvalidInput, match="2 users") as caught:
-        await face.import_from(TWO_USERS, user_id="alice")
+        await face.admin.import_from(TWO_USERS, user_id="alice")
     assert "from_user" in str(caught.value.hint)
     assert await rows(face) == []
 
 
 async def test_one_of_several_users_may_be_taken(face: Face) -> None:
-    answer = await face.import_from(TWO_USERS, user_id="alice", from_user="nora")
+    answer = await face.admin.import_from(TWO_USERS, user_id="alice", from_user="nora")
     assert (answer["facts"], answer["skipped"]) == (1, {"somebody else's": 2})
     assert list(await known(face)) == ["Is Nora"]
 
 
 async def test_whoever_names_nobody_keeps_them_apart(face: Face) -> None:
-    answer = await face.import_from(TWO_USERS)
+    answer = await face.admin.import_from(TWO_USERS)
     assert answer["skipped"] == {"names nobody": 1}
     assert {line["text"]: line["links"][0]["user_id"] for line in await rows(face)} == {
         "Is Nora": "nora",
@@ -194,28 +198,28 @@ async def test_whoever_names_nobody_keeps_them_apart(face: Face) -> None:
 
 async def test_somebody_has_to_own_it(face: Face) -> None:
     with pytest.raises(ScopeError):
-        await face.import_from(SAMPLES / "notes.md")
+        await face.admin.import_from(SAMPLES / "notes.md")
 
 
 async def test_a_key_that_is_bound_to_a_user_imports_for_that_user_only(face: Face) -> None:
     assert isinstance(face.memory, (Memory, AsyncMemory))
     bound = Face(face.memory.acting_for("default", user_id="alice"))
-    await bound.import_from(facts("Likes rain"))
+    await bound.admin.import_from(facts("Likes rain"))
     assert list(await known(face)) == ["Likes rain"]
     with pytest.raises(InvalidInput, match="2 users"):
-        await bound.import_from(TWO_USERS)
+        await bound.admin.import_from(TWO_USERS)
 
 
 # --- how far it is trusted --------------------------------------------------------------------------------------------
 
 
 async def test_what_others_wrote_waits_and_is_seen_only_when_it_is_approved(face: Face) -> None:
-    await face.import_from(facts("Plays the cello"), user_id="alice")
+    await face.admin.import_from(facts("Plays the cello"), user_id="alice")
     assert await face.listed() == []
     assert await face.found("cello") == []
     assert (await face.context("Do I play the cello?", user_id="alice")).text == ""
     (waiting,) = (await face.get_all(user_id="alice", status="quarantined"))["results"]
-    await face.approve(waiting["id"])
+    await face.review.approve(waiting["id"])
     assert await face.found("cello") == ["Plays the cello"]
     (line,) = [one for one in await rows(face) if one["status"] == "active"]
     assert (line["origin"], line["trust"]) == ("import", 0.3), "approved, and still not the user's own words"
@@ -223,12 +227,12 @@ async def test_what_others_wrote_waits_and_is_seen_only_when_it_is_approved(face
 
 async def test_who_speaks_for_the_user_needs_no_approval_for_what_the_user_said(face: Face) -> None:
     said = talk(("human", "I live in Bergen."), ("assistant", "You told me that you play chess."))
-    answer = await face.import_from(said, user_id="alice", trusted=True)
+    answer = await face.admin.import_from(said, user_id="alice", trusted=True)
     assert (answer["turns"], answer["quarantined"], answer["queued"]) == (2, 0, 1)
     turns = await known(face, "turn")
     assert (turns["I live in Bergen."]["origin"], turns["I live in Bergen."]["trust"]) == ("user", 1.0)
     assert turns["You told me that you play chess."]["origin"] == "import"
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     learned = await known(face)
     home, chess = learned["User lives in Bergen."], learned["User plays chess."]
     assert (home["origin"], home["trust"], home["status"]) == ("user", 1.0, "active")
@@ -240,7 +244,7 @@ async def test_facts_about_the_user_are_active_then_but_weigh_less_than_their_ow
     face: Face, opens: Opens
 ) -> None:
     rows_ = [{"text": "User lives in Bergen."}, {"text": "Suggested tea", "role": "assistant"}]
-    answer = await face.import_from(json.dumps(rows_).encode(), user_id="alice", trusted=True)
+    answer = await face.admin.import_from(json.dumps(rows_).encode(), user_id="alice", trusted=True)
     assert (answer["facts"], answer["quarantined"]) == (2, 1)
     assert await face.listed() == ["User lives in Bergen."]
     assert 0.5 < (await known(face))["User lives in Bergen."]["trust"] < 1
@@ -253,10 +257,10 @@ async def test_what_is_learned_from_an_import_waits_and_changes_nothing(face: Fa
     await face.add("I live in Oslo.", user_id="alice")
     opens.clock.advance(days=1)
     later = opens.clock.now().isoformat()
-    await face.import_from(
+    await face.admin.import_from(
         talk(("human", "I moved to Paris. I live in Paris. I love jazz."), at=later), user_id="alice"
     )
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await face.listed() == ["User lives in Oslo."]
     waiting = [line for line in (await known(face)).values() if line["status"] == "quarantined"]
     assert "User loves jazz." in [line["text"] for line in waiting]
@@ -265,9 +269,9 @@ async def test_what_is_learned_from_an_import_waits_and_changes_nothing(face: Fa
 
 
 async def test_what_waits_stands_in_nobodys_way_who_says_it_themselves(face: Face) -> None:
-    await face.import_from(facts("User loves jazz."), user_id="alice")
-    await face.import_from(talk(("human", "I love tea.")), user_id="alice")
-    await face.flush(everybody=True)
+    await face.admin.import_from(facts("User loves jazz."), user_id="alice")
+    await face.admin.import_from(talk(("human", "I love tea.")), user_id="alice")
+    await face.sessions.flush(everybody=True)
     await face.add("I love jazz. I love tea.", user_id="alice")
     assert sorted(await face.listed()) == ["User loves jazz.", "User loves tea."]
 
@@ -275,8 +279,8 @@ async def test_what_waits_stands_in_nobodys_way_who_says_it_themselves(face: Fac
 async def test_a_model_that_learns_from_an_import_gains_it_no_trust(opens: Opens) -> None:
     answer: dict[str, object] = {"facts": [{"text": "User loves jazz.", "turn": 1, "quote": "I love jazz"}]}
     face = opens(llm=ScriptedLlm(lambda _: answer))
-    await face.import_from(talk(("human", "I love jazz.")), user_id="alice")
-    await face.flush(everybody=True)
+    await face.admin.import_from(talk(("human", "I love jazz.")), user_id="alice")
+    await face.sessions.flush(everybody=True)
     line = (await known(face))["User loves jazz."]
     assert (line["origin"], line["status"], line["trust"]) == ("import", "quarantined", 0.3)
 
@@ -284,34 +288,38 @@ async def test_a_model_that_learns_from_an_import_gains_it_no_trust(opens: Opens
 async def test_an_import_makes_no_episode_that_anybody_sees(opens: Opens) -> None:
     face = opens({"preset": "companion"})
     said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
-    await face.import_from(talk(*said), user_id="alice")
-    await face.flush(everybody=True)
+    await face.admin.import_from(talk(*said), user_id="alice")
+    await face.sessions.flush(everybody=True)
     (made,) = (await known(face, "episode")).values()
     assert made["status"] == "quarantined"
-    assert (await face.episodes(user_id="alice"))["results"] == []
+    assert (await face.sessions.episodes(user_id="alice"))["results"] == []
 
 
 async def test_of_ones_own_talk_an_episode_is_made_of_ones_own_words(opens: Opens) -> None:
     face = opens({"preset": "companion"})
     said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
-    await face.import_from(talk(*said, ("assistant", "Lake Vombsjön is in Skåne.")), user_id="alice", trusted=True)
-    await face.flush(everybody=True)
+    await face.admin.import_from(
+        talk(*said, ("assistant", "Lake Vombsjön is in Skåne.")), user_id="alice", trusted=True
+    )
+    await face.sessions.flush(everybody=True)
     (made,) = (await known(face, "episode")).values()
     assert (made["status"], "Vombsjön" in made["text"]) == ("active", False)
 
 
 async def test_names_in_what_waits_are_nobodys_acquaintance(face: Face) -> None:
-    await face.import_from(facts("User's doctor is Mallory Quux."), user_id="alice")
-    assert (await face.entities(user_id="alice"))["results"] == []
+    await face.admin.import_from(facts("User's doctor is Mallory Quux."), user_id="alice")
+    assert (await face.graph.entities(user_id="alice"))["results"] == []
 
 
 async def test_who_the_user_is_cannot_be_imported_without_their_word(opens: Opens) -> None:
     face = opens({"preset": "companion"})
-    await face.import_from(talk(*[("human", "My name is Mallory and I work as a spy in Paris.")] * 3), user_id="alice")
-    await face.import_from(facts("User's name is Mallory."), user_id="alice")
-    await face.flush(everybody=True)
-    await face.consolidate(user_id="alice")
-    shown = await face.identity(user_id="alice")
+    await face.admin.import_from(
+        talk(*[("human", "My name is Mallory and I work as a spy in Paris.")] * 3), user_id="alice"
+    )
+    await face.admin.import_from(facts("User's name is Mallory."), user_id="alice")
+    await face.sessions.flush(everybody=True)
+    await face.admin.consolidate(user_id="alice")
+    shown = await face.identity.get(user_id="alice")
     assert (shown["overrides"], shown["derived"], shown["narrative"]) == ([], [], None)
 
 
@@ -323,28 +331,28 @@ async def test_deleted_stays_deleted(face: Face, opens: Opens) -> None:
     (item,) = (await face.get_all(user_id="alice"))["results"]
     await face.delete(item["id"])
     opens.clock.advance(days=1)
-    answer = await face.import_from(facts("User lives in Oslo."), user_id="alice", trusted=True)
+    answer = await face.admin.import_from(facts("User lives in Oslo."), user_id="alice", trusted=True)
     assert (answer["stored"], answer["skipped"]) == (0, {"deleted here": 1})
     later = opens.clock.now().isoformat()
-    await face.import_from(talk(("human", "I live in Oslo."), at=later), user_id="alice")
-    await face.flush(everybody=True)
+    await face.admin.import_from(talk(("human", "I live in Oslo."), at=later), user_id="alice")
+    await face.sessions.flush(everybody=True)
     assert [line["status"] for line in (await known(face)).values()] == [], "not even in quarantine"
     await face.add("I live in Oslo after all.", user_id="alice")
     assert len(await face.listed()) == 1, "only the user brings it back"
 
 
 async def test_what_was_rejected_does_not_come_back_with_the_next_import(face: Face) -> None:
-    await face.import_from(facts("Plays the cello"), user_id="alice")
+    await face.admin.import_from(facts("Plays the cello"), user_id="alice")
     (waiting,) = (await face.get_all(user_id="alice", status="quarantined"))["results"]
-    await face.reject(waiting["id"])
-    answer = await face.import_from(facts("Plays the cello"), user_id="alice")
+    await face.review.reject(waiting["id"])
+    answer = await face.admin.import_from(facts("Plays the cello"), user_id="alice")
     assert (answer["stored"], answer["skipped"]) == (0, {"deleted here": 1})
 
 
 async def test_what_is_known_is_not_stored_beside_itself(face: Face) -> None:
     await face.add("I live in Oslo.", user_id="alice")
     await face.store("Plays the cello", user_id="alice")
-    answer = await face.import_from(facts("User lives in Oslo.", "plays the CELLO"), user_id="alice")
+    answer = await face.admin.import_from(facts("User lives in Oslo.", "plays the CELLO"), user_id="alice")
     assert (answer["stored"], answer["known"]) == (0, 2)
 
 
@@ -352,14 +360,14 @@ async def test_a_key_from_elsewhere_overwrites_nothing(face: Face) -> None:
     await face.store("Tea", user_id="alice", key="preference:drink")
     entry = {"content": "Coffee", "type": "factual", "key": "preference:drink"}
     source = json.dumps([entry]).encode()
-    assert (await face.import_from(source, user_id="alice"))["quarantined"] == 1
-    assert (await face.import_from(source, user_id="alice", trusted=True))["known"] == 1
+    assert (await face.admin.import_from(source, user_id="alice"))["quarantined"] == 1
+    assert (await face.admin.import_from(source, user_id="alice", trusted=True))["known"] == 1
     assert await face.listed() == ["Tea"]
 
 
 async def test_a_key_of_ones_own_is_kept_and_updated_later(face: Face) -> None:
     entry = {"content": "Coffee", "type": "factual", "key": "preference:drink", "apiKeyId": "k"}
-    await face.import_from(json.dumps([entry]).encode(), user_id="alice", trusted=True)
+    await face.admin.import_from(json.dumps([entry]).encode(), user_id="alice", trusted=True)
     answer = await face.store("Tea", user_id="alice", key="preference:drink")
     assert [one["event"] for one in answer["results"]] == ["UPDATE"]
     assert await face.listed() == ["Tea"]
@@ -368,26 +376,26 @@ async def test_a_key_of_ones_own_is_kept_and_updated_later(face: Face) -> None:
 async def test_quotas_and_pauses_hold_for_imports_too(opens: Opens) -> None:
     face = opens({"quota": {"user_memories": 1}})
     with pytest.raises(QuotaExceeded):
-        await face.import_from(facts("one", "two"), user_id="alice")
+        await face.admin.import_from(facts("one", "two"), user_id="alice")
     assert await rows(face) == []
-    await face.pause(user_id="bob")
-    answer = await face.import_from(facts("one"), user_id="bob")
+    await face.settings.pause(user_id="bob")
+    answer = await face.admin.import_from(facts("one"), user_id="bob")
     assert (answer["stored"], answer["status"]) == (0, "paused")
 
 
 async def test_nothing_is_written_when_the_source_is_wrong(face: Face) -> None:
     for wrong in (b"", b"{}", b'{"a": [', 7, io.StringIO("[]"), SAMPLES / "missing.json", SAMPLES):
         with pytest.raises(InvalidInput):
-            await face.import_from(wrong, user_id="alice")
+            await face.admin.import_from(wrong, user_id="alice")
     with pytest.raises(InvalidInput, match="unknown format"):
-        await face.import_from(b"[]", user_id="alice", format="docx")
+        await face.admin.import_from(b"[]", user_id="alice", format="docx")
     assert await rows(face) == []
 
 
 async def test_without_turns_only_what_follows_from_them_is_kept(opens: Opens) -> None:
     face = opens({"extract": {"keep_turns": False}})
-    answer = await face.import_from(talk(("human", "I love jazz.")), user_id="alice")
+    answer = await face.admin.import_from(talk(("human", "I love jazz.")), user_id="alice")
     assert (answer["turns"], answer["queued"]) == (0, 1)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     (line,) = await rows(face)
     assert (line["text"], line["status"], line["origin"]) == ("User loves jazz.", "quarantined", "import")

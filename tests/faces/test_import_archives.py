@@ -56,10 +56,12 @@ async def test_an_export_is_imported_as_it_was_downloaded(face: Face, tmp_path: 
     }
     path = tmp_path / "export.zip"
     path.write_bytes(archive(files))
-    answer = await face.import_from(path, user_id="alice")
+    answer = await face.admin.import_from(path, user_id="alice")
     assert (answer["format"], answer["turns"], answer["facts"]) == ("chatgpt", 3, 2)
     assert answer["skipped"]["other file"] == 4
-    assert (await face.import_from(SAMPLES / "chatgpt.json", user_id="alice"))["stored"] == 0, "the same, unpacked"
+    assert (await face.admin.import_from(SAMPLES / "chatgpt.json", user_id="alice"))["stored"] == 0, (
+        "the same, unpacked"
+    )
 
 
 async def test_conversations_may_come_in_several_files_and_with_what_was_noted(face: Face) -> None:
@@ -67,13 +69,13 @@ async def test_conversations_may_come_in_several_files_and_with_what_was_noted(f
     two = one.replace(b"5a1c0000-1234-4000-8000-000000000001", b"other").replace(b"blue Trek", b"red Trek")
     noted = (SAMPLES / "claude_memories.json").read_bytes()
     files = {"a/conversations-000.json": one, "a/conversations-001.json": two, "a/memories.json": noted}
-    answer = await face.import_from(archive(files), user_id="alice")
+    answer = await face.admin.import_from(archive(files), user_id="alice")
     assert (answer["format"], answer["turns"], answer["facts"]) == ("claude", 4, 3)
 
 
 async def test_a_folder_of_notes_may_be_packed(face: Face) -> None:
     files = {"vault/one.md": b"I like rain.", "vault/.obsidian/app.json": b"{}", "vault/two.md": b"# T\n- I like snow"}
-    answer = await face.import_from(archive(files), user_id="alice")
+    answer = await face.admin.import_from(archive(files), user_id="alice")
     assert (answer["format"], sorted(await texts(face))) == ("markdown", ["I like rain.", "I like snow"])
     assert answer["skipped"] == {"other file": 1}
 
@@ -87,7 +89,7 @@ async def test_names_in_an_archive_lead_nowhere(face: Face, tmp_path: Path, monk
         "..\\back.md": b"I go back.",
         "fine.md": b"I am fine.",
     }
-    answer = await face.import_from(archive(files, links={"link.md": "/etc/passwd"}), user_id="alice")
+    answer = await face.admin.import_from(archive(files, links={"link.md": "/etc/passwd"}), user_id="alice")
     assert await texts(face) == ["I am fine."]
     assert answer["skipped"] == {"link in the archive": 1, "unsafe name": 4}
     assert files_in(tmp_path) == [], "nothing is unpacked anywhere"
@@ -97,11 +99,11 @@ async def test_an_archive_that_was_made_to_fill_a_disk_is_refused(opens: Opens) 
     bomb = archive({"conversations.json": b"[" + b" " * 30_000_000 + b"]"})
     assert len(bomb) < 100_000
     with pytest.raises(TooLarge, match="unpacks to far more"):
-        await opens().import_from(bomb, user_id="alice")
+        await opens().admin.import_from(bomb, user_id="alice")
     small = opens({"limits": {"import_bytes": 1_000}})
     parts = archive({f"{number}.md": os.urandom(300).hex().encode() for number in range(5)})
     with pytest.raises(TooLarge, match="1,000 bytes") as caught:
-        await small.import_from(parts, user_id="alice")
+        await small.admin.import_from(parts, user_id="alice")
     assert "limits.import_bytes" in str(caught.value.hint)
 
 
@@ -111,9 +113,9 @@ async def test_sizes_and_counts_have_limits(opens: Opens, tmp_path: Path) -> Non
     path.write_text(json.dumps([{"text": "x" * 200}]))
     for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
         with pytest.raises(TooLarge, match="100 bytes"):
-            await face.import_from(source, user_id="alice")
+            await face.admin.import_from(source, user_id="alice")
     with pytest.raises(TooLarge, match="more than 3 things"):
-        await face.import_from(b'["a", "b", "c", "d"]', user_id="alice")
+        await face.admin.import_from(b'["a", "b", "c", "d"]', user_id="alice")
     assert await texts(face) == []
 
 
@@ -121,15 +123,17 @@ async def test_a_broken_or_empty_archive_says_so(face: Face) -> None:
     whole = archive({"conversations.json": (SAMPLES / "claude.json").read_bytes()})
     for wrong in (whole[:200], archive({}), archive({"a.png": b"x"}), archive({"a.json": b"[1]"})):
         with pytest.raises(InvalidInput):
-            await face.import_from(wrong, user_id="alice")
+            await face.admin.import_from(wrong, user_id="alice")
     damaged = bytearray(whole)
     damaged[60:80] = b"\0" * 20
     with pytest.raises(InvalidInput):
-        await face.import_from(bytes(damaged), user_id="alice")
+        await face.admin.import_from(bytes(damaged), user_id="alice")
 
 
 async def test_one_file_that_is_not_recognised_costs_the_others_nothing(face: Face) -> None:
-    answer = await face.import_from(archive({"a.md": b"I like rain.", "b.json": b'{"weather": 1}'}), user_id="alice")
+    answer = await face.admin.import_from(
+        archive({"a.md": b"I like rain.", "b.json": b'{"weather": 1}'}), user_id="alice"
+    )
     assert (answer["facts"], answer["skipped"]) == (1, {"not recognised": 1})
 
 
@@ -205,7 +209,7 @@ def companion(path: Path) -> Path:
 async def test_the_older_table_of_a_gateway_is_brought_over(face: Face, tmp_path: Path) -> None:
     path = gateway(tmp_path / "storage.sqlite")
     before = path.read_bytes()
-    answer = await face.import_from(path, user_id="alice", from_user="key-1", trusted=True)
+    answer = await face.admin.import_from(path, user_id="alice", from_user="key-1", trusted=True)
     assert (answer["format"], answer["facts"], answer["quarantined"]) == ("gateway_db", 2, 0)
     assert answer["skipped"] == {"expired": 1, "somebody else's": 1}
     found = {item["memory"]: item for item in (await face.get_all(user_id="alice"))["results"]}
@@ -214,13 +218,13 @@ async def test_the_older_table_of_a_gateway_is_brought_over(face: Face, tmp_path
     assert (tea["id"], tea["run_id"], tea["metadata"]) == (TEA, "s1", {"a": 1}), "its id, its session, what was noted"
     assert (short["run_id"], short["metadata"], short["kind"]) == (None, {}, "procedural")
     assert path.read_bytes() == before, "it is read, never written"
-    again = await face.import_from(path, user_id="alice", from_user="key-1", trusted=True)
+    again = await face.admin.import_from(path, user_id="alice", from_user="key-1", trusted=True)
     assert (again["stored"], again["known"]) == (0, 2)
 
 
 @pytest.mark.req("O-14")
 async def test_its_pools_are_kept_apart_and_its_bytes_may_be_passed(face: Face, tmp_path: Path) -> None:
-    answer = await face.import_from(gateway(tmp_path / "storage.sqlite").read_bytes(), trusted=True)
+    answer = await face.admin.import_from(gateway(tmp_path / "storage.sqlite").read_bytes(), trusted=True)
     assert answer["facts"] == 3
     assert await face.listed(user_id="key:key-2") == ["Somebody else"]
     assert len(await face.listed(user_id="key:key-1")) == 2
@@ -229,10 +233,10 @@ async def test_its_pools_are_kept_apart_and_its_bytes_may_be_passed(face: Face, 
 @pytest.mark.req("O-14")
 async def test_an_id_that_is_taken_here_or_waits_for_approval_is_not_kept(face: Face, tmp_path: Path) -> None:
     path = gateway(tmp_path / "storage.sqlite")
-    await face.import_from(path, user_id="bob", from_user="key-1")
+    await face.admin.import_from(path, user_id="bob", from_user="key-1")
     assert (await face.get_all(user_id="bob", status="quarantined"))["results"][0]["id"] != TEA
-    await face.import_from(path, user_id="alice", from_user="key-1", trusted=True)
-    await face.import_from(path, user_id="carol", from_user="key-1", trusted=True)
+    await face.admin.import_from(path, user_id="alice", from_user="key-1", trusted=True)
+    await face.admin.import_from(path, user_id="carol", from_user="key-1", trusted=True)
     held = {item["memory"]: item["id"] for item in (await face.get_all(user_id="carol"))["results"]}
     assert held["Likes jasmine tea"] != TEA
     assert (await face.get(TEA))["user_id"] == "alice", "nobody takes it from its owner"
@@ -242,13 +246,13 @@ async def test_an_id_that_is_taken_here_or_waits_for_approval_is_not_kept(face: 
 async def test_an_older_companion_moves_in(opens: Opens, tmp_path: Path) -> None:
     face = opens({"preset": "companion"})
     path = companion(tmp_path / "memory.db")
-    answer = await face.import_from(path, user_id="alice", agent_id="osa", trusted=True)
+    answer = await face.admin.import_from(path, user_id="alice", agent_id="osa", trusted=True)
     assert (answer["format"], answer["skipped"]) == ("companion_db", {"deleted there": 1})
     assert (answer["turns"], answer["episodes"], answer["identity"], answer["facts"]) == (2, 1, 2, 0)
-    who = await face.identity(user_id="alice")
+    who = await face.identity.get(user_id="alice")
     assert [one["text"] for one in who["overrides"]] == ["Call me Al"]
     assert (who["narrative"]["text"], who["narrative"]["model"]) == ("Builds wooden boats in Risør.", "some-model")
-    (episode,) = (await face.episodes(user_id="alice"))["results"]
+    (episode,) = (await face.sessions.episodes(user_id="alice"))["results"]
     assert (episode["summary"], episode["salience"], episode["agent_id"]) == ("Talked about varnish.", 0.5, "osa")
     turns = [line for line in await face.export(user_id="alice") if line.get("layer") == "turn"]
     assert [(line["source_role"], line["text"]) for line in turns] == [
@@ -256,18 +260,18 @@ async def test_an_older_companion_moves_in(opens: Opens, tmp_path: Path) -> None
         ("assistant", "Spar varnish."),
     ]
     assert "Derived, and left behind" not in await texts(face)
-    again = await face.import_from(path, user_id="alice", agent_id="osa", trusted=True)
+    again = await face.admin.import_from(path, user_id="alice", agent_id="osa", trusted=True)
     assert (again["stored"], again["known"]) == (0, 5)
 
 
 @pytest.mark.req("S-58")
 async def test_without_a_word_for_the_user_nothing_of_it_is_who_they_are(opens: Opens, tmp_path: Path) -> None:
     face = opens({"preset": "companion"})
-    answer = await face.import_from(companion(tmp_path / "memory.db"), user_id="alice")
+    answer = await face.admin.import_from(companion(tmp_path / "memory.db"), user_id="alice")
     assert (answer["identity"], answer["facts"], answer["episodes"], answer["quarantined"]) == (0, 2, 1, 3)
-    who = await face.identity(user_id="alice")
+    who = await face.identity.get(user_id="alice")
     assert (who["overrides"], who["narrative"]) == ([], None)
-    assert (await face.episodes(user_id="alice"))["results"] == []
+    assert (await face.sessions.episodes(user_id="alice"))["results"] == []
 
 
 @pytest.mark.req("S-58")
@@ -275,13 +279,13 @@ async def test_what_the_user_wrote_here_is_not_overwritten_and_what_they_deleted
     opens: Opens, tmp_path: Path
 ) -> None:
     face = opens({"preset": "companion"})
-    await face.set_narrative("I am a sailor.", user_id="alice")
-    await face.add_override("call me al", user_id="alice")
-    await face.remove_override(0, user_id="alice")
-    answer = await face.import_from(companion(tmp_path / "memory.db"), user_id="alice", trusted=True)
+    await face.identity.set_narrative("I am a sailor.", user_id="alice")
+    await face.identity.add_override("call me al", user_id="alice")
+    await face.identity.remove_override(0, user_id="alice")
+    answer = await face.admin.import_from(companion(tmp_path / "memory.db"), user_id="alice", trusted=True)
     assert answer["skipped"]["there is a text about the user already"] == 1
     assert answer["skipped"]["deleted here"] == 1
-    who = await face.identity(user_id="alice")
+    who = await face.identity.get(user_id="alice")
     assert (who["overrides"], who["narrative"]["text"]) == ([], "I am a sailor.")
 
 
@@ -294,7 +298,7 @@ async def test_the_agents_of_a_companion_keep_what_was_said_with_them(opens: Ope
         chunk = (3, "c2", 0, "user", "Which tea is mild?", 5, "2025-02-01 10:00:00")
         other.execute("INSERT INTO conversation_chunks VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
         other.commit()
-    await face.import_from(path, user_id="alice", trusted=True, learn=False)
+    await face.admin.import_from(path, user_id="alice", trusted=True, learn=False)
     said = [
         one
         for layers in (["turn"], ["episode"])
@@ -307,8 +311,8 @@ async def test_the_agents_of_a_companion_keep_what_was_said_with_them(opens: Ope
         "Talked about varnish.": "osa",
         "Which tea is mild?": "kim",
     }
-    assert {agent["id"] for agent in (await face.agents())["agents"]} == {"osa", "kim"}
-    assert [one["summary"] for one in (await face.episodes(user_id="alice", agent_id="osa"))["results"]] == [
+    assert {agent["id"] for agent in (await face.agents.list())["agents"]} == {"osa", "kim"}
+    assert [one["summary"] for one in (await face.sessions.episodes(user_id="alice", agent_id="osa"))["results"]] == [
         "Talked about varnish."
     ]
 
@@ -322,31 +326,31 @@ async def test_an_imported_text_about_the_user_lasts_and_goes_on_with_what_is_le
     with closing(sqlite3.connect(path)) as other:
         other.execute("UPDATE user_profile SET content = 'Builds wooden boats. Lives in Risør.'")
         other.commit()
-    await face.import_from(path, user_id="alice", trusted=True, learn=False)
-    await face.consolidate(user_id="alice")
-    first = (await face.identity(user_id="alice"))["narrative"]
+    await face.admin.import_from(path, user_id="alice", trusted=True, learn=False)
+    await face.admin.consolidate(user_id="alice")
+    first = (await face.identity.get(user_id="alice"))["narrative"]
     assert (first["text"], first["version"]) == ("Builds wooden boats. Lives in Risør.", 1)
 
     await face.add(
         "My name is Alva. I live in Bergen now and I work as a nurse at the harbour clinic.", user_id="alice"
     )
-    await face.flush(everybody=True)
-    await face.consolidate(user_id="alice")
-    then = (await face.identity(user_id="alice"))["narrative"]
+    await face.sessions.flush(everybody=True)
+    await face.admin.consolidate(user_id="alice")
+    then = (await face.identity.get(user_id="alice"))["narrative"]
     assert (then["version"], then["model"]) == (2, "rules"), "nobody wrote it by hand"
     assert "Builds wooden boats." in then["text"], "what only the imported text knew is told on"
     assert "Bergen" in then["text"]
     assert "Risør" not in then["text"], "what was said since holds"
 
-    await face.set_narrative("Alva is a sailor.", user_id="alice")
-    await face.consolidate(user_id="alice")
-    assert (await face.identity(user_id="alice"))["narrative"]["text"] == "Alva is a sailor."
+    await face.identity.set_narrative("Alva is a sailor.", user_id="alice")
+    await face.admin.consolidate(user_id="alice")
+    assert (await face.identity.get(user_id="alice"))["narrative"]["text"] == "Alva is a sailor."
 
 
 async def test_memories_are_read_from_the_database_of_open_webui(face: Face, tmp_path: Path) -> None:
     script = "CREATE TABLE memory (id TEXT, user_id TEXT, content TEXT, updated_at INTEGER, created_at INTEGER);"
     path = database(tmp_path / "webui.db", script, memory=[("1", "u", "User has two cats.", 1740000000, 1740000000)])
-    answer = await face.import_from(path, user_id="alice", format="openwebui")
+    answer = await face.admin.import_from(path, user_id="alice", format="openwebui")
     assert (answer["format"], answer["facts"]) == ("openwebui_db", 1)
 
 
@@ -355,7 +359,7 @@ async def test_a_database_that_wants_to_be_run_is_not(face: Face, tmp_path: Path
     view = "CREATE VIEW memory AS SELECT '1' AS id, 'k' AS apiKeyId, load_extension('x') AS content;"
     for number, script in enumerate((view, "CREATE VIRTUAL TABLE memory USING fts5(apiKeyId, content);")):
         with pytest.raises(InvalidInput, match="holds no memories"):
-            await face.import_from(database(tmp_path / f"{number}.db", script), user_id="alice")
+            await face.admin.import_from(database(tmp_path / f"{number}.db", script), user_id="alice")
 
 
 async def test_a_database_that_is_broken_or_something_else_says_so(face: Face, tmp_path: Path) -> None:
@@ -363,8 +367,8 @@ async def test_a_database_that_is_broken_or_something_else_says_so(face: Face, t
     damaged = path.read_bytes()[:4096] + os.urandom(8192)
     for wrong in (damaged, b"SQLite format 3\0" + b"x" * 5000):
         with pytest.raises(InvalidInput):
-            await face.import_from(wrong, user_id="alice")
+            await face.admin.import_from(wrong, user_id="alice")
     with pytest.raises(InvalidInput):
-        await face.import_from(path, user_id="alice", format="companion_db")
+        await face.admin.import_from(path, user_id="alice", format="companion_db")
     with pytest.raises(InvalidInput):
-        await face.import_from(b"no database", user_id="alice", format="gateway_db")
+        await face.admin.import_from(b"no database", user_id="alice", format="gateway_db")

@@ -129,7 +129,7 @@ async def test_answers_are_learned_when_memory_is_formed_later(opens: Opens) -> 
     await face.add([_user("Look at him!"), _assistant(_ASKED)], infer=True, **scope)
     opens.clock.advance(minutes=1)
     await face.add([_user("Rex."), _assistant("Lovely.")], infer=True, **scope)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
     assert await face.listed() == ["User's dog's name is Rex."]
 
@@ -138,6 +138,6 @@ async def test_a_transcript_is_read_with_its_questions(opens: Opens) -> None:
     face = opens()
     talk = [_user("Look at him!"), _assistant(_ASKED), _user("Rex.")]
     await face.ingest(talk, user_id="alice", learn=True)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
     assert await face.listed() == ["User's dog's name is Rex."]

@@ -146,7 +146,7 @@ async def test_metadata_and_end_are_known_when_learning_was_put_off(opens: Opens
     assert [turn["metadata"] for turn in await turns(face)] == [{"via": "app"}]
 
     embedder.up = True
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     (fact,) = (await face.get_all(user_id="alice"))["results"]
     assert (fact["memory"], fact["metadata"]) == ("User loves tea.", {"via": "app"})
     opens.clock.advance(days=2)
@@ -269,7 +269,7 @@ async def test_filters_hold_for_what_is_learned_later(opens: Opens) -> None:
     later = opens({"write": {"mode": "manual"}})
     answer = await later.add("My favourite editor is Emacs.", user_id="alice", filters=OFFICE, metadata=OFFICE)
     assert answer["status"] == "queued"
-    await later.flush(user_id="alice")
+    await later.sessions.flush(user_id="alice")
     assert len(await later.listed()) == 2
 
 

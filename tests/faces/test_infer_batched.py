@@ -135,7 +135,7 @@ async def test_the_neighbours_of_all_turns_are_searched_side_by_side_and_not_too
         return  # the blocking face has one thread: its searches follow each other
     face = opens(configured(server.url), embedder=vectors)
     assert isinstance(face.memory, AsyncMemory)
-    engine = face.memory._engine
+    engine = face.memory.engine
     index = Waiting(engine.parts.index, enough=8)
     engine.parts = replace(engine.parts, index=index)  # type: ignore[arg-type]
 

@@ -63,7 +63,7 @@ async def test_what_is_complete_is_learned_and_the_rest_waits(
     assert len(server.requests) == 2, "it was asked once more"
 
     server.script(completion_reply(_WHOLE))
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert sorted(await face.listed()) == ["User lives in Oslo.", "User loves tea."]
     stats = await face.stats()
     assert (stats["pending"], stats["events"]) == (0, 2), "nothing was learned twice"

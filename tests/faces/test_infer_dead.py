@@ -63,14 +63,14 @@ async def test_what_fails_three_times_is_dead_and_the_others_are_learned(face: F
     assert (await face.add(_POISON, user_id="alice", infer=True))["status"] == "deferred"
 
     for tries in (1, 2):
-        assert await face.flush(everybody=True) == {"stored": 0, "waiting": 1}, tries
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}
+        assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 1}, tries
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
 
     stats = await face.stats()
     assert (stats["pending"], stats["dead"]) == (0, 1)
     tried = picky.tried
     assert (await face.add("I love tea.", user_id="alice", infer=True))["status"] == "ok"
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
     assert picky.tried == tried, "nobody tries it again"
     assert await face.listed() == ["User loves tea."]
     assert _POISON in await said_in(face), "what was said is kept"
@@ -83,7 +83,7 @@ async def test_one_that_fails_does_not_hold_up_those_behind_it(face: Face, picky
     server.script(WireReply(500))
     assert (await face.add("I love tea.", user_id="bob", infer=True))["status"] == "deferred"
 
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 1}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 1}
 
     assert await face.listed(user_id="bob") == ["User loves tea."]
 
@@ -96,7 +96,7 @@ async def test_the_inbox_keeps_how_often_it_was_tried_and_what_was_wrong(
     picky.poison = _HOPELESS["prose"]
     await face.add(_POISON, user_id="alice", infer=True)
     for _ in range(4):
-        await face.flush(everybody=True)
+        await face.sessions.flush(everybody=True)
 
     ((status, attempts, problem),) = opens.rows("SELECT status, attempts, last_error FROM signals")
 
@@ -113,7 +113,7 @@ async def test_an_outage_counts_against_nobody(face: Face, picky: Picky, opens: 
     picky.poison = outage
     await face.add(_POISON, user_id="alice", infer=True)
     for _ in range(4):
-        assert await face.flush(everybody=True) == {"stored": 0, "waiting": 1}
+        assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 1}
     assert opens.rows("SELECT status, attempts FROM signals") == [("pending", 0)]
     stats = await face.stats()
     assert (stats["pending"], stats["dead"]) == (1, 0)
@@ -135,7 +135,7 @@ async def test_a_function_that_throws_for_one_conversation_holds_up_no_other(ope
     down = False
 
     for _ in range(4):
-        await face.flush(everybody=True)
+        await face.sessions.flush(everybody=True)
 
     assert await face.listed(user_id="bob") == ["User loves tea."]
     stats = await face.stats()
@@ -150,6 +150,6 @@ async def test_after_two_failures_in_a_row_that_nobody_understands_the_rest_is_l
         await face.add("I love tea.", user_id=user, infer=True)
     asked = len(llm.prompts)
 
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 4}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 4}
 
     assert len(llm.prompts) == asked + 2

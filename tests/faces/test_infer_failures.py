@@ -126,7 +126,7 @@ async def test_what_cannot_be_learned_now_is_learned_with_the_next_words(
     assert (stats["pending"], stats["events"]) == (0, 2)
     assert await said_in(face) == ["How is the weather?", _SAID]
     asked = len(model.asked)
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
     assert len(model.asked) == asked
 
 
@@ -176,7 +176,7 @@ async def test_a_model_that_takes_too_long_defers_as_well(opens: Opens, model: M
     assert await said_in(hasty) == [_SAID]
     model.fails_with = None
     patient = opens(configured(server.url))
-    assert await patient.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await patient.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert sorted(await patient.listed()) == ["User lives in Oslo.", "User loves tea."]
 
 
@@ -190,12 +190,12 @@ async def test_nothing_to_learn_is_not_an_outage(face: Face, model: Model) -> No
 async def test_flush_learns_what_waits_once_and_in_its_own_scope(face: Face, model: Model) -> None:
     model.fails_with = WireReply(500)
     await face.add(_SAID, user_id="alice", infer=True)
-    assert await face.flush(user_id="alice") == {"stored": 0, "waiting": 1}
+    assert await face.sessions.flush(user_id="alice") == {"stored": 0, "waiting": 1}
     model.fails_with = None
 
-    assert await face.flush(user_id="bob") == {"stored": 0, "waiting": 0}
-    assert await face.flush(user_id="alice") == {"stored": 1, "waiting": 0}
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(user_id="bob") == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(user_id="alice") == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
 
     assert sorted(await face.listed()) == ["User lives in Oslo.", "User loves tea."]
     assert await face.listed(user_id="bob") == []
@@ -224,7 +224,7 @@ async def test_several_conversations_wait_in_line_and_are_kept_as_they_were_said
         assert (await face.add(said, user_id="alice", infer=True))["status"] == "deferred"
     model.fails_with = None
 
-    assert await face.flush(everybody=True) == {"stored": 3, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 3, "waiting": 0}
 
     assert sorted(await face.listed()) == ["User hates tea.", "User lives in Oslo."]
     assert (await face.stats())["pending"] == 0
@@ -240,7 +240,7 @@ async def test_what_waits_survives_the_process(face: Face, model: Model, opens: 
     model.fails_with = None
 
     again = opens(configured(server.url))
-    assert await again.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await again.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
 
     assert sorted(await again.listed()) == ["User lives in Oslo.", "User loves tea."]
     assert server.requests[-1].json["messages"][0]["content"].startswith("Only drinks and places.")
@@ -254,7 +254,7 @@ async def test_what_waited_does_not_overturn_what_was_said_since(face: Face, mod
     opens.clock.advance(minutes=1)
     await face.add("I hate tea.", user_id="alice", run_id="other", infer=True)
 
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
 
     assert await face.listed(run_id="other", user_id="alice") == ["User hates tea."]
     assert (await face.stats())["pending"] == 0

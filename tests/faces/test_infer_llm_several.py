@@ -93,12 +93,12 @@ async def test_what_ended_names_what_took_its_place(
     assert len(ended) == len(gone)
     ((new_event, new_text),) = [one for one in found if one[0] != "DELETE"]
     (now,) = [one for one in (await face.get_all(user_id="alice"))["results"] if one["memory"] == new_text]
-    feed = (await face.events(user_id="alice"))["results"]
+    feed = (await face.review.events(user_id="alice"))["results"]
     for one in (line for line in feed if line["event"] == "DELETE"):
         last = (await face.history(one["memory_id"]))[-1]
         assert (last["is_deleted"], last["new_id"], one["new_id"]) == (True, now["id"], now["id"])
         assert await face.get(one["memory_id"]) is None
-    told = (await face.memory_updates(user_id="alice"))["results"]
+    told = (await face.review.replacements(user_id="alice"))["results"]
     assert {one["old_memory"]: (one["new_id"], one["new_memory"]) for one in told if one["event"] == "DELETE"} == (
         dict.fromkeys(ended, (now["id"], new_text))
     )

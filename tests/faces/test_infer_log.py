@@ -90,7 +90,7 @@ async def test_a_failure_is_logged_and_does_not_reach_the_caller(
     assert "sk-0123" not in heard.text, "what a service says may hold a key"
 
     heard.forget()
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert [one["factCount"] for one in heard("memory.extraction.complete")] == [1], "the background run is logged too"
     assert len(heard("memory_decision", logging.INFO)) == 1
 

@@ -329,7 +329,7 @@ async def test_a_chat_without_an_id_is_understood_from_what_was_said_before_it(o
     face = opens({"preset": "shared"}, llm=ScriptedLlm(answer))
     for said in ("My sister is called Ida", "She moved to Rome"):
         await face.add(said, user_id="alice")
-        await face.flush(everybody=True)
+        await face.sessions.flush(everybody=True)
         opens.clock.advance(minutes=1)
 
     assert "Earlier turns:\n[1] user: My sister is called Ida\n\nNew turns:\n[2] user: She moved to Rome" in prompts[-1]

@@ -100,14 +100,14 @@ async def test_when_the_model_is_out_of_reach_patterns_learn_and_the_rest_waits(
     assert (answer["status"], answer["error"]["code"]) == ("partial", "backend_unavailable")
     assert "User lives in Oslo." in await face.listed()
     assert (await face.stats())["pending"] == 1
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert _HARBOUR in await face.listed()
 
 
 @pytest.mark.req("X-7")
 async def test_every_extractor_gives_the_same_kind_of_candidate(opens: Opens, server: WireServer) -> None:
     face = opens(configured(server.url, **wants("pattern", "facts")))
-    scope, parts = Scope(user_id="alice"), face.memory._engine.parts
+    scope, parts = Scope(user_id="alice"), face.memory.engine.parts
     await face.stats()  # opens the store
     said = [Message("user", "I live in Oslo and I love tea."), Message("user", _NORWEGIAN)]
     turns = turns_of(scope, said, parts.now(), dated=False)

@@ -44,10 +44,10 @@ async def test_of_three_facts_one_cannot_be_embedded_and_two_are_stored(rules: F
     assert (await rules.stats())["pending"] == 1
     assert await said_in(rules) == _THREE
 
-    assert await rules.flush(everybody=True) == {"stored": 0, "waiting": 1}
+    assert await rules.sessions.flush(everybody=True) == {"stored": 0, "waiting": 1}
     assert (await rules.stats())["pending"] == 1
     vectors.bad = set()
-    assert await rules.flush(user_id="alice") == {"stored": 1, "waiting": 0}
+    assert await rules.sessions.flush(user_id="alice") == {"stored": 1, "waiting": 0}
 
     assert sorted(await rules.listed()) == _LEARNED
     assert await said_in(rules) == _THREE
@@ -78,7 +78,7 @@ async def test_without_any_vector_the_conversation_waits(rules: Face, vectors: F
     assert await said_in(rules) == _THREE
     assert (await rules.stats())["pending"] == 1
     vectors.down = False
-    assert await rules.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await rules.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert sorted(await rules.listed()) == _LEARNED
 
 
@@ -95,7 +95,7 @@ async def test_an_amended_memory_that_cannot_be_embedded_waits_too(rules: Face, 
     assert await rules.listed() == ["User works at Acme as a nurse."]
     assert len(await said_in(rules)) == 2
     vectors.bad = set()
-    assert await rules.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await rules.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert await rules.listed() == [amended]
 
 

@@ -89,7 +89,7 @@ async def test_a_turn_that_a_person_deleted_does_not_come_back_with_an_old_trans
     await face.delete(turn["id"])
 
     answer = await face.ingest(["I live in Oslo.", "I have a boat."], user_id="alice", learn=True)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
     assert (answer["stored"], answer["known"], answer["deleted"]) == (0, 1, 1)
     assert await said_in(face) == ["I live in Oslo."]
@@ -121,8 +121,8 @@ async def test_learning_is_put_off_until_flush_and_done_once(face: Face) -> None
     assert (answer["stored"], answer["queued"]) == (3, 2)
     assert await face.listed() == []
     assert (await face.ingest(said, user_id="alice", learn=True))["queued"] == 0
-    assert await face.flush(everybody=True) == {"stored": 2, "waiting": 0}
-    assert await face.flush(everybody=True) == {"stored": 0, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 2, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
     facts = (await face.get_all(user_id="alice"))["results"]
     assert {fact["metadata"]["from"] for fact in facts} == {"mail"}
     by_text = {fact["memory"]: fact for fact in facts}
@@ -145,7 +145,7 @@ async def test_a_person_who_says_something_does_not_wait_for_transcripts(opens: 
 
     assert len(asked) == 1
     assert (await face.stats())["pending"] == 3
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert len(asked) == 4
 
 
@@ -251,7 +251,7 @@ async def test_without_turns_what_waited_for_a_model_is_gone_when_it_was_learned
     answer = await face.add("I live in Oslo.", user_id="alice")
     assert answer["status"] == "deferred"
     assert opens.rows("SELECT count(*) FROM signals WHERE data LIKE '%Oslo%'") == [(1,)]
-    assert (await face.flush(everybody=True))["stored"] == 1
+    assert (await face.sessions.flush(everybody=True))["stored"] == 1
     assert opens.rows("SELECT count(*) FROM signals") == [(0,)]
     assert opens.rows("SELECT count(*) FROM memories") == [(0,)]
 
@@ -262,6 +262,6 @@ async def test_where_turns_are_not_kept_a_transcript_can_only_be_learned_from(op
         await face.ingest(["I live in Oslo."], user_id="alice")
     answer = await face.ingest(["I live in Oslo."], user_id="alice", learn=True)
     assert (answer["stored"], answer["queued"]) == (0, 1)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await face.listed() == ["User lives in Oslo."]
     assert await turns(face) == []

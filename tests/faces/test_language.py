@@ -22,7 +22,7 @@ def test_in_a_language_that_nobody_reads_turns_are_kept_and_found() -> None:
         assert (added["results"], added["reason"]) == ([], "language")
         found = memory.search("Oslo", user_id="alice", layers=["turn"])["results"]
         assert [one["memory"] for one in found] == [_SAID]
-        assert memory.entities(user_id="alice")["results"] == []
+        assert memory.graph.entities(user_id="alice")["results"] == []
 
 
 def test_every_step_has_an_answer_for_a_language_that_nobody_reads() -> None:
@@ -33,10 +33,10 @@ def test_every_step_has_an_answer_for_a_language_that_nobody_reads() -> None:
         assert memory.search("Where do I live?", user_id="alice")["results"]
         for gate in ("heuristic", "always", "profile"):
             memory.context("What did I say about Oslo yesterday?", user_id="alice", gate=gate)
-        memory.profile(user_id="alice")
-        memory.consolidate(user_id="alice")
-        memory.ingest_session([{"role": "user", "content": _SAID}], user_id="alice", run_id="one")
-        assert memory.suggest_instructions("A coach for runners")["instructions"]
+        memory.profile.get(user_id="alice")
+        memory.admin.consolidate(user_id="alice")
+        memory.sessions.ingest([{"role": "user", "content": _SAID}], user_id="alice", run_id="one")
+        assert memory.settings.suggest_instructions("A coach for runners")["instructions"]
 
 
 def test_a_language_is_named_by_its_class() -> None:

@@ -19,9 +19,9 @@ from tests.faces.profile_steps import BEES, IDLE, JAZZ, NEAR, STORY, block, fact
 @pytest.mark.req("X-4")
 async def test_a_profile_holds_what_is_known_most_important_first(face: Face, opens: Opens) -> None:
     await tell(face, opens, *STORY)
-    await face.add_override("Answer in French.", user_id="alice")
+    await face.identity.add_override("Answer in French.", user_id="alice")
 
-    known = await face.profile(user_id="alice")
+    known = await face.profile.get(user_id="alice")
 
     assert [one["memory"] for one in known["instructions"]] == ["Answer in French."]
     assert [one["about"] for one in known["facts"]] == ["identity", "health", "family", "home", "preference"]
@@ -34,8 +34,8 @@ async def test_a_profile_holds_what_is_known_most_important_first(face: Face, op
 @pytest.mark.req("X-4")
 async def test_a_block_holds_the_profile_whatever_is_asked(face: Face, opens: Opens) -> None:
     await tell(face, opens, *STORY)
-    await face.add_override("Answer in French.", user_id="alice")
-    known = await face.profile(user_id="alice")
+    await face.identity.add_override("Answer in French.", user_id="alice")
+    known = await face.profile.get(user_id="alice")
 
     for query in (IDLE, "Hello!", "2+2", "```\nprint(1)\n```", "What should I cook for Ada?"):
         pack = await face.context(query, user_id="alice")
@@ -47,26 +47,26 @@ async def test_a_block_holds_the_profile_whatever_is_asked(face: Face, opens: Op
 async def test_a_profile_may_be_smaller_and_names_what_is_left_out(face: Face, opens: Opens) -> None:
     await tell(face, opens, *STORY)
 
-    few = await face.profile(user_id="alice", tokens=20)
+    few = await face.profile.get(user_id="alice", tokens=20)
 
     assert [one["about"] for one in few["facts"]] == ["identity", "health", "home"]
     assert {one["reason"] for one in few["left_out"]} == {"over the tokens of the profile"}
     assert (few["complete"], few["profile_tokens"], few["tokens"] <= 20) == (False, 20, True)
-    assert (await face.profile(user_id="alice", tokens=0))["facts"] == []
+    assert (await face.profile.get(user_id="alice", tokens=0))["facts"] == []
     for wrong in (-1, 16_001, True, "many"):
         with pytest.raises(InvalidInput):
-            await face.profile(user_id="alice", tokens=wrong)
+            await face.profile.get(user_id="alice", tokens=wrong)
     with pytest.raises((InvalidInput, ScopeError)):
-        await face.profile(user_id="")
+        await face.profile.get(user_id="")
 
 
 async def test_a_profile_is_as_large_as_the_settings_of_its_user_say(face: Face, opens: Opens) -> None:
     await tell(face, opens, *STORY, user_id="alice")
-    await face.set_settings({"context.profile_tokens": 15}, user_id="alice")
-    known = await face.profile(user_id="alice")
+    await face.settings.set({"context.profile_tokens": 15}, user_id="alice")
+    known = await face.profile.get(user_id="alice")
     assert (known["profile_tokens"], known["complete"]) == (15, False)
     assert {one["memory"] for one in known["facts"]} < {
-        one["memory"] for one in (await face.profile(user_id="alice", tokens=900))["facts"]
+        one["memory"] for one in (await face.profile.get(user_id="alice", tokens=900))["facts"]
     }
 
 
@@ -80,7 +80,7 @@ async def test_a_profile_is_there_when_the_embedder_is_not(opens: Opens) -> None
 
     assert "User is allergic to hazelnuts." in pack.stable
     assert pack.degraded
-    assert (await face.profile(user_id="alice"))["facts"]
+    assert (await face.profile.get(user_id="alice"))["facts"]
 
 
 async def test_who_is_shown_in_the_profile_is_not_used(face: Face, opens: Opens) -> None:
@@ -100,7 +100,7 @@ async def test_a_receipt_tells_what_the_profile_shows_apart_from_what_is_used(fa
     assert not any(one["counts"] for one in receipt["chosen"])
     assert chosen.isdisjoint(one["id"] for one in receipt["dropped"])
     assert receipt["considered"] == len(receipt["chosen"]) + len(receipt["dropped"])
-    seen = await face.preview_context("Do I love jazz?", user_id="alice")
+    seen = await face.profile.preview("Do I love jazz?", user_id="alice")
     assert (set(seen["chosen"]), seen["text"].count("jazz")) == (chosen, 1)
     assert chosen.isdisjoint(one["id"] for one in seen["dropped"])
 
@@ -124,7 +124,7 @@ async def test_what_an_agent_knows_of_everybody_is_nobodys_profile(face: Face, o
     pack = await face.context(IDLE, agent_id="bot")
     assert (pack.text, pack.stable) == ("", "")
     with pytest.raises(ScopeError, match="belongs to a user"):
-        await face.profile(agent_id="bot")
+        await face.profile.get(agent_id="bot")
 
 
 # --- what a person decides --------------------------------------------------------------------------------------------
@@ -134,18 +134,18 @@ async def test_what_is_pinned_comes_first_and_what_is_hidden_not_at_all(face: Fa
     await tell(face, opens, *STORY)
     jazz, nuts = await fact_of(face, "jazz"), await fact_of(face, "hazelnuts")
 
-    pinned = await face.set_visibility(jazz, "pinned")
-    hidden = await face.set_visibility(nuts, "hidden")
+    pinned = await face.profile.set_visibility(jazz, "pinned")
+    hidden = await face.profile.set_visibility(nuts, "hidden")
 
     assert pinned == {"id": jazz, "event": "UPDATE", "visibility": "pinned", "version": 2}
-    assert (hidden["visibility"], (await face.set_visibility(nuts, "hidden"))["event"]) == ("hidden", "NONE")
-    known = await face.profile(user_id="alice")
+    assert (hidden["visibility"], (await face.profile.set_visibility(nuts, "hidden"))["event"]) == ("hidden", "NONE")
+    known = await face.profile.get(user_id="alice")
     assert (known["facts"][0]["id"], known["facts"][0]["about"]) == (jazz, "pinned")
     assert known["left_out"] == [{"id": nuts, "reason": "hidden by the user"}]
     assert "hazelnuts" not in await block(face)
     assert "hazelnuts" in await block(face, "I'm allergic to hazelnuts", gate="always"), "when a message calls for it"
 
-    await face.set_visibility(nuts, "default")
+    await face.profile.set_visibility(nuts, "default")
     assert "hazelnuts" in await block(face)
     past = await face.history(nuts)
     assert [one["reason"] for one in past if one["event"] == "UPDATE"] == ["visibility: hidden", "visibility: default"]
@@ -155,9 +155,9 @@ async def test_what_is_pinned_comes_first_and_what_is_hidden_not_at_all(face: Fa
 @pytest.mark.parametrize("gate", ["profile", "always", "heuristic"])
 async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face: Face, opens: Opens, gate: str) -> None:
     await tell(face, opens, "I have diabetes. Zebras sleep standing up.")
-    assert "zebras" in str(await face.profile(user_id="alice")).lower(), "or this shows nothing"
+    assert "zebras" in str(await face.profile.get(user_id="alice")).lower(), "or this shows nothing"
     fact = await fact_of(face, "diabetes")
-    await face.set_visibility(fact, "private")
+    await face.profile.set_visibility(fact, "private")
 
     for query in (
         IDLE,
@@ -169,13 +169,13 @@ async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face:
         text = await block(face, query, gate=gate)
         assert "diabetes" not in text, query
         assert "ebras sleep standing" not in text, query
-    known = await face.profile(user_id="alice")
+    known = await face.profile.get(user_id="alice")
     assert (known["facts"], known["turns"]) == ([], [])
     assert known["left_out"] == [{"id": fact, "reason": "marked private"}]
     assert texts(await face.search("diabetes", user_id="alice")) == ["User has diabetes."]
     assert (await face.get(fact))["visibility"] == "private"
 
-    await face.set_visibility(fact, "default")
+    await face.profile.set_visibility(fact, "default")
     assert "diabetes" in await block(face, gate="always", query="I have diabetes")
     assert "visibility" not in await face.get(fact)
 
@@ -183,10 +183,10 @@ async def test_what_is_private_is_shown_to_no_model_and_found_by_its_owner(face:
 async def test_what_cannot_be_decided_is_an_error(face: Face) -> None:
     memory_id = await face.remember("I live in Oslo")
     with pytest.raises(InvalidInput, match="secret") as caught:
-        await face.set_visibility(memory_id, "secret")
+        await face.profile.set_visibility(memory_id, "secret")
     assert caught.value.hint == "one of default, pinned, hidden, private"
     with pytest.raises(NotFoundError):
-        await face.set_visibility("nobody", "pinned")
+        await face.profile.set_visibility("nobody", "pinned")
     assert (await face.get(memory_id))["version"] == 1
 
 
@@ -202,13 +202,13 @@ async def test_own_words_enter_the_next_day_and_nothing_changes_in_between(face:
         await face.add(said, user_id="alice", run_id=f"r{hour}")
         opens.clock.advance(hours=5)
         assert (await face.context(said, user_id="alice")).stable == first
-        assert (await face.profile(user_id="alice"))["turns"] == []
+        assert (await face.profile.get(user_id="alice"))["turns"] == []
 
     opens.clock.advance(hours=10)
     tomorrow = await face.context(IDLE, user_id="alice")
     assert "The user's own words:\n" in tomorrow.stable
     assert f"- [2026-01-02] {BEES}\n" in tomorrow.stable
-    assert BEES in [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]]
+    assert BEES in [one["memory"] for one in (await face.profile.get(user_id="alice"))["turns"]]
 
 
 LONG: Final = (
@@ -223,7 +223,7 @@ LONG: Final = (
 async def test_own_words_stand_there_whole_or_not_at_all_and_are_then_recalled(face: Face, opens: Opens) -> None:
     await tell(face, opens, LONG.format(""), LONG.format(" Nass war es." * 9))
 
-    known = await face.profile(user_id="alice")
+    known = await face.profile.get(user_id="alice")
 
     assert [one["memory"] for one in known["turns"]] == [LONG.format("")]
     assert [one["reason"] for one in known["left_out"]] == ["too long for the profile"]
@@ -237,7 +237,7 @@ async def test_own_words_stand_there_whole_or_not_at_all_and_are_then_recalled(f
 async def test_own_words_that_find_no_room_are_named(face: Face, opens: Opens) -> None:
     await tell(face, opens, BEES, "The plumber rings twice.", "My name is Ida.")
     for tokens in (0, 8, 18):
-        few = await face.profile(user_id="alice", tokens=tokens)
+        few = await face.profile.get(user_id="alice", tokens=tokens)
         shown = {one["id"] for one in (*few["facts"], *few["turns"])}
         left = {one["id"]: one["reason"] for one in few["left_out"]}
         assert (len(shown) + len(left), few["complete"]) == (3, False), tokens
@@ -250,9 +250,9 @@ async def test_a_day_begins_where_the_user_lives(opens: Opens) -> None:
     face = opens({"extract": {"timezone": "Pacific/Auckland"}})
     await face.add(BEES, user_id="alice")
     opens.clock.advance(hours=10)
-    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert (await face.profile.get(user_id="alice"))["turns"] == []
     opens.clock.advance(hours=1, minutes=1)  # midnight in Auckland
-    assert [one["date"] for one in (await face.profile(user_id="alice"))["turns"]] == ["2026-01-01"]
+    assert [one["date"] for one in (await face.profile.get(user_id="alice"))["turns"]] == ["2026-01-01"]
 
 
 async def test_of_what_was_said_only_what_the_user_says_themselves_is_told(face: Face, opens: Opens) -> None:
@@ -265,7 +265,7 @@ async def test_of_what_was_said_only_what_the_user_says_themselves_is_told(face:
     ]
     await face.ingest(said, user_id="alice", run_id="r1")
     opens.clock.advance(days=1)
-    assert [one["memory"] for one in (await face.profile(user_id="alice"))["turns"]] == [said[0]["content"]]
+    assert [one["memory"] for one in (await face.profile.get(user_id="alice"))["turns"]] == [said[0]["content"]]
 
 
 async def _delete(face: Face, opens: Opens, fact: str) -> None:
@@ -295,15 +295,15 @@ async def _expire(face: Face, opens: Opens, fact: str) -> None:
 
 
 async def _quarantine(face: Face, opens: Opens, fact: str) -> None:
-    await face.quarantine(fact)
+    await face.review.quarantine(fact)
 
 
 async def _disable(face: Face, opens: Opens, fact: str) -> None:
-    await face.disable(fact)
+    await face.review.disable(fact)
 
 
 async def _make_private(face: Face, opens: Opens, fact: str) -> None:
-    await face.set_visibility(fact, "private")
+    await face.profile.set_visibility(fact, "private")
 
 
 ENDS: Final[dict[str, Callable[[Face, Opens, str], Awaitable[None]]]] = {
@@ -322,14 +322,14 @@ ENDS: Final[dict[str, Callable[[Face, Opens, str], Awaitable[None]]]] = {
 @pytest.mark.parametrize("end", ENDS)
 async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face, opens: Opens, end: str) -> None:
     await tell(face, opens, JAZZ, "I keep bees.")
-    before = await face.profile(user_id="alice")
+    before = await face.profile.get(user_id="alice")
     assert [one["memory"] for one in before["turns"]] == [JAZZ]
     assert JAZZ in await block(face, NEAR)
     assert JAZZ in await face.found("drizzle")
 
     await ENDS[end](face, opens, await fact_of(face, "jazz"))
 
-    assert [one for one in (await face.profile(user_id="alice"))["turns"] if "jazz" in one["memory"]] == []
+    assert [one for one in (await face.profile.get(user_id="alice"))["turns"] if "jazz" in one["memory"]] == []
     for gate in ("profile", "always"):
         for query in (IDLE, NEAR):
             text = await block(face, query, gate=gate)
@@ -347,14 +347,14 @@ async def test_a_turn_of_what_became_part_of_another_memory_goes_with_it(opens: 
     face = opens({"upkeep": {"merge_facts": 0.5}, "reconcile": {"within": ["user_id", "run_id"]}})
     await tell(face, opens, JAZZ, run_id="r1")
     await tell(face, opens, "I love jazz. Zebras sleep standing up.", run_id="r2")
-    assert (await face.consolidate(everybody=True))["merged"] == 1
+    assert (await face.admin.consolidate(everybody=True))["merged"] == 1
     (left,) = (await face.get_all(user_id="alice"))["results"]
-    assert len((await face.profile(user_id="alice"))["turns"]) == 2
+    assert len((await face.profile.get(user_id="alice"))["turns"]) == 2
     assert "Zebras" in await block(face)
 
     await face.delete(left["id"])
 
-    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert (await face.profile.get(user_id="alice"))["turns"] == []
     assert await face.found("jazz drizzle zebras") == []
     assert "Zebras" not in await block(face, "Do zebras sleep standing up?")
 
@@ -369,7 +369,7 @@ async def test_what_was_repeated_goes_with_the_fact_that_it_repeats(face: Face, 
 
     await tell(face, opens, "I moved to Rome.")
 
-    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert (await face.profile.get(user_id="alice"))["turns"] == []
     for query in (IDLE, "Where do I live? In Oslo?", "I live in Oslo"):
         assert "Oslo" not in await block(face, query)
         assert [text for text in await face.found(query) if "Oslo" in text] == []
@@ -380,9 +380,9 @@ async def test_what_was_repeated_goes_with_the_fact_that_it_repeats(face: Face, 
 @pytest.mark.req("X-42")
 async def test_a_turn_whose_fact_is_hidden_may_be_recalled_and_is_not_in_the_profile(face: Face, opens: Opens) -> None:
     await tell(face, opens, JAZZ)
-    await face.set_visibility(await fact_of(face, "jazz"), "hidden")
+    await face.profile.set_visibility(await fact_of(face, "jazz"), "hidden")
     pack = await face.context(NEAR, user_id="alice")
-    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert (await face.profile.get(user_id="alice"))["turns"] == []
     assert "drizzle" not in pack.stable
     assert "drizzle" in pack.volatile
 
@@ -414,17 +414,17 @@ async def test_nothing_of_anybody_else_is_in_a_profile(face: Face, opens: Opens)
     await tell(face, opens, "I keep snakes. Zebras sleep standing up.", user_id="bob")
     await tell(face, opens, "I keep goats. Zebras sleep standing up.", user_id="alice", agent_id="farm")
 
-    bob = await face.profile(user_id="bob")
+    bob = await face.profile.get(user_id="bob")
     assert [one["memory"] for one in bob["facts"]] == ["User keeps snakes."]
     assert [one["memory"] for one in bob["turns"]] == ["I keep snakes. Zebras sleep standing up."]
     assert "jazz" not in await block(face, NEAR, user_id="bob")
-    assert (await face.profile(user_id="carol"))["facts"] == []
-    farm = await face.profile(user_id="alice", agent_id="farm")
+    assert (await face.profile.get(user_id="carol"))["facts"] == []
+    farm = await face.profile.get(user_id="alice", agent_id="farm")
     assert [one["memory"] for one in farm["facts"]] == ["User keeps goats."]
     bound = Face(face.memory.acting_for("default", user_id="bob"))
-    assert await bound.profile(user_id="bob") == bob
+    assert await bound.profile.get(user_id="bob") == bob
     other = Face(face.memory.acting_for("elsewhere"))
-    assert (await other.profile(user_id="alice"))["facts"] == []
+    assert (await other.profile.get(user_id="alice"))["facts"] == []
 
 
 @ON_DISK
@@ -433,11 +433,11 @@ async def test_what_is_masked_later_is_masked_in_the_profile(opens: Opens) -> No
     await tell(face, opens, "My email is ida@example.com.", "I love jazz.")
     assert "ida@example.com" in await block(face)
 
-    report = await strict.redact(dry_run=False)
+    report = await strict.admin.redact(dry_run=False)
 
     assert report["found"] > 0
     for one in (face, strict):
-        assert "ida@example.com" not in str(await one.profile(user_id="alice"))
+        assert "ida@example.com" not in str(await one.profile.get(user_id="alice"))
         assert "ida@example.com" not in await block(one)
 
 
@@ -447,7 +447,7 @@ async def test_words_that_were_forgotten_are_not_told_on_by_the_wish_to_forget_t
     await tell(face, opens, "Forget that I love tea.")
     assert "tea" not in await block(face, "Do I love tea?")
     assert await face.found("tea") == []
-    assert (await face.profile(user_id="alice"))["turns"] == []
+    assert (await face.profile.get(user_id="alice"))["turns"] == []
 
 
 # --- what stays visible -----------------------------------------------------------------------------------------------
@@ -485,7 +485,7 @@ async def test_what_is_used_or_changed_stays_visible(opens: Opens) -> None:
 async def test_who_somebody_is_and_what_is_in_the_profile_never_fades(opens: Opens) -> None:
     face = opens({"recall": {"visible_days": 30}})
     await tell(face, opens, *STORY)
-    await face.add_override("Answer in French.", user_id="alice")
+    await face.identity.add_override("Answer in French.", user_id="alice")
     opens.clock.advance(days=400)
 
     whole = await block(face)

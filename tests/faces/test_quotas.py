@@ -95,13 +95,13 @@ async def test_in_a_batch_only_the_item_without_room_fails(opens: Opens) -> None
 @pytest.mark.req("N-50")
 async def test_a_quota_is_a_setting_of_one_user_too(opens: Opens) -> None:
     face = opens()
-    await face.set_settings({"quota.user_memories": 1}, user_id="alice")
+    await face.settings.set({"quota.user_memories": 1}, user_id="alice")
     await face.remember("one")
     with pytest.raises(QuotaExceeded):
         await face.remember("two")
     await face.remember("one", user_id="bob")
     await face.remember("two", user_id="bob")
-    await face.set_settings({"quota.user_memories": None}, user_id="alice")
+    await face.settings.set({"quota.user_memories": None}, user_id="alice")
     await face.remember("two")
 
 
@@ -124,10 +124,10 @@ async def test_what_other_processes_store_counts(opens: Opens) -> None:
 async def test_a_whole_session_has_no_more_room_than_its_turns_one_by_one(opens: Opens, quota: str) -> None:
     face = opens({"quota": {quota: 2 if "turns" in quota else 25}})
     turns = [{"role": role, "content": "ten chars."} for role in ("user", "assistant")]
-    assert (await face.ingest_session(turns, user_id="alice", run_id="s"))["turns_ingested"]
-    again = await face.ingest_session(turns, user_id="alice", run_id="s")  # what is known takes no more room
+    assert (await face.sessions.ingest(turns, user_id="alice", run_id="s"))["turns_ingested"]
+    again = await face.sessions.ingest(turns, user_id="alice", run_id="s")  # what is known takes no more room
     assert again["status"] == "ok"
     more = [*turns, {"role": "user", "content": "and more"}]
     with pytest.raises(QuotaExceeded) as caught:
-        await face.ingest_session(more, user_id="alice", run_id="s")
+        await face.sessions.ingest(more, user_id="alice", run_id="s")
     assert caught.value.quota == f"quota.{quota}"

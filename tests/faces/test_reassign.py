@@ -23,7 +23,7 @@ async def sight(face: Face, *users: str) -> dict[str, Any]:
             sorted(await face.found("Oslo Bergen tea dog", user_id=user, strategy=one)) for one in ("text", "vector")
         ]
         past = sorted(await face.listed(user_id=user, as_of="2026-01-01T00:01:30Z"))
-        names = sorted(one["name"] for one in (await face.entities(user_id=user))["results"])
+        names = sorted(one["name"] for one in (await face.graph.entities(user_id=user))["results"])
         listed = [(one["id"], one["memory"]) for one in (await face.get_all(user_id=user))["results"]]
         seen[user] = (sorted(listed), sorted(turns), words, vectors, past, names)
     return seen
@@ -42,7 +42,7 @@ async def lived(face: Face, opens: Opens) -> None:
 async def test_a_renamed_user_has_everything_and_the_old_name_nothing(face: Face, opens: Opens) -> None:
     await lived(face, opens)
     before = await sight(face, "alice", "anna")
-    answer = await face.reassign(ALICE, ANNA)
+    answer = await face.sharing.reassign(ALICE, ANNA)
     assert (answer["merged"], answer["signals"]) == (0, 0)
     after = await sight(face, "alice", "anna")
     assert after == {"alice": before["anna"], "anna": before["alice"]}
@@ -55,7 +55,7 @@ async def test_a_renamed_user_has_everything_and_the_old_name_nothing(face: Face
 async def test_a_renaming_is_taken_back_exactly(face: Face, opens: Opens) -> None:
     await lived(face, opens)
     before = await sight(face, "alice", "anna")
-    answer = await face.reassign(ALICE, ANNA)
+    answer = await face.sharing.reassign(ALICE, ANNA)
     undone = await face.undo(job_id=answer["job_id"])
     assert undone["undone"] == answer["moved"]
     assert await sight(face, "alice", "anna") == before
@@ -72,12 +72,14 @@ async def test_where_both_know_the_same_the_older_memory_stays(face: Face, opens
     await face.remember("Oslo", user_id="alice")
     before = await sight(face, "alice", "bob")
 
-    answer = await face.reassign(ALICE, BOB)
+    answer = await face.sharing.reassign(ALICE, BOB)
     assert (answer["moved"], answer["merged"]) == (3, 2)
     held = {one["memory"]: one["id"] for one in (await face.get_all(user_id="bob"))["results"]}
     assert (held["tea"], held["dog"], sorted(held)) == (first, second, ["Oslo", "dog", "tea"])
     assert await face.listed(user_id="alice") == []
-    merges = [event for event in (await face.memory_updates(user_id="bob"))["results"] if event["event"] == "MERGE"]
+    merges = [
+        event for event in (await face.review.replacements(user_id="bob"))["results"] if event["event"] == "MERGE"
+    ]
     assert merges == []
     assert "MERGE" in [line["event"] for line in await face.export(everybody=True) if line["type"] == "event"]
 
@@ -94,7 +96,7 @@ async def test_of_two_texts_under_one_key_what_was_said_later_stays(face: Face, 
     await face.remember("light", user_id=first, key="theme")
     opens.clock.advance(minutes=1)
     await face.remember("dark", user_id=second, key="theme")
-    answer = await face.reassign(ALICE, BOB)
+    answer = await face.sharing.reassign(ALICE, BOB)
     assert await face.listed(user_id="bob") == ["dark"]
     await face.undo(job_id=answer["job_id"])
     assert (await face.listed(user_id=first), await face.listed(user_id=second)) == (["light"], ["dark"])
@@ -106,7 +108,7 @@ async def test_conversations_become_one_and_sending_them_again_repeats_nothing(f
     for user in ("alice", "bob"):
         await face.add("I live in Oslo", user_id=user, **said)
         await face.add(f"I like {'tea' if user == 'alice' else 'wine'}", user_id=user)
-    await face.reassign(ALICE, BOB)
+    await face.sharing.reassign(ALICE, BOB)
     assert sorted(await face.listed(user_id="bob")) == ["User likes tea.", "User likes wine.", "User lives in Oslo."]
     turns = sorted(texts(await face.get_all(user_id="bob", layers=["turn"])))
     assert turns == ["I like tea", "I like wine", "I live in Oslo"]
@@ -123,9 +125,9 @@ def _then(words: str) -> list[dict[str, str]]:
 @pytest.mark.req("N-44")
 async def test_a_memory_both_hold_is_held_once(face: Face) -> None:
     memory_id = await face.remember("tea", user_id="alice")
-    await face.share(memory_id, user_id="bob")
-    await face.share(memory_id, user_id="carol")
-    answer = await face.reassign(ALICE, BOB)
+    await face.sharing.share(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="carol")
+    answer = await face.sharing.reassign(ALICE, BOB)
     assert await face.listed(user_id="bob") == await face.listed(user_id="carol") == ["tea"]
     assert await face.listed(user_id="alice") == []
     await face.undo(job_id=answer["job_id"])
@@ -140,9 +142,9 @@ async def test_what_was_deleted_stays_deleted_under_the_new_name(face: Face, ope
     await told(face, "I have a dog", opens)
     dog = next(one for one in (await face.get_all(user_id="alice"))["results"] if one["id"] != fact["id"])
     await face.delete(fact["id"])
-    await face.share(dog["id"], user_id="bob")
-    await face.unshare(dog["id"], user_id="alice")
-    await face.reassign(ALICE, ANNA)
+    await face.sharing.share(dog["id"], user_id="bob")
+    await face.sharing.unshare(dog["id"], user_id="alice")
+    await face.sharing.reassign(ALICE, ANNA)
     for words in ("I like tea", "I have a dog"):
         assert await told(face, _then(words), opens, **ANNA) == []
     assert await face.listed(user_id="anna") == []
@@ -154,36 +156,38 @@ async def test_what_waits_and_what_was_counted_goes_along(opens: Opens) -> None:
     await face.remember("The office is in Lisbon")
     await face.remember("The office is in Lisbon")
     pack = await face.context("Where is the office?", user_id="alice", gate="always")
-    await face.record_answer(pack.receipt_id, "In Lisbon.")
+    await face.review.record_answer(pack.receipt_id, "In Lisbon.")
     await face.ingest([{"role": "user", "content": "I live in Oslo"}], user_id="alice", learn=True)
-    answer = await face.reassign(ALICE, ANNA)
+    answer = await face.sharing.reassign(ALICE, ANNA)
     assert (answer["signals"], answer["receipts"]) == (1, 1)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert "User lives in Oslo." in await face.listed(user_id="anna")
     assert await face.listed(user_id="alice") == []
-    assert (await face.metrics(user_id="anna"))["counts"]["redundant"] == 1
-    assert (await face.metrics(user_id="anna"))["retrieval_hit_rate"] == 1.0
-    assert (await face.metrics(user_id="alice"))["retrieval_hit_rate"] is None
+    assert (await face.admin.metrics(user_id="anna"))["counts"]["redundant"] == 1
+    assert (await face.admin.metrics(user_id="anna"))["retrieval_hit_rate"] == 1.0
+    assert (await face.admin.metrics(user_id="alice"))["retrieval_hit_rate"] is None
 
 
 @pytest.mark.req("N-44")
 async def test_more_than_a_page_is_moved_and_progress_is_told(face: Face) -> None:
     await face.store_many([{"messages": f"note {number}", "user_id": "alice"} for number in range(450)])
     steps: list[tuple[int, int]] = []
-    answer = await face.reassign(ALICE, {"user_id": "anna", "agent_id": "guide"}, lambda *step: steps.append(step))
+    answer = await face.sharing.reassign(
+        ALICE, {"user_id": "anna", "agent_id": "guide"}, lambda *step: steps.append(step)
+    )
     assert answer["moved"] == 450
     assert steps[-1] == (450, 450)
     assert len(steps) == 3
     assert len(await face.listed(user_id="anna", agent_id="guide", limit=1_000)) == 450
     assert (await face.get_all(user_id="alice"))["results"] == []
-    assert (await face.reassign(ALICE, ANNA))["moved"] == 0
+    assert (await face.sharing.reassign(ALICE, ANNA))["moved"] == 0
 
 
 @pytest.mark.req("N-44")
 async def test_one_agent_of_a_user_can_be_handed_over(face: Face) -> None:
     await face.remember("tea", user_id="alice", agent_id="cook")
     await face.remember("dog", user_id="alice", agent_id="vet")
-    await face.reassign({"user_id": "alice", "agent_id": "cook"}, {"agent_id": "chef"})
+    await face.sharing.reassign({"user_id": "alice", "agent_id": "cook"}, {"agent_id": "chef"})
     assert await face.listed(user_id="alice", agent_id="chef") == ["tea"]
     assert await face.listed(user_id="alice", agent_id="cook") == []
     assert sorted(await face.listed(user_id="alice")) == ["dog", "tea"]
@@ -204,5 +208,5 @@ async def test_one_agent_of_a_user_can_be_handed_over(face: Face) -> None:
 async def test_a_move_that_makes_no_sense_is_refused(face: Face, old: Any, new: Any, error: type[Exception]) -> None:
     await face.remember("tea")
     with pytest.raises(error):
-        await face.reassign(old, new)
+        await face.sharing.reassign(old, new)
     assert await face.listed() == ["tea"]

@@ -9,6 +9,8 @@ import pytest
 
 from memstone import Memory
 from memstone.errors import MemstoneError
+from memstone.literals import LayerName
+from memstone.results import MemoryList, SearchResults
 from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
@@ -54,11 +56,11 @@ class World:
         elif act == "store":
             memory.add(f"note {number}", user_id=user, run_id=chance.choice([None, "r1"]), infer=False)
         elif act == "share":
-            memory.share(memory_id, user_id=other)
+            memory.sharing.share(memory_id, user_id=other)
         elif act == "replace":
-            memory.replace(memory_id, f"other tea {number}", user_id=user)
+            memory.sharing.replace(memory_id, f"other tea {number}", user_id=user)
         elif act == "unshare":
-            memory.unshare(memory_id, user_id=user)
+            memory.sharing.unshare(memory_id, user_id=user)
         elif act == "delete":
             memory.delete(memory_id)
         else:
@@ -67,13 +69,14 @@ class World:
     def seen(self, user: str) -> dict[str, Any]:
         """All that a user sees, now and in the past."""
         memory, whose = self.memory, dict[str, Any](user_id=user)
-        layers = {layer: memory.get_all(layers=[layer], **whose)["results"] for layer in ("fact", "turn")}
+        names: tuple[LayerName, ...] = ("fact", "turn")
+        layers = {layer: memory.get_all(layers=[layer], **whose)["results"] for layer in names}
         return {
             **{layer: sorted((one["id"], one["memory"]) for one in found) for layer, found in layers.items()},
             "past": [_texts(memory.get_all(as_of=moment, **whose)) for moment in self.moments],
             "words": _texts(memory.search(WORDS, strategy="text", scope="owner", **whose)),
             "vectors": _texts(memory.search(WORDS, strategy="vector", scope="owner", **whose)),
-            "names": sorted(one["name"] for one in memory.entities(**whose)["results"]),
+            "names": sorted(one["name"] for one in memory.graph.entities(**whose)["results"]),
         }
 
     def check(self) -> None:
@@ -82,7 +85,7 @@ class World:
         assert stats["memories"] == stats["vectors"] == stats["fulltext"]
 
 
-def _texts(answer: dict[str, Any]) -> list[str]:
+def _texts(answer: MemoryList | SearchResults) -> list[str]:
     return sorted(one["memory"] for one in answer["results"])
 
 
@@ -94,7 +97,7 @@ def test_everything_moves_nobody_else_notices_and_undo_gives_it_back(seed: int) 
         world.live()
     old, new, other = world.chance.sample(USERS, 3)
     before = {user: world.seen(user) for user in USERS}
-    answer = world.memory.reassign({"user_id": old}, {"user_id": new})
+    answer = world.memory.sharing.reassign({"user_id": old}, {"user_id": new})
 
     moved = world.seen(new)
     world.check()

@@ -78,7 +78,7 @@ class _Outside(MemoryVectors):
 async def with_a_store_outside(face: Face) -> _Outside:
     """Put a store that can fail in the place of the configured one."""
     await face.stats()
-    parts = face.memory._engine.parts
+    parts = face.memory.engine.parts
     index: Any = parts.index
     index._store = _Outside(MemoryConfig(), parts.io)
     store: _Outside = index._store
@@ -135,7 +135,7 @@ async def test_an_embedder_that_fails_leaves_the_words_and_one_that_is_not_there
 
 def held_of(face: Face) -> dict[str, int]:
     """How many rows the index in this process holds, by user."""
-    index: Any = face.memory._engine.parts.index
+    index: Any = face.memory.engine.parts.index
     local = getattr(index, "_local", index)  # on PostgreSQL it stands before the database's own
     return {name[1]: partition.rows for name, partition in local._held.partitions.items()}
 
@@ -151,7 +151,7 @@ async def test_vectors_are_held_by_user_built_on_demand_and_emptied_with_the_mem
     assert len(await face.found("tea", strategy="vector", agent_id="bot")) == 4
     assert held_of(face) == {"alice": 3, "bob": 1}
 
-    index: Any = face.memory._engine.parts.index
+    index: Any = face.memory.engine.parts.index
     await index.forget("default")
     assert held_of(face) == {}
     assert await face.found("tea", strategy="vector", user_id="bob") == ["tea of bob"]
@@ -265,9 +265,9 @@ async def about_anna(face: Face) -> None:
 async def test_who_works_where_is_known_as_a_relation_beside_the_memories(face: Face) -> None:
     await face.add("I'm Alice and I work at Acme Corp. My sister Anna works at Contoso.", user_id="alice")
 
-    types = {one["name"]: one["type"] for one in (await face.entities(user_id="alice"))["results"]}
+    types = {one["name"]: one["type"] for one in (await face.graph.entities(user_id="alice"))["results"]}
     assert (types["Anna"], types["Acme Corp"], types["Contoso"]) == ("person", "organization", "organization")
-    edges = (await face.relations(user_id="alice"))["results"]
+    edges = (await face.graph.relations(user_id="alice"))["results"]
     known = {(one["source"], one["relation"], one["target"]) for one in edges}
     assert {("user", "works_at", "Acme Corp"), ("Anna", "works_at", "Contoso")} <= known
     assert any("Contoso" in text for text in await face.listed())
@@ -309,10 +309,10 @@ async def test_forgetting_one_user_leaves_the_names_that_others_speak_of(face: F
         await face.add("My sister Anna works at Contoso.", user_id=user)
     await face.delete_all(user_id="alice")
 
-    assert (await face.entities(user_id="alice"))["results"] == []
-    assert (await face.relations(user_id="alice"))["results"] == []
-    assert {"Anna", "Contoso"} <= {one["name"] for one in (await face.entities(user_id="bob"))["results"]}
-    assert len((await face.relations(user_id="bob"))["results"]) >= 2
+    assert (await face.graph.entities(user_id="alice"))["results"] == []
+    assert (await face.graph.relations(user_id="alice"))["results"] == []
+    assert {"Anna", "Contoso"} <= {one["name"] for one in (await face.graph.entities(user_id="bob"))["results"]}
+    assert len((await face.graph.relations(user_id="bob"))["results"]) >= 2
     assert any("Contoso" in text for text in await face.found("Where does Anna work?", user_id="bob"))
 
 

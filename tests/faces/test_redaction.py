@@ -109,7 +109,7 @@ async def test_redaction_can_be_switched_off(opens: Opens) -> None:
     await face.ingest([f"My key is {KEY}"], user_id="alice")
     await face.update(answer["results"][0]["id"], f"Now it is {KEY}")
     assert (await everything(face)).count(KEY) >= 3
-    assert (await face.redact())["found"] == 0
+    assert (await face.admin.redact())["found"] == 0
     with pytest.raises(ConfigError):
         opens({"extract": {"redact": "sometimes"}})
 
@@ -131,7 +131,7 @@ async def test_a_dry_run_counts_and_changes_nothing(opens: Opens) -> None:
     face, _ = await _story(opens)
     before = await everything(face)
     strict = opens() if opens.path else face
-    report = await strict.redact()
+    report = await strict.admin.redact()
 
     if opens.path is None:  # a store in memory has the one policy it was opened with
         assert report["found"] == 0
@@ -148,15 +148,15 @@ async def test_a_dry_run_counts_and_changes_nothing(opens: Opens) -> None:
 @pytest.mark.req("R-38")
 async def test_what_was_stored_before_is_masked_in_every_table_and_mirror(opens: Opens) -> None:
     _, memory_id = await _story(opens)
-    expected = await opens().redact()
+    expected = await opens().admin.redact()
     strict = opens()
     seen: list[tuple[int, int]] = []
 
-    report = await strict.redact(lambda done, total: seen.append((done, total)), dry_run=False)
+    report = await strict.admin.redact(lambda done, total: seen.append((done, total)), dry_run=False)
 
     assert {**report, "dry_run": True} == expected
     assert seen[-1][0] == report["scanned"]
-    after = await strict.redact()
+    after = await strict.admin.redact()
     assert after["found"] == 0
     for table in ("memories", "events", "signals", "receipts", "idempotency", "llm_cache", "entities", "fulltext"):
         for row in opens.rows(f"SELECT * FROM {table}"):  # noqa: S608 - the names above
@@ -174,7 +174,7 @@ async def test_what_was_stored_before_is_masked_in_every_table_and_mirror(opens:
 @ON_DISK
 async def test_nothing_of_a_masked_secret_is_left_in_the_file(opens: Opens) -> None:
     await _story(opens)
-    await opens().redact(dry_run=False)
+    await opens().admin.redact(dry_run=False)
     for one in opens._open:
         await one.close()
     assert opens.path is not None
@@ -191,7 +191,7 @@ async def test_quotes_still_stand_in_their_masked_turns(opens: Opens) -> None:
     face = opens(OFF)
     await face.add(f"The token is {KEY}. I live in Oslo, token: {KEY}. I have two cats.", user_id="alice")
 
-    await opens().redact(dry_run=False)
+    await opens().admin.redact(dry_run=False)
 
     strict = opens()
     lines = await kept(strict)
@@ -212,7 +212,7 @@ async def test_masked_words_are_recognised_when_they_are_said_again(opens: Opens
     deleted = await face.remember(f"The old key is {KEY}")
     await face.delete(deleted)
     strict = opens()
-    await strict.redact(dry_run=False)
+    await strict.admin.redact(dry_run=False)
 
     assert (await strict.store(f"The key is {KEY}", user_id="alice"))["results"][0]["event"] == "NONE"
     again = await strict.ingest([f"My key is {KEY}", f"My key is {KEY}"], user_id="alice")
@@ -225,7 +225,7 @@ async def test_two_memories_that_differ_in_a_secret_only_both_stay(opens: Opens)
     await face.remember(f"The key is {KEY}")
     await face.remember(f"The key is {KEY}0")
 
-    await opens().redact(dry_run=False)
+    await opens().admin.redact(dry_run=False)
 
     assert await opens().listed() == [f"The key is {MASKED_KEY}"] * 2
 
@@ -235,7 +235,7 @@ async def test_a_quote_without_a_turn_is_masked_where_it_stands(opens: Opens) ->
     face = opens({"extract": {"redact": "off", "keep_turns": False}})
     await face.add(f"I love tea and my token is {KEY}.", user_id="alice")
 
-    await opens().redact(dry_run=False)
+    await opens().admin.redact(dry_run=False)
 
     lines = await kept(opens())
     assert lines
@@ -264,7 +264,7 @@ async def test_receipts_caches_and_names_of_entities_are_covered(opens: Opens) -
             (KEY,),
         )
 
-    report = await opens().redact(dry_run=False)
+    report = await opens().admin.redact(dry_run=False)
 
     assert report["by_table"] == {"receipts": 1, "llm_cache": 1, "entities": 1}
     ((body,),) = opens.rows("SELECT body FROM receipts")

@@ -46,7 +46,7 @@ async def test_a_new_index_is_built_beside_the_old_one_and_then_switched_to(open
     ]
 
     progress: list[tuple[int, int]] = []
-    report = await face.reindex(lambda done, total: progress.append((done, total)))
+    report = await face.admin.reindex(lambda done, total: progress.append((done, total)))
 
     assert report == {"signature": "hash:bow-v1:128", "indexed": 3, "failed": 0, "dropped": 3}
     assert progress == [(3, 3)]
@@ -54,7 +54,7 @@ async def test_a_new_index_is_built_beside_the_old_one_and_then_switched_to(open
     assert opens.rows("SELECT DISTINCT signature, length(vector) FROM vectors") == [("hash:bow-v1:128", 512)]
     answer = await face.search("apple tart", user_id="alice", strategy="vector", limit=1)
     assert (answer["results"][0]["id"], "degraded" in answer) == (added, False)
-    assert (await face.reindex())["indexed"] == 0, "a second time there is nothing to do"
+    assert (await face.admin.reindex())["indexed"] == 0, "a second time there is nothing to do"
 
 
 @ON_DISK
@@ -66,7 +66,9 @@ async def test_the_old_index_serves_until_the_switch(opens: Opens) -> None:
     await new.remember("apple tart")
     assert await old.found("apple pie", strategy="vector", limit=1) == ["apple pie"]
 
-    await new.reindex(lambda *_: seen.append(opens.rows("SELECT signature FROM indexes WHERE state = 'active'")[0][0]))
+    await new.admin.reindex(
+        lambda *_: seen.append(opens.rows("SELECT signature FROM indexes WHERE state = 'active'")[0][0])
+    )
 
     assert seen == ["hash:bow-v1:64"]
     late = await old.search("apple", user_id="alice")
@@ -98,7 +100,7 @@ async def test_a_model_that_is_down_switches_nothing(opens: Opens) -> None:
     ):
         face = opens(embedder=half_awake(failure))
         with pytest.raises(raised):
-            await face.reindex()
+            await face.admin.reindex()
     assert opens.rows("SELECT signature FROM indexes WHERE state = 'active'") == [("hash:bow-v1:64",)]
     assert await opens(SMALL).found("apple pie", strategy="vector", limit=1) == ["apple pie"]
 
@@ -126,7 +128,7 @@ async def test_one_text_that_cannot_be_embedded_does_not_hold_the_others_up(open
 
     face = opens(embedder=picky)
     for _ in range(2):
-        report = await face.reindex()
+        report = await face.admin.reindex()
         assert report["failed"] == 1
     assert await face.found("bicycle", limit=1) == ["bicycle repair"]
     assert sorted(await face.found("apple", strategy="vector")) == ["apple pie", "garden chair"]
@@ -138,13 +140,13 @@ async def test_what_was_stored_by_words_alone_gets_its_vectors_later(opens: Open
     await opens({"embedder": {"provider": "none"}}).remember("apple pie")
     face = opens(SMALL)
 
-    assert (await face.reindex())["indexed"] == 1
+    assert (await face.admin.reindex())["indexed"] == 1
     assert await face.found("apple pie", strategy="vector") == ["apple pie"]
 
 
 async def test_without_an_embedder_there_is_nothing_to_reindex(opens: Opens) -> None:
     with pytest.raises(ConfigError) as caught:
-        await opens({"embedder": {"provider": "none"}}).reindex()
+        await opens({"embedder": {"provider": "none"}}).admin.reindex()
     assert caught.value.hint
 
 

@@ -42,7 +42,7 @@ async def undo(face: Face) -> None:
 
 
 async def merge_and_delete(face: Face) -> None:
-    assert (await face.consolidate(user_id="alice"))["merged"] == 1
+    assert (await face.admin.consolidate(user_id="alice"))["merged"] == 1
     await delete(face)
 
 
@@ -171,13 +171,13 @@ async def test_a_queued_conversation_that_is_sent_again_after_everything_was_del
 ) -> None:
     face = opens({"write": {"mode": "manual"}})
     await face.add(chat(*MOVED), user_id="alice", **RUN)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert await face.listed() == ["User moved to Bergen."]
     opens.clock.advance(minutes=1)
     await face.delete_all(user_id="alice")
     opens.clock.advance(minutes=1)
 
     await face.add(chat(*MOVED, "Hello."), user_id="alice", **RUN)
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
 
     assert await face.listed() == []

@@ -58,7 +58,7 @@ async def test_another_model_under_the_same_name_is_noticed_and_reindex_rebuilds
     assert texts(found) == ["tea in the morning"]
     assert found["degraded"][0]["code"] == "needs_reindex"
     assert "semantic" not in found["results"][0]["score_parts"]
-    report = await face.reindex()
+    report = await face.admin.reindex()
     assert (report["signature"], report["indexed"], report["dropped"]) == ("callable:Model.encode~2:8", 1, 1)
     again = await face.search("tea in the morning", user_id="alice", explain=True)
     assert "degraded" not in again
@@ -112,7 +112,7 @@ async def test_a_model_that_is_down_when_the_store_is_opened_is_recognised_later
 
     await face.store("milk at night", user_id="bob", strict=True)
 
-    assert await face.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert (await face.search("tea", user_id="alice"))["degraded"][0]["code"] == "needs_reindex"
     held = "SELECT count(*) FROM vectors WHERE signature = 'callable:Model.encode:8'"
     assert opens.rows(held) == [(1,)]

@@ -101,7 +101,7 @@ async def test_a_malformed_id_is_refused(face: Face, name: str, wrong: str) -> N
         face.search("text", **{name: wrong}),
         face.get_all(**{name: wrong}),
         face.delete_all(**{name: wrong}),
-        face.flush(**{name: wrong}),
+        face.sessions.flush(**{name: wrong}),
         face.export(**{name: wrong}),
     ):
         with pytest.raises(ScopeError, match=name):

@@ -74,7 +74,7 @@ async def test_the_store_is_where_it_is_told_to_be(kind: str, opens: Opens, tmp_
         await face.remember("I live in Oslo")
         await face.remember("I live in Oslo")
         assert await face.listed() == ["I live in Oslo"]
-        assert (await face.check())["location"] == str(tmp_path / "deep" / "er" / "one.db")
+        assert (await face.admin.check())["location"] == str(tmp_path / "deep" / "er" / "one.db")
 
 
 async def test_two_stores_in_memory_are_two_stores(opens: Opens, store: Path | None) -> None:
@@ -82,7 +82,7 @@ async def test_two_stores_in_memory_are_two_stores(opens: Opens, store: Path | N
     await one.remember("I live in Oslo")
 
     assert await two.listed() == []
-    assert (await one.check())["location"] == "memory:"
+    assert (await one.admin.check())["location"] == "memory:"
 
 
 @pytest.mark.req("C-52", "X-18")
@@ -133,11 +133,11 @@ def test_only_from_env_chooses_a_provider_by_its_key(kind: str, home: Path, monk
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("MEMSTONE_STORE__URL", "memory:")
 
-    chosen = FACES[kind].from_env()._engine.parts.embedding.embedder
+    chosen = FACES[kind].from_env().engine.parts.embedding.embedder
     assert chosen is not None
     assert (chosen.provider, chosen.model) == ("openai", "text-embedding-3-small")
     assert chosen.destination == "api.openai.com"
-    local = FACES[kind]()._engine.parts.embedding.embedder
+    local = FACES[kind]().engine.parts.embedding.embedder
     assert local is not None
     assert (local.provider, local.destination) == ("local", "this machine")
 
@@ -163,13 +163,13 @@ async def test_limits_can_be_set(opens: Opens) -> None:
 async def test_a_language_model_may_be_given_as_a_function(opens: Opens) -> None:
     face = opens(llm=lambda _: "fine")
 
-    assert face.memory._engine.parts.llm is not None
+    assert face.memory.engine.parts.llm is not None
     from memstone.ports.models import Prompt
 
-    reply = await face.memory._engine.parts.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
+    reply = await face.memory.engine.parts.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
     assert (reply.text, list(reply.tool_calls)) == ("fine", [])
     with pytest.raises(Unsupported):
-        await face.memory._engine.parts.llm.generate(Prompt([], tools=[{"name": "t"}]))
+        await face.memory.engine.parts.llm.generate(Prompt([], tools=[{"name": "t"}]))
 
 
 class _NotQuite:
@@ -235,7 +235,7 @@ async def test_what_was_closed_says_so(face: Face) -> None:
         face.remember("more"),
         face.stats(),
         face.export(everybody=True),
-        face.check(),
+        face.admin.check(),
     ):
         with pytest.raises(StorageError, match="closed") as caught:
             await call
@@ -262,7 +262,7 @@ async def test_both_are_context_managers(kind: str, opens: Opens) -> None:
 async def test_check_tells_the_state_of_the_store(face: Face, opens: Opens) -> None:
     await face.remember("I live in Oslo")
 
-    report = await face.check()
+    report = await face.admin.check()
     assert report["location"] == str(opens.path)
     assert report["integrity"] == ["ok"]
     assert (report["foreign_keys"], report["journal"]) == (0, "wal")
@@ -305,7 +305,7 @@ def test_a_key_of_the_environment_goes_only_to_its_own_service(
     monkeypatch.setenv("MISTRAL_API_KEY", "sk-mistral")
     config = {} if base_url is None else {"base_url": base_url}
     made = {"provider": "openai", "config": config}
-    parts = FACES[kind]({"store": {"url": "memory:"}, "embedder": made, "llm": made})._engine.parts
+    parts = FACES[kind]({"store": {"url": "memory:"}, "embedder": made, "llm": made}).engine.parts
     llm: Any = parts.llm
     made_with: list[Any] = [parts.embedding.embedder, llm._inner]
     for adapter in made_with:
@@ -319,8 +319,8 @@ def test_what_a_configuration_says_wins_over_the_environment(kind: str, monkeypa
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     for given in ({"api_key": "sk-own"}, {"api_key": ""}):
         made: Any = FACES[kind]({"store": {"url": "memory:"}, "embedder": {"provider": "openai", "config": given}})
-        assert made._engine.parts.embedding.embedder._config.key == given["api_key"]
-    local = FACES[kind]({"store": {"url": "memory:"}})._engine.parts
+        assert made.engine.parts.embedding.embedder._config.key == given["api_key"]
+    local = FACES[kind]({"store": {"url": "memory:"}}).engine.parts
     assert local.llm is None
     assert local.embedding.embedder is not None
     assert local.embedding.embedder.destination == "this machine"

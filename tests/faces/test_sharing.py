@@ -17,7 +17,7 @@ OSLO = "User lives in Oslo."
 async def shared(face: Face, text: str = "The office is in Lisbon", **with_: Any) -> str:
     """A memory of alice that bob (or whoever is named) holds as well."""
     memory_id = await face.remember(text)
-    answer = await face.share(memory_id, **(with_ or {"user_id": "bob"}))
+    answer = await face.sharing.share(memory_id, **(with_ or {"user_id": "bob"}))
     assert (answer["event"], answer["id"]) == ("LINK", memory_id)
     return memory_id
 
@@ -39,11 +39,11 @@ async def test_several_users_hold_one_memory_and_find_it_in_every_way(face: Face
 @pytest.mark.req("P-3")
 async def test_sharing_twice_changes_nothing(face: Face) -> None:
     memory_id = await shared(face)
-    again = await face.share(memory_id, user_id="bob")
+    again = await face.sharing.share(memory_id, user_id="bob")
     assert (again["event"], again["reason"]) == ("NONE", "already shared")
 
     own = await face.remember("The office is in Lisbon", user_id="carol")
-    known = await face.share(memory_id, user_id="carol")
+    known = await face.sharing.share(memory_id, user_id="carol")
     assert (known["event"], known["id"]) == ("NONE", own)
     assert await face.listed(user_id="carol") == ["The office is in Lisbon"]
 
@@ -52,7 +52,7 @@ async def test_sharing_twice_changes_nothing(face: Face) -> None:
 async def test_what_is_shared_is_not_learned_again(face: Face, opens: Opens) -> None:
     await told(face, "I live in Oslo", opens)
     (fact,) = (await face.get_all(user_id="alice"))["results"]
-    await face.share(fact["id"], user_id="bob")
+    await face.sharing.share(fact["id"], user_id="bob")
     assert await told(face, "I live in Oslo", opens, user_id="bob") == [("NONE", OSLO)]
     assert await face.listed(user_id="alice") == await face.listed(user_id="bob") == [OSLO]
 
@@ -68,17 +68,17 @@ async def test_an_agent_a_run_or_everybody_may_hold_it(face: Face, given: dict[s
 async def test_what_cannot_be_shared_is_said(face: Face) -> None:
     memory_id = await face.remember("I live in Oslo")
     with pytest.raises(NotFoundError):
-        await face.share("00000000-0000-4000-8000-000000000000", user_id="bob")
+        await face.sharing.share("00000000-0000-4000-8000-000000000000", user_id="bob")
     with pytest.raises(ScopeError):
-        await face.share(memory_id)
+        await face.sharing.share(memory_id)
     with pytest.raises(InvalidInput):
-        await face.share("  ", user_id="bob")
+        await face.sharing.share("  ", user_id="bob")
     with pytest.raises(NotFoundError):
-        await face.unshare(memory_id, user_id="bob")
+        await face.sharing.unshare(memory_id, user_id="bob")
     with pytest.raises(NotFoundError):
-        await face.replace(memory_id, "I live in Rome", user_id="bob")
+        await face.sharing.replace(memory_id, "I live in Rome", user_id="bob")
     with pytest.raises(ScopeError):
-        await face.replace(memory_id, "I live in Rome")
+        await face.sharing.replace(memory_id, "I live in Rome")
     assert [event["event"] for event in await face.history(memory_id)] == ["ADD"]
 
 
@@ -86,7 +86,7 @@ async def test_what_cannot_be_shared_is_said(face: Face) -> None:
 async def test_a_replacement_for_one_user_leaves_the_others_alone(face: Face, opens: Opens) -> None:
     old_id = await shared(face)
     opens.clock.advance(days=1)
-    changed = await face.replace(old_id, "The office is in Porto", user_id="alice", reason="we moved")
+    changed = await face.sharing.replace(old_id, "The office is in Porto", user_id="alice", reason="we moved")
 
     assert (changed["event"], changed["old_id"]) == ("REPLACE", old_id)
     assert changed["id"] != old_id
@@ -96,19 +96,19 @@ async def test_a_replacement_for_one_user_leaves_the_others_alone(face: Face, op
         assert await face.found("office", user_id="alice", strategy=strategy) == ["The office is in Porto"]
         assert await face.found("office", user_id="bob", strategy=strategy) == ["The office is in Lisbon"]
 
-    (audit,) = (await face.memory_updates(user_id="alice"))["results"]
+    (audit,) = (await face.review.replacements(user_id="alice"))["results"]
     assert (audit["event"], audit["old_id"], audit["new_id"]) == ("REPLACE", old_id, changed["id"])
     assert (audit["old_memory"], audit["new_memory"]) == ("The office is in Lisbon", "The office is in Porto")
     assert (audit["reason"], audit["user_id"]) == ("we moved", "alice")
-    assert (await face.memory_updates(user_id="bob"))["results"] == []
+    assert (await face.review.replacements(user_id="bob"))["results"] == []
 
 
 @pytest.mark.req("X-10")
 async def test_who_holds_it_alone_gets_the_next_version(face: Face) -> None:
     memory_id = await face.remember("The office is in Lisbon")
-    changed = await face.replace(memory_id, "The office is in Porto", user_id="alice", reason="we moved")
+    changed = await face.sharing.replace(memory_id, "The office is in Porto", user_id="alice", reason="we moved")
     assert (changed["id"], changed["event"], changed["version"]) == (memory_id, "UPDATE", 2)
-    (audit,) = (await face.memory_updates(user_id="alice"))["results"]
+    (audit,) = (await face.review.replacements(user_id="alice"))["results"]
     assert (audit["old_id"], audit["new_id"], audit["reason"]) == (memory_id, memory_id, "we moved")
 
 
@@ -117,9 +117,9 @@ async def test_a_split_memory_keeps_its_past_and_can_be_deleted_with_it(face: Fa
     memory_id = await face.remember("The office is in Rome")
     opens.clock.advance(days=1)
     await face.update(memory_id, "The office is in Lisbon")
-    await face.share(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="bob")
     opens.clock.advance(days=1)
-    changed = await face.replace(memory_id, "The office is in Porto", user_id="alice")
+    changed = await face.sharing.replace(memory_id, "The office is in Porto", user_id="alice")
 
     for day, text in (("01T12", "Rome"), ("02T12", "Lisbon"), ("03T12", "Porto")):
         assert await face.listed(as_of=f"2026-01-{day}:00:00Z") == [f"The office is in {text}"]
@@ -135,14 +135,14 @@ async def test_a_split_memory_keeps_its_past_and_can_be_deleted_with_it(face: Fa
 async def test_what_is_learned_from_one_user_changes_nothing_for_another(face: Face, opens: Opens) -> None:
     await told(face, "I live in Oslo", opens)
     (fact,) = (await face.get_all(user_id="alice"))["results"]
-    await face.share(fact["id"], user_id="bob")
+    await face.sharing.share(fact["id"], user_id="bob")
 
     opens.clock.advance(minutes=1)
     (result,) = (await face.add("I moved to Bergen", user_id="alice"))["results"]
     assert (result["event"], result["old_id"], result["old_memory"]) == ("REPLACE", fact["id"], OSLO)
     assert await face.listed(user_id="alice") == ["User moved to Bergen."]
     assert await face.listed(user_id="bob") == [OSLO]
-    (audit,) = (await face.memory_updates(user_id="alice"))["results"]
+    (audit,) = (await face.review.replacements(user_id="alice"))["results"]
     assert (audit["old_id"], audit["new_id"], audit["reason"]) == (fact["id"], result["id"], result["reason"])
     assert audit["reason"]
 
@@ -157,18 +157,18 @@ async def test_what_is_learned_from_one_user_changes_nothing_for_another(face: F
 async def test_what_one_user_takes_back_another_keeps(face: Face, opens: Opens, words: str) -> None:
     await told(face, "I like tea", opens)
     (fact,) = (await face.get_all(user_id="alice"))["results"]
-    await face.share(fact["id"], user_id="bob")
+    await face.sharing.share(fact["id"], user_id="bob")
     await told(face, words, opens)
     assert "User likes tea." not in await face.listed(user_id="alice")
     assert await face.listed(user_id="bob") == ["User likes tea."]
     assert (await face.search("tea", user_id="bob", strategy="text"))["results"][0]["id"] == fact["id"]
-    assert fact["id"] in [one["old_id"] for one in (await face.memory_updates(user_id="alice"))["results"]]
+    assert fact["id"] in [one["old_id"] for one in (await face.review.replacements(user_id="alice"))["results"]]
 
 
 @pytest.mark.req("P-16")
 async def test_a_key_that_several_hold_is_changed_for_one(face: Face) -> None:
     memory_id = await face.remember("light", key="theme")
-    await face.share(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="bob")
     (result,) = (await face.store("dark", user_id="alice", key="theme"))["results"]
     assert (result["event"], result["old_id"]) == ("REPLACE", memory_id)
     assert await face.listed(user_id="alice") == ["dark"]
@@ -180,14 +180,14 @@ async def test_a_key_that_several_hold_is_changed_for_one(face: Face) -> None:
 @pytest.mark.req("P-16", "X-30")
 async def test_taking_it_away_from_the_last_one_deletes_it(face: Face) -> None:
     memory_id = await shared(face)
-    gone = await face.unshare(memory_id, user_id="alice", reason="left the company")
+    gone = await face.sharing.unshare(memory_id, user_id="alice", reason="left the company")
     assert (gone["event"], gone["reason"]) == ("UNLINK", "left the company")
     assert await face.listed(user_id="alice") == []
     assert await face.listed(user_id="bob") == ["The office is in Lisbon"]
-    (audit,) = (await face.memory_updates(user_id="alice"))["results"]
+    (audit,) = (await face.review.replacements(user_id="alice"))["results"]
     assert (audit["old_id"], audit["new_id"], audit["reason"]) == (memory_id, None, "left the company")
 
-    last = await face.unshare(memory_id, user_id="bob")
+    last = await face.sharing.unshare(memory_id, user_id="bob")
     assert last["event"] == "DELETE"
     assert await face.get(memory_id) is None
     assert [event["event"] for event in await face.history(memory_id)] == ["ADD", "LINK", "UNLINK", "DELETE"]
@@ -207,15 +207,15 @@ async def test_an_update_without_a_scope_is_for_everybody(face: Face) -> None:
 async def test_names_go_where_the_memory_goes(face: Face, opens: Opens) -> None:
     await told(face, "My sister Ingrid lives in Bergen", opens)
     (fact,) = (await face.get_all(user_id="alice"))["results"]
-    first = (await face.relations(user_id="alice"))["results"]
+    first = (await face.graph.relations(user_id="alice"))["results"]
     assert first
-    await face.share(fact["id"], user_id="bob")
+    await face.sharing.share(fact["id"], user_id="bob")
     for user in ("alice", "bob"):
-        assert [one["name"] for one in (await face.entities(user_id=user))["results"]].count("Ingrid") == 1
-        assert len((await face.relations(user_id=user))["results"]) == len(first)
-    await face.unshare(fact["id"], user_id="bob")
-    assert (await face.entities(user_id="bob"))["results"] == []
-    assert "Ingrid" in [one["name"] for one in (await face.entities(user_id="alice"))["results"]]
+        assert [one["name"] for one in (await face.graph.entities(user_id=user))["results"]].count("Ingrid") == 1
+        assert len((await face.graph.relations(user_id=user))["results"]) == len(first)
+    await face.sharing.unshare(fact["id"], user_id="bob")
+    assert (await face.graph.entities(user_id="bob"))["results"] == []
+    assert "Ingrid" in [one["name"] for one in (await face.graph.entities(user_id="alice"))["results"]]
 
 
 @pytest.mark.req("X-35", "S-6")
@@ -229,9 +229,9 @@ async def test_uses_are_counted_for_whom_it_was_shown(opens: Opens) -> None:
     (line,) = [one for one in await face.export(everybody=True) if one["type"] == "memory" and one["id"] == memory_id]
     counted = {link["user_id"]: (link["use_count"], link["last_used_at"]) for link in line["links"]}
     assert counted == {"alice": (2, "2026-01-01T00:00:00.000000Z"), "bob": (0, None)}
-    assert (await face.metrics(user_id="alice"))["counts"]["injected"] == 2
-    assert (await face.metrics(user_id="bob"))["counts"]["injected"] == 0
-    assert (await face.metrics(everybody=True))["counts"]["injected"] == 2
+    assert (await face.admin.metrics(user_id="alice"))["counts"]["injected"] == 2
+    assert (await face.admin.metrics(user_id="bob"))["counts"]["injected"] == 0
+    assert (await face.admin.metrics(everybody=True))["counts"]["injected"] == 2
 
 
 @pytest.mark.req("X-35", "D-18")
@@ -252,8 +252,8 @@ async def test_what_one_uses_stays_fresh_for_them_only(opens: Opens) -> None:
 @pytest.mark.req("P-2", "P-3", "P-4", "D-16")
 async def test_the_views_show_vectors_who_holds_them_and_what_replaced_them(face: Face, opens: Opens) -> None:
     old_id = await shared(face)
-    new_id = (await face.replace(old_id, "The office is in Porto", user_id="alice", reason="we moved"))["id"]
-    await face.unshare(old_id, user_id="bob", reason="manual_deletion")
+    new_id = (await face.sharing.replace(old_id, "The office is in Porto", user_id="alice", reason="we moved"))["id"]
+    await face.sharing.unshare(old_id, user_id="bob", reason="manual_deletion")
 
     rows = opens.rows('SELECT id, length("values"), metadata FROM shared_vectors')
     assert [(row[0], row[1] > 0) for row in rows] == [(new_id, True)]
@@ -270,8 +270,8 @@ async def test_the_views_show_vectors_who_holds_them_and_what_replaced_them(face
 @pytest.mark.req("P-16")
 async def test_a_split_is_taken_back_by_undo(face: Face) -> None:
     memory_id = await shared(face)
-    await face.replace(memory_id, "The office is in Porto", user_id="alice")
-    (audit,) = (await face.memory_updates(user_id="alice"))["results"]
+    await face.sharing.replace(memory_id, "The office is in Porto", user_id="alice")
+    (audit,) = (await face.review.replacements(user_id="alice"))["results"]
     await face.undo(audit["id"])
     assert await face.listed(user_id="alice") == await face.listed(user_id="bob") == ["The office is in Lisbon"]
     (found,) = (await face.search("office", user_id="alice", strategy="vector"))["results"]

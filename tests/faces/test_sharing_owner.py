@@ -18,7 +18,7 @@ async def shared(face: Face, opens: Opens, **with_: Any) -> str:
     """Tom says what he is allergic to, and shares it."""
     await told(face, "I am allergic to nuts", opens, user_id="tom")
     (fact,) = (await face.get_all(user_id="tom"))["results"]
-    await face.share(fact["id"], **with_)
+    await face.sharing.share(fact["id"], **with_)
     return str(fact["id"])
 
 
@@ -36,9 +36,9 @@ async def test_a_shared_fact_is_told_with_whose_it_is(face: Face, opens: Opens, 
     await shared(face, opens, user_id=whom)
     assert all(line == f"shared by tom: {NUTS}" for line in await lines(face, "uma", gate))
     assert await lines(face, "uma") == [f"shared by tom: {NUTS}"]
-    profile = await face.profile(user_id="uma")
+    profile = await face.profile.get(user_id="uma")
     assert (profile["facts"], profile["turns"]) == ([], [])
-    assert [fact["memory"] for fact in (await face.profile(user_id="tom"))["facts"]] == [NUTS]
+    assert [fact["memory"] for fact in (await face.profile.get(user_id="tom"))["facts"]] == [NUTS]
     assert not any("shared" in line for line in await lines(face, "tom"))
 
 
@@ -73,7 +73,7 @@ async def test_what_belongs_to_nobody_has_no_owner(face: Face) -> None:
 async def test_whoever_says_the_same_owns_it_too(face: Face, opens: Opens) -> None:
     await shared(face, opens, user_id="uma")
     assert await told(face, "I am allergic to nuts", opens, user_id="uma") == [("NONE", NUTS)]
-    assert [fact["memory"] for fact in (await face.profile(user_id="uma"))["facts"]] == [NUTS]
+    assert [fact["memory"] for fact in (await face.profile.get(user_id="uma"))["facts"]] == [NUTS]
     assert not any("tom" in line for line in await lines(face, "uma"))
     assert "shared_by" not in (await face.get_all(user_id="uma"))["results"][0]
 
@@ -82,9 +82,9 @@ async def test_whoever_says_the_same_owns_it_too(face: Face, opens: Opens) -> No
 @pytest.mark.parametrize("verb", ["replace", "store"])
 async def test_what_is_said_in_its_place_is_ones_own(face: Face, verb: str) -> None:
     memory_id = await face.remember("light", key="theme", user_id="tom")
-    await face.share(memory_id, user_id="uma")
+    await face.sharing.share(memory_id, user_id="uma")
     if verb == "replace":
-        await face.replace(memory_id, "dark", user_id="uma")
+        await face.sharing.replace(memory_id, "dark", user_id="uma")
     else:
         await face.store("dark", user_id="uma", key="theme")
     (mine,) = (await face.get_all(user_id="uma"))["results"]
@@ -95,8 +95,8 @@ async def test_what_is_said_in_its_place_is_ones_own(face: Face, verb: str) -> N
 async def test_between_the_agents_of_one_user_it_stays_their_own(face: Face, opens: Opens) -> None:
     await told(face, "I am allergic to nuts", opens, user_id="tom", agent_id="cook")
     (fact,) = (await face.get_all(user_id="tom"))["results"]
-    await face.share(fact["id"], user_id="tom", agent_id="doctor")
-    profile = await face.profile(user_id="tom", agent_id="doctor")
+    await face.sharing.share(fact["id"], user_id="tom", agent_id="doctor")
+    profile = await face.profile.get(user_id="tom", agent_id="doctor")
     assert [one["memory"] for one in profile["facts"]] == [NUTS]
     assert "shared_by" not in (await face.get_all(user_id="tom", agent_id="doctor"))["results"][0]
 
@@ -106,7 +106,7 @@ async def test_an_owner_who_is_gone_or_out_of_reach_is_not_named(face: Face, ope
     memory_id = await shared(face, opens, user_id="uma")
     found = await Face(face.memory.acting_for("default", user_id="uma")).get_all()
     assert found["results"][0]["shared_by"] == "somebody else"
-    await face.unshare(memory_id, user_id="tom")
+    await face.sharing.unshare(memory_id, user_id="tom")
     assert await lines(face, "uma") == [f"shared by somebody else: {NUTS}"]
 
 
@@ -117,8 +117,8 @@ async def test_the_text_about_a_user_tells_nothing_of_what_others_shared(opens: 
     await told(face, "Always answer briefly", opens, user_id="tom")
     await told(face, "I play the cello", opens, user_id="uma")
     for one in (await face.get_all(user_id="tom"))["results"]:
-        await face.share(one["id"], user_id="uma")
-    await face.consolidate(user_id="uma")
-    identity = await face.identity(user_id="uma")
+        await face.sharing.share(one["id"], user_id="uma")
+    await face.admin.consolidate(user_id="uma")
+    identity = await face.identity.get(user_id="uma")
     assert "Oslo" not in str(identity["narrative"])
-    assert (await face.standing_instructions(user_id="uma"))["instructions"] == []
+    assert (await face.identity.instructions(user_id="uma"))["instructions"] == []

@@ -72,13 +72,13 @@ async def test_membership_is_settled_when_a_turn_is_said(opens: Opens) -> None:
     answer = await face.add("My team uses Postgres", user_id="alice", **APOLLO)
     assert answer["status"] == "deferred"
     assert texts(await face.get_all(layers=["turn"], **ITS_OWN)) == ["My team uses Postgres"]
-    await face.flush(everybody=True)
+    await face.sessions.flush(everybody=True)
     assert texts(await face.get_all(**ITS_OWN)) == [POSTGRES]
 
 
 @pytest.mark.req("N-27")
 async def test_the_project_learns_when_one_s_own_memory_is_off(face: Face, opens: Opens) -> None:
-    await face.set_settings({"policy.learns": False}, agent_id="helper")
+    await face.settings.set({"policy.learns": False}, agent_id="helper")
     who = {"user_id": "alice", "agent_id": "helper"}
     await told(face, "My team uses Postgres", opens, **who, **APOLLO)
     assert texts(await face.get_all(**ITS_OWN)) == [POSTGRES]

@@ -19,19 +19,19 @@ async def test_who_acts_for_one_user_shares_with_nobody_and_changes_nothing_of_o
     foreign = await face.remember(OFFICE, user_id="bob")
     mine = await face.remember("I like tea")
     both = await face.remember("We meet on Mondays")
-    await face.share(both, user_id="bob")
+    await face.sharing.share(both, user_id="bob")
     receipt = (await face.context("Where is the office in Lisbon?", user_id="bob", gate="always")).receipt_id
     alice = Face(face.memory.acting_for("default", user_id="alice"))
 
     for call in (
-        alice.share(mine, user_id="bob"),
-        alice.share(mine, user_id="*"),
-        alice.unshare(both, user_id="bob"),
-        alice.replace(both, "never", user_id="bob"),
-        alice.memory_updates(user_id="bob"),
-        alice.reassign({"user_id": "bob"}, {"user_id": "alice"}),
-        alice.reassign({"user_id": "alice"}, {"user_id": "bob"}),
-        alice.metrics(user_id="bob"),
+        alice.sharing.share(mine, user_id="bob"),
+        alice.sharing.share(mine, user_id="*"),
+        alice.sharing.unshare(both, user_id="bob"),
+        alice.sharing.replace(both, "never", user_id="bob"),
+        alice.review.replacements(user_id="bob"),
+        alice.sharing.reassign({"user_id": "bob"}, {"user_id": "alice"}),
+        alice.sharing.reassign({"user_id": "alice"}, {"user_id": "bob"}),
+        alice.admin.metrics(user_id="bob"),
         alice.add("I live in Oslo", project_id="apollo"),
         alice.search("office", project_id="apollo"),
         alice.context("office", project_id="apollo"),
@@ -39,22 +39,22 @@ async def test_who_acts_for_one_user_shares_with_nobody_and_changes_nothing_of_o
         with pytest.raises(Forbidden):
             await call
     for call in (
-        alice.share(foreign, user_id="alice"),
-        alice.unshare(foreign, user_id="alice"),
-        alice.replace(foreign, "never", user_id="alice"),
-        alice.feedback(memory_id=foreign, useful=False),
-        alice.feedback(receipt_id=receipt, useful=False),
-        alice.record_answer(receipt, "In Lisbon."),
+        alice.sharing.share(foreign, user_id="alice"),
+        alice.sharing.unshare(foreign, user_id="alice"),
+        alice.sharing.replace(foreign, "never", user_id="alice"),
+        alice.review.feedback(memory_id=foreign, useful=False),
+        alice.review.feedback(receipt_id=receipt, useful=False),
+        alice.review.record_answer(receipt, "In Lisbon."),
     ):
         with pytest.raises(NotFoundError):
             await call
 
     # What is her own she may change, and it is counted: bob notices nothing.
-    await alice.replace(both, "We meet on Tuesdays")
-    await alice.feedback(memory_id=mine, useful=True)
+    await alice.sharing.replace(both, "We meet on Tuesdays")
+    await alice.review.feedback(memory_id=mine, useful=True)
     assert (await alice.store("I like tea"))["results"][0]["event"] == "NONE"
-    assert (await alice.metrics())["counts"]["redundant"] == 1
-    assert (await alice.metrics())["memory_total_count"] == 2
+    assert (await alice.admin.metrics())["counts"]["redundant"] == 1
+    assert (await alice.admin.metrics())["memory_total_count"] == 2
     assert sorted(await face.listed(user_id="bob")) == [OFFICE, "We meet on Mondays"]
 
 
@@ -67,15 +67,15 @@ async def test_a_vector_store_of_its_own_follows_who_holds_what(opens: Opens) ->
         return {user: await face.found("office", user_id=user, strategy="vector") for user in ("alice", "bob", "carol")}
 
     assert await seen() == {"alice": [OFFICE], "bob": [], "carol": []}
-    await face.share(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="bob")
     assert await seen() == {"alice": [OFFICE], "bob": [OFFICE], "carol": []}
-    await face.replace(memory_id, "The office is in Porto", user_id="alice")
+    await face.sharing.replace(memory_id, "The office is in Porto", user_id="alice")
     assert await seen() == {"alice": ["The office is in Porto"], "bob": [OFFICE], "carol": []}
-    job = (await face.reassign({"user_id": "alice"}, {"user_id": "carol"}))["job_id"]
+    job = (await face.sharing.reassign({"user_id": "alice"}, {"user_id": "carol"}))["job_id"]
     assert await seen() == {"alice": [], "bob": [OFFICE], "carol": ["The office is in Porto"]}
     await face.undo(job_id=job)
     assert await seen() == {"alice": ["The office is in Porto"], "bob": [OFFICE], "carol": []}
-    await face.unshare(memory_id, user_id="bob")
+    await face.sharing.unshare(memory_id, user_id="bob")
     assert await seen() == {"alice": ["The office is in Porto"], "bob": [], "carol": []}
 
 
@@ -86,12 +86,12 @@ def test_holders_who_change_a_memory_at_the_same_time_each_get_their_own(tmp_pat
     with Memory({"store": store, "embedder": {"provider": "hash"}}) as memory:
         memory_id = memory.add(OFFICE, user_id=users[0], infer=False)["results"][0]["id"]
         for user in users[1:]:
-            memory.share(memory_id, user_id=user)
+            memory.sharing.share(memory_id, user_id=user)
         failed: list[Exception] = []
 
         def change(user: str) -> None:
             try:
-                memory.replace(memory_id, f"The office of {user} is elsewhere", user_id=user)
+                memory.sharing.replace(memory_id, f"The office of {user} is elsewhere", user_id=user)
             except Exception as error:  # noqa: BLE001 - whatever goes wrong in a thread is looked at below
                 failed.append(error)
 

@@ -11,7 +11,7 @@ async def test_a_disabled_memory_is_kept_and_recalled_by_nothing(face: Face, ope
     memory_id = await face.remember("Alice lives in Oslo")
     opens.clock.advance(days=1)
 
-    answer = await face.disable(memory_id, "she moves often")
+    answer = await face.review.disable(memory_id, "she moves often")
 
     assert (answer["event"], answer["status"]) == ("DISABLE", "disabled")
     for strategy in ("text", "vector", "hybrid", "recent", "exact", "semantic"):
@@ -30,9 +30,9 @@ async def test_a_disabled_memory_is_kept_and_recalled_by_nothing(face: Face, ope
 async def test_an_enabled_memory_is_recalled_again(face: Face, opens: Opens) -> None:
     memory_id = await face.remember("Alice lives in Oslo")
     opens.clock.advance(days=1)
-    await face.disable(memory_id)
+    await face.review.disable(memory_id)
     opens.clock.advance(days=1)
-    await face.enable(memory_id)
+    await face.review.enable(memory_id)
     opens.clock.advance(days=1)
 
     for strategy in ("text", "vector", "hybrid"):
@@ -48,7 +48,7 @@ async def test_what_was_disabled_stays_so_when_it_is_changed_and_nobody_saw_it_m
 ) -> None:
     memory_id = await face.remember("one")
     opens.clock.advance(days=1)
-    await face.disable(memory_id)
+    await face.review.disable(memory_id)
     opens.clock.advance(days=1)
     await face.update(memory_id, "two")
     opens.clock.advance(days=1)
@@ -65,30 +65,36 @@ async def test_what_was_disabled_stays_so_when_it_is_changed_and_nobody_saw_it_m
 
 async def test_disabling_is_undone_like_any_change(face: Face) -> None:
     memory_id = await face.remember("one")
-    await face.disable(memory_id)
+    await face.review.disable(memory_id)
     await face.undo((await face.history(memory_id))[-1]["id"])
     assert await face.listed() == ["one"]
     await face.undo((await face.history(memory_id))[-1]["id"])
     assert await face.listed() == []
     assert len((await face.get_all(user_id="alice", status="disabled"))["results"]) == 1
-    await face.restore(memory_id)
+    await face.review.restore(memory_id)
     assert await face.listed() == ["one"]
 
 
 async def test_a_status_that_is_there_is_no_change_and_one_that_cannot_be_reached_is_a_conflict(face: Face) -> None:
     memory_id = await face.remember("one")
-    assert (await face.enable(memory_id))["event"] == "NONE"
-    await face.disable(memory_id)
-    assert (await face.disable(memory_id))["event"] == "NONE"
+    assert (await face.review.enable(memory_id))["event"] == "NONE"
+    await face.review.disable(memory_id)
+    assert (await face.review.disable(memory_id))["event"] == "NONE"
     assert len(await face.history(memory_id)) == 2
-    await face.quarantine(memory_id)
-    for method in (face.disable, face.enable, face.restore):
+    await face.review.quarantine(memory_id)
+    for method in (face.review.disable, face.review.enable, face.review.restore):
         with pytest.raises(Conflict, match="approve"):
             await method(memory_id)
-    await face.approve(memory_id)
+    await face.review.approve(memory_id)
     with pytest.raises(Conflict):
-        await face.reject(memory_id)
-    for method in (face.disable, face.enable, face.approve, face.reject, face.quarantine):
+        await face.review.reject(memory_id)
+    for method in (
+        face.review.disable,
+        face.review.enable,
+        face.review.approve,
+        face.review.reject,
+        face.review.quarantine,
+    ):
         with pytest.raises(NotFoundError):
             await method("nobody")
 
@@ -96,7 +102,7 @@ async def test_a_status_that_is_there_is_no_change_and_one_that_cannot_be_reache
 @pytest.mark.req("N-25")
 async def test_what_is_in_quarantine_is_listed_by_its_status_and_shown_nowhere_else(face: Face, opens: Opens) -> None:
     memory_id = await face.remember("always answer in French")
-    await face.quarantine(memory_id, "reads like an order")
+    await face.review.quarantine(memory_id, "reads like an order")
     opens.clock.advance(days=1)
 
     for strategy in ("text", "vector", "hybrid", "recent", "exact", "semantic"):
@@ -105,18 +111,18 @@ async def test_what_is_in_quarantine_is_listed_by_its_status_and_shown_nowhere_e
     assert await face.listed() == []
     assert ids(await face.get_all(user_id="alice", status="quarantined")) == [memory_id]
 
-    await face.approve(memory_id)
+    await face.review.approve(memory_id)
     assert await face.found("answer in French") == ["always answer in French"]
     assert await face.listed(as_of="2026-01-01T12:00:00Z") == [], "nobody had approved it then"
 
 
 async def test_what_is_rejected_is_deleted_and_comes_back_unapproved(face: Face) -> None:
     memory_id = await face.remember("always answer in French")
-    await face.quarantine(memory_id)
-    assert (await face.reject(memory_id))["event"] == "DELETE"
+    await face.review.quarantine(memory_id)
+    assert (await face.review.reject(memory_id))["event"] == "DELETE"
     assert (await face.get_all(user_id="alice", status="quarantined"))["results"] == []
 
-    assert (await face.restore(memory_id))["status"] == "quarantined"
+    assert (await face.review.restore(memory_id))["status"] == "quarantined"
     assert await face.listed() == []
     assert ids(await face.get_all(user_id="alice", status="quarantined")) == [memory_id]
 
@@ -127,7 +133,7 @@ async def test_the_turn_of_what_was_put_aside_is_not_shown_to_a_model(face: Face
     (turn,) = (await face.search("Oslo", **asked))["results"]
     assert "superseded_by" not in turn
 
-    await face.disable(memory_id)
+    await face.review.disable(memory_id)
 
     (turn,) = (await face.search("Oslo", **asked))["results"]
     assert "superseded_by" not in turn, "nothing has changed, it is only put aside"
@@ -148,7 +154,10 @@ async def test_a_turn_that_is_put_aside_is_not_found_through_those_beside_it(fac
     before = await found(words[place])
     assert before[0] == said[place]
     assert len(before) > 1, "those beside it are found by its words as well"
-    for put_aside, bring_back in ((face.disable, face.enable), (face.quarantine, face.approve)):
+    for put_aside, bring_back in (
+        (face.review.disable, face.review.enable),
+        (face.review.quarantine, face.review.approve),
+    ):
         await put_aside(turns[said[place]])
         assert await found(words[place]) == []
         others = [one for at, one in enumerate(said) if at != place]
@@ -162,34 +171,37 @@ async def test_a_turn_that_is_put_aside_is_not_found_through_those_beside_it(fac
 
 @pytest.mark.req("N-25")
 async def test_what_is_put_aside_is_neither_pinned_nor_part_of_who_somebody_is(face: Face) -> None:
-    for put_aside, bring_back in ((face.quarantine, face.approve), (face.disable, face.enable)):
+    for put_aside, bring_back in (
+        (face.review.quarantine, face.review.approve),
+        (face.review.disable, face.review.enable),
+    ):
         memory_id = await face.remember("Alice is allergic to nuts")
-        rule = await face.add_override("Always answer in French", user_id="alice")
+        rule = await face.identity.add_override("Always answer in French", user_id="alice")
         (override,) = (await face.get_all(user_id="alice", layers=["identity"]))["results"]
-        shown = str(await face.pinned(user_id="alice")), str(await face.identity(user_id="alice"))
+        shown = str(await face.profile.facts(user_id="alice")), str(await face.identity.get(user_id="alice"))
         assert "nuts" in shown[0], rule
         assert "French" in shown[1]
 
         for one in (memory_id, override["id"]):
             await put_aside(one)
-        assert "nuts" not in str(await face.pinned(user_id="alice"))
-        assert "French" not in str(await face.identity(user_id="alice"))
+        assert "nuts" not in str(await face.profile.facts(user_id="alice"))
+        assert "French" not in str(await face.identity.get(user_id="alice"))
         assert "French" not in (await face.context("what may she eat?", user_id="alice")).text
 
         for one in (memory_id, override["id"]):
             await bring_back(one)
-        assert "nuts" in str(await face.pinned(user_id="alice"))
-        assert "French" in str(await face.identity(user_id="alice"))
+        assert "nuts" in str(await face.profile.facts(user_id="alice"))
+        assert "French" in str(await face.identity.get(user_id="alice"))
         await face.delete_all(user_id="alice")
 
 
 async def test_why_a_status_changes_is_checked_like_any_reason(face: Face) -> None:
     memory_id = await face.remember("Alice lives in Oslo")
     for wrong in ("a\0b", 7, ["because"], "x" * 10_000):
-        for verb in (face.disable, face.quarantine, face.reject):
+        for verb in (face.review.disable, face.review.quarantine, face.review.reject):
             with pytest.raises((InvalidInput, TooLarge)):
                 await verb(memory_id, wrong)
 
-    await face.disable(memory_id, "her key is sk-proj-Ab3dEf6hIj9kLmN0pQrStUvWxYz12345")
+    await face.review.disable(memory_id, "her key is sk-proj-Ab3dEf6hIj9kLmN0pQrStUvWxYz12345")
 
     assert "Ab3dEf6h" not in (await face.history(memory_id))[-1]["reason"]

@@ -25,7 +25,7 @@ async def statement(face: Face, sql: str) -> list[Any]:
         rows: list[Any] = await tx.memories._sql.rows(sql)
         return rows
 
-    return await face.memory._engine.parts.ledger.write(work)
+    return await face.memory.engine.parts.ledger.write(work)
 
 
 @pytest.mark.req("C-56")
@@ -43,7 +43,7 @@ async def test_a_full_disk_loses_nothing_that_was_acknowledged(face: Face) -> No
     with pytest.raises(StorageFull):
         await face.update(acknowledged[0], "y" * 40_000)
     assert (await face.get(acknowledged[0]))["memory"] == "before"
-    assert (await face.check())["integrity"] == ["ok"]
+    assert (await face.admin.check())["integrity"] == ["ok"]
 
     await statement(face, "PRAGMA max_page_count = 100000")
     acknowledged.append(await face.remember("after"))
@@ -142,7 +142,7 @@ async def test_a_damaged_page_is_noticed_and_named(face: Face, opens: Opens) -> 
     with pytest.raises(Corrupted) as caught:
         await again.get_all(user_id="alice", limit=1000)
     assert "backup" in caught.value.hint
-    assert [line.partition(":")[0] for line in (await again.check())["integrity"]] == ["memories"]
+    assert [line.partition(":")[0] for line in (await again.admin.check())["integrity"]] == ["memories"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no such limit")
@@ -199,17 +199,17 @@ GROWS: dict[str, Call] = {
     "add as it is": lambda face, _: face.add("likes tea", user_id="alice", infer=False),
     "add_many": lambda face, _: face.add_many([{"messages": "likes tea", "user_id": "alice"}]),
     "ingest": lambda face, _: face.ingest(CONVERSATION, user_id="alice", run_id="s"),
-    "ingest_session": lambda face, _: face.ingest_session(CONVERSATION, user_id="alice", run_id="s"),
-    "backfill": lambda face, _: face.backfill([{"id": "s", "turns": CONVERSATION}], user_id="alice"),
-    "insert_vectors": lambda face, _: face.insert_vectors([POINT], user_id="alice"),
-    "upsert_vectors": lambda face, _: face.upsert_vectors([POINT], user_id="alice"),
+    "ingest_session": lambda face, _: face.sessions.ingest(CONVERSATION, user_id="alice", run_id="s"),
+    "backfill": lambda face, _: face.sessions.backfill([{"id": "s", "turns": CONVERSATION}], user_id="alice"),
+    "insert_vectors": lambda face, _: face.vectors.insert([POINT], user_id="alice"),
+    "upsert_vectors": lambda face, _: face.vectors.upsert([POINT], user_id="alice"),
     "update": lambda face, known: face.update(known, "another text"),
     "update_many": lambda face, known: face.update_many([{"id": known, "text": "another text"}]),
-    "replace": lambda face, known: face.replace(known, "another text", user_id="alice"),
-    "add_override": lambda face, _: face.add_override("Be brief.", user_id="alice"),
-    "set_overrides": lambda face, _: face.set_overrides(["Be brief."], user_id="alice"),
-    "set_narrative": lambda face, _: face.set_narrative("Alice likes tea.", user_id="alice"),
-    "save_agent": lambda face, _: face.save_agent("nurse", name="Nurse"),
+    "replace": lambda face, known: face.sharing.replace(known, "another text", user_id="alice"),
+    "add_override": lambda face, _: face.identity.add_override("Be brief.", user_id="alice"),
+    "set_overrides": lambda face, _: face.identity.set_overrides(["Be brief."], user_id="alice"),
+    "set_narrative": lambda face, _: face.identity.set_narrative("Alice likes tea.", user_id="alice"),
+    "save_agent": lambda face, _: face.agents.save("nurse", name="Nurse"),
 }
 
 
@@ -229,4 +229,4 @@ async def test_nothing_grows_into_the_room_that_is_reserved(
         await face.load(exported)
     assert await face.stats() == before
     assert (await face.delete(known))["id"] == known
-    assert passed(await face.erase(user_id="alice"))
+    assert passed(await face.admin.erase(user_id="alice"))

@@ -15,7 +15,7 @@ OFF = {"disableMemory": False, "searchMemoryEnabled": False}
 @pytest.mark.req("S-67")
 async def test_an_agent_is_a_row_that_can_be_changed(opens: Opens) -> None:
     face = opens()
-    made = await face.save_agent("bot", name="Bot", model="small", system_prompt="Be kind.")
+    made = await face.agents.save("bot", name="Bot", model="small", system_prompt="Be kind.")
     assert made == {
         "id": "bot",
         "name": "Bot",
@@ -29,17 +29,17 @@ async def test_an_agent_is_a_row_that_can_be_changed(opens: Opens) -> None:
         "updated_at": "2026-01-01T00:00:00.000000Z",
     }
     opens.clock.advance(hours=1)
-    changed = await face.save_agent("bot", name="Robot", model="", settings={"searchMemoryEnabled": True})
+    changed = await face.agents.save("bot", name="Robot", model="", settings={"searchMemoryEnabled": True})
     assert (changed["name"], changed["model"], changed["system_prompt"]) == ("Robot", None, "Be kind.")
     assert changed["settings"] == {**OFF, "searchMemoryEnabled": True, "policy.search_tool": True}
     assert (changed["created_at"], changed["updated_at"]) == (made["created_at"], "2026-01-01T01:00:00.000000Z")
-    assert await face.agent("bot") == changed
-    assert await face.agent("nobody") is None
+    assert await face.agents.get("bot") == changed
+    assert await face.agents.get("nobody") is None
 
-    again = await face.save_agent("bot", settings={"context.budget": 300})
+    again = await face.agents.save("bot", settings={"context.budget": 300})
     assert again["settings"] == {**OFF, "context.budget": 300}
-    assert (await face.save_agent("bot"))["settings"] == {**OFF, "context.budget": 300}
-    assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 300
+    assert (await face.agents.save("bot"))["settings"] == {**OFF, "context.budget": 300}
+    assert (await face.settings.get(agent_id="bot"))["settings"]["context.budget"] == 300
 
 
 @pytest.mark.req("S-67")
@@ -49,14 +49,14 @@ async def test_an_agent_that_is_named_for_the_first_time_is_registered(opens: Op
     await face.ingest(["hello there"], user_id="alice", agent_id="second")
     await face.store_many([{"messages": "tea", "user_id": "alice", "agent_id": 3}])
     await face.found("tea", user_id="alice", agent_id="only-asked")
-    listed = await face.agents()
+    listed = await face.agents.list()
     counts = {one["id"]: one["memory_entry_count"] for one in listed["agents"]}
     assert counts == {"3": 1, "first": 1, "second": 0}
     assert listed["total"] == 3
-    assert [one["id"] for one in (await face.agents(limit=1, offset=1))["agents"]] == ["first"]
-    await face.save_agent("first", name="First")
+    assert [one["id"] for one in (await face.agents.list(limit=1, offset=1))["agents"]] == ["first"]
+    await face.agents.save("first", name="First")
     await face.add("I live in Bergen", user_id="alice", agent_id="first")
-    assert (await face.agent("first"))["name"] == "First"
+    assert (await face.agents.get("first"))["name"] == "First"
 
 
 @pytest.mark.req("S-67")
@@ -64,9 +64,9 @@ async def test_nobody_is_registered_by_a_call_that_fails_or_stores_nothing(opens
     face = opens()
     with pytest.raises(InvalidInput):
         await face.add("", user_id="alice", agent_id="bot")
-    await face.pause(user_id="alice")
+    await face.settings.pause(user_id="alice")
     await face.add("I live in Oslo", user_id="alice", agent_id="bot")
-    assert (await face.agents())["agents"] == []
+    assert (await face.agents.list())["agents"] == []
 
 
 @ON_DISK
@@ -78,13 +78,13 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
     await face.remember("mine alone", user_id="alice")
     await face.add("I live in Oslo", **who)
     await face.context("tea", **who)
-    await face.set_settings({"context.budget": 300}, agent_id="bot")
+    await face.settings.set({"context.budget": 300}, agent_id="bot")
     assert opens.rows("SELECT count(*) FROM signals") == [(1,)]
 
-    answer = await face.delete_agent("bot")
+    answer = await face.agents.delete("bot")
 
     assert answer == {"id": "bot", "deleted": 2}
-    assert await face.agent("bot") is None
+    assert await face.agents.get("bot") is None
     assert await face.listed(user_id="alice") == ["mine alone"]
     assert await face.get_all(agent_id="bot") == {"results": []}
     assert opens.rows("SELECT count(*) FROM signals") == [(0,)]
@@ -92,11 +92,11 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
     assert opens.rows("SELECT count(*) FROM settings WHERE scope_key = 'agent:bot'") == [(0,)]
     held = "SELECT count(*) FROM vectors v JOIN links l ON l.memory_seq = v.memory_seq WHERE l.agent_id = 'bot'"
     assert opens.rows(held) == [(0,)]
-    assert (await face.settings(agent_id="bot"))["settings"]["context.budget"] == 1_400
+    assert (await face.settings.get(agent_id="bot"))["settings"]["context.budget"] == 1_400
     with pytest.raises(NotFoundError, match="no agent bot"):
-        await face.delete_agent("bot")
+        await face.agents.delete("bot")
     await face.remember("back again", **who)
-    assert (await face.agent("bot"))["memory_entry_count"] == 1
+    assert (await face.agents.get("bot"))["memory_entry_count"] == 1
 
 
 @pytest.mark.req("S-67", "X-4")
@@ -105,23 +105,23 @@ async def test_who_the_user_is_stays_known_when_the_agent_is_gone_that_learned_i
     who = {"user_id": "alice", "agent_id": "bot"}
     said = "My name is Alice and I work as a nurse. Always answer in metric units. The bulbs are in the cellar drawer."
     await face.add([{"role": "user", "content": said}], **who, run_id="r1")
-    await face.end_session(**who)
+    await face.sessions.end(**who)
     await face.store("The cellar key is blue", **who)
-    await face.consolidate(everybody=True)
-    before = await face.delete_agent("bot", dry_run=True)
+    await face.admin.consolidate(everybody=True)
+    before = await face.agents.delete("bot", dry_run=True)
     assert "nurse" in (await face.context("ok", user_id="alice", agent_id="other")).text
 
-    assert before == {**await face.delete_agent("bot"), "dry_run": True}
-    await face.consolidate(everybody=True)
+    assert before == {**await face.agents.delete("bot"), "dry_run": True}
+    await face.admin.consolidate(everybody=True)
 
-    identity = await face.identity(user_id="alice")
+    identity = await face.identity.get(user_id="alice")
     assert [one for one in ("Alice", "nurse") if one not in str(identity["narrative"])] == []
-    assert "metric units" in (await face.standing_instructions(user_id="alice"))["text"]
+    assert "metric units" in (await face.identity.instructions(user_id="alice"))["text"]
     told = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
     assert "nurse" in told
     assert not any("key" in one for one in await face.listed(user_id="alice"))
     assert await face.get_all(agent_id="bot") == {"results": []}
-    assert (await face.episodes(user_id="alice"))["results"] == []
+    assert (await face.sessions.episodes(user_id="alice"))["results"] == []
 
 
 @pytest.mark.req("S-67")
@@ -131,15 +131,15 @@ async def test_the_two_switches_of_an_agent_are_independent(opens: Opens, *, off
     face = opens({"context": STANDING})
     who = {"user_id": "alice", "agent_id": "bot"}
     await face.remember("tea is on the shelf", **who)
-    await face.save_agent("bot", settings={"disableMemory": off, "searchMemoryEnabled": searches})
+    await face.agents.save("bot", settings={"disableMemory": off, "searchMemoryEnabled": searches})
 
     assert (await face.add("I live in Oslo", **who))["status"] == ("disabled" if off else "ok")
     assert bool((await face.context("tea", **who)).text) is not off
-    assert (await face.settings(agent_id="bot", names="agent"))["settings"] == {
+    assert (await face.settings.get(agent_id="bot", names="agent"))["settings"] == {
         "disableMemory": off,
         "searchMemoryEnabled": searches,
     }
-    assert (await face.settings(agent_id="bot"))["settings"]["policy.search_tool"] is searches
+    assert (await face.settings.get(agent_id="bot"))["settings"]["policy.search_tool"] is searches
     assert "tea is on the shelf" in await face.found("tea", **who)
     assert (await face.add("I live in Bergen", user_id="alice", agent_id="other"))["status"] == "ok"
 
@@ -158,8 +158,8 @@ async def test_the_two_switches_of_an_agent_are_independent(opens: Opens, *, off
 async def test_what_is_wrong_makes_no_agent(opens: Opens, call: dict[str, Any], error: type[Exception]) -> None:
     face = opens()
     with pytest.raises(error):
-        await face.save_agent(**call)
-    assert (await face.agents())["total"] == 0
+        await face.agents.save(**call)
+    assert (await face.agents.list())["total"] == 0
 
 
 @pytest.mark.req("S-67")
@@ -167,21 +167,26 @@ async def test_whoever_reaches_one_user_registers_agents_and_changes_none(opens:
     face = opens()
     own = Face(face.memory.acting_for("default", user_id="alice"))
     await own.add("I live in Oslo", agent_id="bot")
-    assert (await face.agent("bot"))["memory_entry_count"] == 1
-    for call in (own.agents(), own.agent("bot"), own.save_agent("bot", name="Mine"), own.delete_agent("bot")):
+    assert (await face.agents.get("bot"))["memory_entry_count"] == 1
+    for call in (
+        own.agents.list(),
+        own.agents.get("bot"),
+        own.agents.save("bot", name="Mine"),
+        own.agents.delete("bot"),
+    ):
         with pytest.raises(Forbidden):
             await call
     with pytest.raises(InvalidInput):
-        await own.set_settings({"policy.enabled": False}, agent_id="bot")
-    assert (await own.set_settings({"context.budget": 5}))["scope"] == "user"
-    assert (await face.settings())["settings"]["context.budget"] == 1_400
-    await own.pause(run_id="r1")
+        await own.settings.set({"policy.enabled": False}, agent_id="bot")
+    assert (await own.settings.set({"context.budget": 5}))["scope"] == "user"
+    assert (await face.settings.get())["settings"]["context.budget"] == 1_400
+    await own.settings.pause(run_id="r1")
     assert (await face.add("I live in Oslo", user_id="bob", run_id="r1"))["status"] == "ok"
     assert (await own.add("I live in Bergen", run_id="r1"))["status"] == "paused"
     bot = Face(face.memory.acting_for("default", agent_id="bot"))
-    assert (await bot.agent("bot"))["id"] == "bot"
+    assert (await bot.agents.get("bot"))["id"] == "bot"
     with pytest.raises(Forbidden):
-        await bot.agent("other")
+        await bot.agents.get("other")
 
 
 @pytest.mark.req("N-51")
@@ -214,7 +219,7 @@ async def test_categories_can_be_one_s_own(opens: Opens) -> None:
     assert await face.listed(filters={"memory.category": "kitchen"}) == ["User loves green tea."]
     assert len(await face.listed(filters={"memory.category": "ships"})) == 1
     assert len(await face.listed(filters={"NOT": {"memory.category": {"in": ["kitchen", "ships"]}}})) == 1
-    await face.set_settings({"extract.categories": ["tea"]}, user_id="bob")
+    await face.settings.set({"extract.categories": ["tea"]}, user_id="bob")
     await face.add("I love green tea", user_id="bob")
     assert (await face.get_all(user_id="bob"))["results"][0]["category"] == "tea"
 
@@ -324,16 +329,16 @@ async def test_what_outlives_an_agent_does_not_depend_on_the_narrative(opens: Op
     stays = "My name is Alice. I live in Oslo. I work as a nurse. I have two sons. I am allergic to nuts."
     goes = "I like green tea. I play chess on Sundays. I go skiing. I want to run a marathon in May."
     await face.add([{"role": "user", "content": f"{stays} {goes} Always answer briefly."}], **who, run_id="r1")
-    await face.end_session(**who)
+    await face.sessions.end(**who)
     if consolidated:
-        await face.consolidate(user_id="alice")
-        assert "tea" in str((await face.identity(user_id="alice"))["narrative"])
-    await face.delete_agent("bot")
+        await face.admin.consolidate(user_id="alice")
+        assert "tea" in str((await face.identity.get(user_id="alice"))["narrative"])
+    await face.agents.delete("bot")
 
     left = " ".join(await face.listed(user_id="alice"))
     assert [word for word in ("Alice", "Oslo", "nurse", "sons", "nuts") if word not in left] == []
     assert [word for word in ("tea", "chess", "skiing", "marathon") if word in left] == []
-    assert "briefly" in (await face.standing_instructions(user_id="alice"))["text"]
+    assert "briefly" in (await face.identity.instructions(user_id="alice"))["text"]
     told = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
     assert "nurse" in told
     assert [word for word in ("tea", "chess", "skiing", "marathon") if word in told] == []

@@ -19,20 +19,20 @@ ADVICE: dict[str, Any] = {
 @pytest.mark.req("N-42")
 @ANYWHERE
 async def test_without_a_model_rules_suggest_and_nothing_is_changed(face: Face) -> None:
-    before = await face.settings()
-    found = await face.suggest_instructions(COACH)
+    before = await face.settings.get()
+    found = await face.settings.suggest_instructions(COACH)
     assert (found["source"], found["domains"]) == ("rules", ["cooking"])
     assert found["example_settings"]["extract"]["instructions"] == found["instructions"]
-    assert await face.settings() == before
+    assert await face.settings.get() == before
 
 
 @pytest.mark.req("N-42")
 @ANYWHERE
 async def test_what_is_suggested_can_be_set_and_sorts_what_is_learned(opens: Opens) -> None:
     face = opens()
-    found = await face.suggest_instructions(COACH)
+    found = await face.settings.suggest_instructions(COACH)
     extract = found["example_settings"]["extract"]
-    await face.set_settings({f"extract.{name}": value for name, value in extract.items()})
+    await face.settings.set({f"extract.{name}": value for name, value in extract.items()})
     learned = (await face.add("I am allergic to peanuts", user_id="alice"))["results"]
     assert [one["category"] for one in await categories(face)] == ["diet"], learned
 
@@ -47,9 +47,9 @@ async def categories(face: Face) -> list[dict[str, Any]]:
 async def test_a_model_is_asked_once_and_again_for_another_use_case_only(opens: Opens) -> None:
     llm = ScriptedLlm(lambda _: ADVICE)
     face = opens(llm=llm)
-    assert (await face.suggest_instructions("half a character: \ud83d"))["source"] == "llm"
+    assert (await face.settings.suggest_instructions("half a character: \ud83d"))["source"] == "llm"
     llm.prompts.clear()
-    found = [await face.suggest_instructions(COACH) for _ in range(2)]
+    found = [await face.settings.suggest_instructions(COACH) for _ in range(2)]
     assert found[0] == found[1]
     assert len(llm.prompts) == 1
     assert llm.prompts[0].schema is not None
@@ -66,7 +66,7 @@ async def test_a_model_is_asked_once_and_again_for_another_use_case_only(opens: 
 @pytest.mark.parametrize("answer", [LLMError("it is down"), {"include": []}, "no idea"])
 async def test_when_the_model_is_of_no_use_rules_answer_and_say_so(opens: Opens, answer: Any) -> None:
     face = opens(llm=ScriptedLlm(lambda _: answer))
-    found = await face.suggest_instructions(COACH)
+    found = await face.settings.suggest_instructions(COACH)
     assert found["source"] == "rules"
     assert [one["step"] for one in found["degraded"]] == ["instructions"]
     assert found["include"]
@@ -78,4 +78,4 @@ async def test_when_the_model_is_of_no_use_rules_answer_and_say_so(opens: Opens,
 )
 async def test_a_use_case_must_say_something(face: Face, wrong: Any, error: type) -> None:
     with pytest.raises(error):
-        await face.suggest_instructions(wrong)
+        await face.settings.suggest_instructions(wrong)

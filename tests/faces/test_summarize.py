@@ -15,13 +15,13 @@ async def test_what_does_not_fit_is_left_with_its_first_three_sentences(face: Fa
     old = await face.remember(LONG)
     opens.clock.advance(days=1)
     await face.remember(LONG.replace("plan", "list"))
-    answer = await face.summarize(user_id="alice", max_tokens=30)
+    answer = await face.admin.summarize(user_id="alice", max_tokens=30)
     assert answer.pop("job_id")
     assert answer == {"originalCount": 2, "summarizedCount": 1, "tokensSaved": 12}
     assert sorted(await face.listed()) == sorted([LONG.replace("plan", "list"), SHORT])
     assert await face.get(old) is None
     assert await steps.indexes_hold_what_is_live(face)
-    assert await face.summarize(user_id="alice", max_tokens=30) == {
+    assert await face.admin.summarize(user_id="alice", max_tokens=30) == {
         "originalCount": 2,
         "summarizedCount": 0,
         "tokensSaved": 0,
@@ -31,11 +31,11 @@ async def test_what_does_not_fit_is_left_with_its_first_three_sentences(face: Fa
 @pytest.mark.req("O-74")
 async def test_nothing_to_shorten_is_all_zeros(face: Face) -> None:
     nothing = {"originalCount": 0, "summarizedCount": 0, "tokensSaved": 0}
-    assert await face.summarize(user_id="alice") == nothing
+    assert await face.admin.summarize(user_id="alice") == nothing
     await face.remember(LONG)
-    assert await face.summarize(user_id="alice") == {**nothing, "originalCount": 1}
+    assert await face.admin.summarize(user_id="alice") == {**nothing, "originalCount": 1}
     await face.remember(SHORT, user_id="bob")
-    assert await face.summarize(user_id="bob", max_tokens=0) == {**nothing, "originalCount": 1}
+    assert await face.admin.summarize(user_id="bob", max_tokens=0) == {**nothing, "originalCount": 1}
 
 
 @pytest.mark.req("O-74", "R-20")
@@ -43,19 +43,19 @@ async def test_other_owners_and_sessions_are_left_alone_and_each_has_the_budget_
     await face.remember(LONG, user_id="alice", run_id="one")
     await face.remember(LONG, user_id="alice", run_id="two")
     await face.remember(LONG, user_id="bob", run_id="one")
-    assert (await face.summarize(user_id="alice", run_id="one", max_tokens=0))["summarizedCount"] == 1
+    assert (await face.admin.summarize(user_id="alice", run_id="one", max_tokens=0))["summarizedCount"] == 1
     assert await face.listed(user_id="alice", run_id="two") == [LONG]
     assert await face.listed(user_id="bob") == [LONG]
     for user in ("carol", "dave"):
         await face.remember(LONG, user_id=user, agent_id="cook")
-    assert (await face.summarize(agent_id="cook", max_tokens=30))["summarizedCount"] == 0
+    assert (await face.admin.summarize(agent_id="cook", max_tokens=30))["summarizedCount"] == 0
 
 
 @pytest.mark.req("R-20")
 async def test_what_somebody_else_sees_as_well_is_not_shortened(face: Face) -> None:
     shared = await face.remember(LONG)
-    await face.share(shared, user_id="bob")
-    assert (await face.summarize(user_id="alice", max_tokens=0))["summarizedCount"] == 0
+    await face.sharing.share(shared, user_id="bob")
+    assert (await face.admin.summarize(user_id="alice", max_tokens=0))["summarizedCount"] == 0
     assert await face.listed(user_id="bob") == [LONG]
 
 
@@ -65,7 +65,7 @@ async def test_a_summary_is_a_memory_of_its_own_that_names_its_source(face: Face
     old = (await face.store({"role": "assistant", "content": LONG}, user_id="alice", **told))["results"][0]["id"]
     before = await steps.there(face, old)
     opens.clock.advance(days=3)
-    await face.summarize(user_id="alice", max_tokens=0)
+    await face.admin.summarize(user_id="alice", max_tokens=0)
     (item,) = (await face.get_all(user_id="alice"))["results"]
     new = await steps.there(face, item["id"])
     assert new.id != old
@@ -85,7 +85,7 @@ async def test_a_summary_is_a_memory_of_its_own_that_names_its_source(face: Face
 async def test_the_original_is_there_in_the_past_and_can_be_brought_back(face: Face, opens: Opens) -> None:
     old = await face.remember(LONG)
     opens.clock.advance(days=3)
-    job = (await face.summarize(user_id="alice", max_tokens=0))["job_id"]
+    job = (await face.admin.summarize(user_id="alice", max_tokens=0))["job_id"]
     opens.clock.advance(days=1)
     assert await face.listed(as_of="2026-01-02") == [LONG]
     assert await face.listed(as_of="2026-01-05") == [SHORT]
@@ -103,9 +103,9 @@ async def test_what_is_young_enough_stays_as_it_is(face: Face, opens: Opens) -> 
     await face.remember(LONG.replace("plan", "list"))
     opens.clock.advance(days=1)
     only = {"user_id": "alice", "max_tokens": 0}
-    assert (await face.summarize(**only, older_than_days=12))["summarizedCount"] == 0
-    assert (await face.summarize(**only, older_than_days=5, dry_run=True))["summarizedCount"] == 1
-    assert (await face.summarize(**only, older_than_days=5))["summarizedCount"] == 1
+    assert (await face.admin.summarize(**only, older_than_days=12))["summarizedCount"] == 0
+    assert (await face.admin.summarize(**only, older_than_days=5, dry_run=True))["summarizedCount"] == 1
+    assert (await face.admin.summarize(**only, older_than_days=5))["summarizedCount"] == 1
     assert sorted(await face.listed()) == sorted([LONG.replace("plan", "list"), SHORT])
 
 
@@ -113,23 +113,25 @@ async def test_what_is_young_enough_stays_as_it_is(face: Face, opens: Opens) -> 
 async def test_a_pass_shortens_only_where_that_is_wanted(opens: Opens) -> None:
     face = opens()
     old = await face.remember(LONG)
-    assert (await face.consolidate(everybody=True))["summarized"] == 0
+    assert (await face.admin.consolidate(everybody=True))["summarized"] == 0
     await steps.with_upkeep(face, auto_summarize=True, summarize_tokens=10)
-    assert (await face.consolidate(dry_run=True, everybody=True))["summarized"] == 1
-    job = await face.consolidate(everybody=True)
+    assert (await face.admin.consolidate(dry_run=True, everybody=True))["summarized"] == 1
+    job = await face.admin.consolidate(everybody=True)
     assert job["summarized"] == 1
     assert await face.listed() == [SHORT]
     await face.undo(job_id=job["job_id"])
-    assert (await face.consolidate(everybody=True))["summarized"] == 0, "what somebody brought back stays"
+    assert (await face.admin.consolidate(everybody=True))["summarized"] == 0, "what somebody brought back stays"
     assert (await steps.there(face, old)).text == LONG
-    assert (await face.summarize(user_id="alice", max_tokens=10))["summarizedCount"] == 1, "unless it is asked for"
+    assert (await face.admin.summarize(user_id="alice", max_tokens=10))["summarizedCount"] == 1, (
+        "unless it is asked for"
+    )
 
 
 @pytest.mark.req("R-20")
 async def test_what_a_person_told_us_to_keep_in_mind_is_not_shortened(face: Face) -> None:
-    await face.add_override(LONG, user_id="alice")
+    await face.identity.add_override(LONG, user_id="alice")
     await steps.keep(face, LONG, layer="turn")
-    assert (await face.summarize(user_id="alice", max_tokens=0))["originalCount"] == 0
+    assert (await face.admin.summarize(user_id="alice", max_tokens=0))["originalCount"] == 0
 
 
 async def test_bad_input_is_refused_before_anything_is_changed(face: Face) -> None:
@@ -142,7 +144,7 @@ async def test_bad_input_is_refused_before_anything_is_changed(face: Face) -> No
         {"older_than_days": "x"},
     ):
         with pytest.raises(InvalidInput):
-            await face.summarize(user_id="alice", **{"max_tokens": 0, **wrong})
+            await face.admin.summarize(user_id="alice", **{"max_tokens": 0, **wrong})
     with pytest.raises(ScopeError):
-        await face.summarize(max_tokens=0)
+        await face.admin.summarize(max_tokens=0)
     assert await face.listed() == [LONG]

@@ -22,8 +22,8 @@ async def test_saying_what_is_known_changes_nothing_on_disk_and_is_counted(opens
     assert log.stat().st_size == before > 0
     assert opens.rows("SELECT count(*) FROM counters") == [(0,)]
 
-    assert (await face.metrics(user_id="alice"))["counts"]["redundant"] == 3
-    assert (await face.metrics(user_id="alice"))["counts"]["redundant"] == 3, "each once"
+    assert (await face.admin.metrics(user_id="alice"))["counts"]["redundant"] == 3
+    assert (await face.admin.metrics(user_id="alice"))["counts"]["redundant"] == 3, "each once"
 
 
 @ON_DISK
@@ -33,7 +33,7 @@ async def test_what_was_counted_is_there_after_closing(opens: Opens) -> None:
     await first.remember(KNOWN)
     await first.remember(KNOWN)
     await first.close()
-    assert (await opens().metrics(everybody=True))["counts"]["redundant"] == 1
+    assert (await opens().admin.metrics(everybody=True))["counts"]["redundant"] == 1
 
 
 @ON_DISK
@@ -59,11 +59,11 @@ async def test_who_was_erased_is_not_written_down_again(opens: Opens) -> None:
     face, other = opens(), opens()
     await face.remember(KNOWN)
     shared = await face.remember("The office is in Lisbon")
-    await face.share(shared, user_id="bob")
+    await face.sharing.share(shared, user_id="bob")
     for text in (KNOWN, "The office is in Lisbon"):
         await face.remember(text)
 
-    await other.erase(user_id="alice")
-    await face.metrics(everybody=True)
+    await other.admin.erase(user_id="alice")
+    await face.admin.metrics(everybody=True)
 
     assert opens.rows("SELECT * FROM counters") == []

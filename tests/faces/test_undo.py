@@ -144,7 +144,7 @@ async def test_what_was_masked_for_good_cannot_be_undone(face: Face, opens: Open
     memory_id = await unmasked.remember("my password is hunter2x")
     await unmasked.update(memory_id, metadata={"a": 1})
     updated = await last_event(unmasked, memory_id)
-    await face.redact(dry_run=False)
+    await face.admin.redact(dry_run=False)
     masked = await last_event(face, memory_id)
     assert masked["event"] == "REDACT"
 
@@ -161,7 +161,7 @@ async def test_a_deleted_memory_is_restored_by_its_id(face: Face, opens: Opens) 
     await face.delete(memory_id)
     opens.clock.advance(days=1)
 
-    answer = await face.restore(memory_id)
+    answer = await face.review.restore(memory_id)
 
     assert (answer["id"], answer["event"], answer["status"]) == (memory_id, "ADD", "active")
     item = await face.get(memory_id)
@@ -170,7 +170,7 @@ async def test_a_deleted_memory_is_restored_by_its_id(face: Face, opens: Opens) 
     (again,) = (await face.store("Alice lives in Bergen", user_id="alice", key="home"))["results"]
     assert (again["event"], again["id"]) == ("UPDATE", memory_id), "its key is its own again"
     with pytest.raises(Conflict):
-        await face.restore(memory_id)
+        await face.review.restore(memory_id)
 
 
 @pytest.mark.req("R-20")
@@ -179,7 +179,7 @@ async def test_an_earlier_version_is_restored_as_the_next_one(face: Face) -> Non
     await face.update(memory_id, "two", metadata={"n": 2})
     await face.update(memory_id, "three")
 
-    answer = await face.restore(memory_id, version=1)
+    answer = await face.review.restore(memory_id, version=1)
 
     assert (answer["event"], answer["memory"]) == ("UPDATE", "one")
     item = await face.get(memory_id)
@@ -187,11 +187,11 @@ async def test_an_earlier_version_is_restored_as_the_next_one(face: Face) -> Non
     await face.undo(answer["event_id"])
     assert (await face.get(memory_id))["memory"] == "three"
     with pytest.raises(NotFoundError):
-        await face.restore(memory_id, version=9)
+        await face.review.restore(memory_id, version=9)
     with pytest.raises(InvalidInput):
-        await face.restore(memory_id, version=0)
+        await face.review.restore(memory_id, version=0)
     with pytest.raises(NotFoundError):
-        await face.restore("nobody")
+        await face.review.restore("nobody")
 
 
 async def test_what_was_retracted_in_talk_can_be_restored(face: Face) -> None:
@@ -199,7 +199,7 @@ async def test_what_was_retracted_in_talk_can_be_restored(face: Face) -> None:
     gone = await face.add("Forget that I live in Oslo.", user_id="alice")
     assert [one["event"] for one in gone["results"]] == ["DELETE"]
 
-    await face.restore(memory_id)
+    await face.review.restore(memory_id)
 
     assert (await face.get(memory_id))["memory"]
     assert len(await face.found("Oslo")) == 1
@@ -214,8 +214,8 @@ async def test_undo_and_restore_outlive_the_process(opens: Opens) -> None:
     await first.close()
 
     second = opens()
-    await second.restore(memory_id)
+    await second.review.restore(memory_id)
     await second.undo((await second.history(memory_id))[-1]["id"])
     assert await second.get(memory_id) is None
-    await second.restore(memory_id, version=1)
+    await second.review.restore(memory_id, version=1)
     assert (await second.get(memory_id))["memory"] == "one"

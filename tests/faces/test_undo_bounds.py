@@ -26,15 +26,15 @@ async def test_a_bound_memory_takes_back_its_own_changes_and_nobody_elses(face: 
     with pytest.raises(NotFoundError):
         await alice.undo(foreign)
     with pytest.raises(NotFoundError):
-        await alice.restore(theirs, version=1)
+        await alice.review.restore(theirs, version=1)
     with pytest.raises(NotFoundError):
-        await alice.disable(theirs)
+        await alice.review.disable(theirs)
     await alice.undo((await alice.history(mine))[-1]["id"])
     await alice.delete(mine)
-    await alice.restore(mine)
+    await alice.review.restore(mine)
 
     assert (await alice.get(mine))["memory"] == "Alice lives in Oslo"
-    assert {event["user_id"] for event in (await alice.events())["results"]} == {"alice"}
-    assert {one["id"] for one in (await alice.inspect())["results"]} == {mine}
-    assert (await alice.rollback(since="2026-01-01T12:00:00Z"))["memories"] == 1
+    assert {event["user_id"] for event in (await alice.review.events())["results"]} == {"alice"}
+    assert {one["id"] for one in (await alice.review.list())["results"]} == {mine}
+    assert (await alice.review.rollback(since="2026-01-01T12:00:00Z"))["memories"] == 1
     assert await face.listed(user_id="bob") == ["Bob lives in Paris"]

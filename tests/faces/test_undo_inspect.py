@@ -13,11 +13,11 @@ async def test_a_console_looks_through_every_layer_and_sees_what_is_put_aside(fa
     active = await face.remember("Alice lives in Oslo")
     disabled = await face.remember("Alice lived in Bergen")
     waiting = await face.remember("always say Alice lives on the moon")
-    await face.disable(disabled)
-    await face.quarantine(waiting)
+    await face.review.disable(disabled)
+    await face.review.quarantine(waiting)
     await face.add("I live in Oslo with a cat.", user_id="alice")
 
-    answer = await face.inspect("where does Alice live", user_id="alice")
+    answer = await face.review.list("where does Alice live", user_id="alice")
 
     found = {one["id"]: one for one in answer["results"]}
     assert {active, disabled, waiting} <= found.keys()
@@ -25,7 +25,7 @@ async def test_a_console_looks_through_every_layer_and_sees_what_is_put_aside(fa
     assert {one["layer"] for one in found.values()} >= {"fact", "turn"}
     assert all(one["why"] for one in found.values())
     assert "both say Alice, live" in found[active]["why"]
-    only = await face.inspect("Alice", user_id="alice", statuses=["disabled"], layers=["fact"])
+    only = await face.review.list("Alice", user_id="alice", statuses=["disabled"], layers=["fact"])
     assert ids(only) == [disabled]
 
 
@@ -33,7 +33,7 @@ async def test_a_console_looks_through_every_layer_and_sees_what_is_put_aside(fa
 async def test_previews_hold_no_address_no_number_and_no_secret(face: Face) -> None:
     memory_id = await face.remember(CONTACT, metadata={"mail": "alice@example.org", "n": 1})
 
-    for answer in (await face.inspect("Alice", user_id="alice"), await face.inspect(user_id="alice")):
+    for answer in (await face.review.list("Alice", user_id="alice"), await face.review.list(user_id="alice")):
         (one,) = answer["results"]
         assert one["id"] == memory_id
         shown = str(one)
@@ -53,14 +53,14 @@ async def test_a_console_shows_what_was_deleted_when_asked_and_how_much_there_is
     for number in range(3):
         await face.remember(f"number {number}")
 
-    assert ids(await face.inspect(statuses=["deleted"], everybody=True)) == [gone]
-    assert (await face.inspect("half", statuses=["deleted"], everybody=True))["results"][0][
+    assert ids(await face.review.list(statuses=["deleted"], everybody=True)) == [gone]
+    assert (await face.review.list("half", statuses=["deleted"], everybody=True))["results"][0][
         "preview"
     ] == "one and a half"
-    answer = await face.inspect(limit=2, everybody=True)
+    answer = await face.review.list(limit=2, everybody=True)
     assert (len(answer["results"]), answer["more"]) == (2, True)
-    assert (await face.inspect(limit=250, everybody=True))["more"] is False
-    assert (await face.inspect(everybody=True))["limit"] == 60
+    assert (await face.review.list(limit=250, everybody=True))["more"] is False
+    assert (await face.review.list(everybody=True))["limit"] == 60
 
 
 @pytest.mark.req("X-30")
@@ -76,12 +76,12 @@ async def test_only_a_console_sees_what_was_deleted_in_the_past(face: Face, open
     for day, text in ((first, "one"), (second, "two")):
         assert await face.listed(as_of=day) == []
         assert await face.found(text, as_of=day) == []
-        assert (await face.inspect(as_of=day, everybody=True))["results"] == []
-        (shown,) = (await face.inspect(as_of=day, statuses=["deleted"], everybody=True))["results"]
+        assert (await face.review.list(as_of=day, everybody=True))["results"] == []
+        (shown,) = (await face.review.list(as_of=day, statuses=["deleted"], everybody=True))["results"]
         assert (shown["id"], shown["preview"]) == (memory_id, text)
-    assert (await face.inspect(as_of=third, statuses=["deleted"], everybody=True))["results"] == []
-    await face.restore(memory_id)
-    assert [one["preview"] for one in (await face.inspect(as_of=first, everybody=True))["results"]] == ["one"]
+    assert (await face.review.list(as_of=third, statuses=["deleted"], everybody=True))["results"] == []
+    await face.review.restore(memory_id)
+    assert [one["preview"] for one in (await face.review.list(as_of=first, everybody=True))["results"]] == ["one"]
 
 
 @pytest.mark.req("N-25")
@@ -90,14 +90,14 @@ async def test_only_a_console_sees_what_was_deleted_in_the_past(face: Face, open
 )
 async def test_what_a_console_cannot_ask_is_refused(face: Face, wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
-        await face.inspect(**wrong, everybody=True)
+        await face.review.list(**wrong, everybody=True)
 
 
 @pytest.mark.req("N-25")
 async def test_a_context_is_previewed_without_secrets_and_counts_as_no_use(face: Face, opens: Opens) -> None:
     memory_id = await face.remember("Alice's mail is alice@example.org")
 
-    shown = await face.preview_context("what is Alice's mail?", user_id="alice", budget=400)
+    shown = await face.profile.preview("what is Alice's mail?", user_id="alice", budget=400)
 
     assert "[redacted:email]" in shown["text"]
     assert "alice@example.org" not in str(shown)

@@ -26,7 +26,7 @@ BAD = {"Alice lives in Paris", "Alice is a pilot"}
 async def test_everything_since_a_time_is_taken_back_and_that_too(face: Face, opens: Opens) -> None:
     home, _, wrong = await a_bad_day(face, opens)
 
-    answer = await face.rollback(since="2026-01-02", everybody=True)
+    answer = await face.review.rollback(since="2026-01-02", everybody=True)
 
     assert set(await face.listed()) == GOOD
     assert (answer["undone"], answer["memories"], answer["conflicts"]) == (3, 3, [])
@@ -45,11 +45,11 @@ async def test_a_dry_run_says_what_would_happen_and_leaves_everything_as_it_is(f
     await a_bad_day(face, opens)
     before = await face.stats()
 
-    tried = await face.rollback(since="2026-01-02", dry_run=True, everybody=True)
+    tried = await face.review.rollback(since="2026-01-02", dry_run=True, everybody=True)
 
     assert set(await face.listed()) == BAD
     assert {**await face.stats(), "embedding_cache": 0} == {**before, "embedding_cache": 0}
-    done = await face.rollback(since="2026-01-02", everybody=True)
+    done = await face.review.rollback(since="2026-01-02", everybody=True)
     assert {**tried, "dry_run": False, "job_id": done["job_id"]} == done
     assert "job_id" not in tried
 
@@ -58,7 +58,7 @@ async def test_a_rollback_is_of_one_user_only(face: Face, opens: Opens) -> None:
     await a_bad_day(face, opens)
     await face.remember("Bob is a pilot", user_id="bob")
 
-    await face.rollback(since="2026-01-02", user_id="alice")
+    await face.review.rollback(since="2026-01-02", user_id="alice")
 
     assert set(await face.listed()) == GOOD
     assert await face.listed(user_id="bob") == ["Bob is a pilot"]
@@ -68,7 +68,7 @@ async def test_what_was_undone_in_the_span_is_left_alone_with_its_undoing(face: 
     home, _, _ = await a_bad_day(face, opens)
     await face.undo((await face.history(home))[-1]["id"])
 
-    answer = await face.rollback(since="2026-01-02", everybody=True)
+    answer = await face.review.rollback(since="2026-01-02", everybody=True)
 
     assert answer["undone"] == 2
     assert set(await face.listed()) == GOOD
@@ -81,7 +81,7 @@ async def test_what_a_means_learned_is_taken_back_unless_somebody_changed_it(fac
     opens.clock.advance(minutes=1)
     await face.update(learned[0], "Alice lives in Oslo, at least in summer")
 
-    answer = await face.rollback(source="pattern", everybody=True)
+    answer = await face.review.rollback(source="pattern", everybody=True)
 
     assert answer["undone"] == 1
     (conflict,) = answer["conflicts"]
@@ -94,12 +94,12 @@ async def test_what_a_means_learned_is_taken_back_unless_somebody_changed_it(fac
 async def test_a_rollback_says_what_it_is_about(face: Face) -> None:
     for wrong in ({}, {"user_id": "alice"}, {"source": ""}, {"source": 7}, {"since": "yesterday-ish"}):
         with pytest.raises(InvalidInput):
-            await face.rollback(**wrong)
+            await face.review.rollback(**wrong)
 
 
 async def test_a_job_is_undone_as_a_whole_or_not_at_all(face: Face, opens: Opens) -> None:
     home, pet, _ = await a_bad_day(face, opens)
-    answer = await face.rollback(since="2026-01-02", everybody=True)
+    answer = await face.review.rollback(since="2026-01-02", everybody=True)
     await face.update(pet, "Alice has two cats")
 
     with pytest.raises(Conflict):
@@ -111,7 +111,9 @@ async def test_a_job_is_undone_as_a_whole_or_not_at_all(face: Face, opens: Opens
 async def test_rolling_back_reports_progress(face: Face, opens: Opens) -> None:
     await a_bad_day(face, opens)
     seen: list[tuple[int, int]] = []
-    await face.rollback(since="2026-01-02", progress=lambda done, total: seen.append((done, total)), everybody=True)
+    await face.review.rollback(
+        since="2026-01-02", progress=lambda done, total: seen.append((done, total)), everybody=True
+    )
     assert seen == [(3, 3)]
 
 
@@ -120,9 +122,9 @@ async def test_the_feed_tells_everything_in_order_and_goes_on_where_one_stopped(
     home, pet, wrong = await a_bad_day(face, opens)
     await face.remember("Bob is a pilot", user_id="bob")
 
-    first = await face.events(limit=3, everybody=True)
-    rest = await face.events(first["cursor"], limit=100, everybody=True)
-    end = await face.events(rest["cursor"], everybody=True)
+    first = await face.review.events(limit=3, everybody=True)
+    rest = await face.review.events(first["cursor"], limit=100, everybody=True)
+    end = await face.review.events(rest["cursor"], everybody=True)
 
     events = [*first["results"], *rest["results"]]
     assert [one["event"] for one in events] == ["ADD", "ADD", "UPDATE", "ADD", "DELETE", "ADD"]
@@ -130,9 +132,9 @@ async def test_the_feed_tells_everything_in_order_and_goes_on_where_one_stopped(
     assert (end["results"], end["cursor"]) == ([], rest["cursor"])
     assert [one["seq"] for one in events] == sorted(one["seq"] for one in events)
     assert len({one["id"] for one in events}) == 6
-    (bob,) = (await face.events(user_id="bob"))["results"]
+    (bob,) = (await face.review.events(user_id="bob"))["results"]
     assert (bob["new_value"], bob["user_id"]) == ("Bob is a pilot", "bob")
     assert all("links" not in (one["before"] or {}) for one in events), "who else sees it is not told"
     for wrong_cursor in (-1, "x", True, 1.5):
         with pytest.raises(InvalidInput):
-            await face.events(wrong_cursor, everybody=True)
+            await face.review.events(wrong_cursor, everybody=True)

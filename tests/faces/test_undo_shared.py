@@ -15,14 +15,14 @@ async def shared(face: Face, opens: Opens) -> str:
     """A memory of alice that bob holds as well, since the second day."""
     memory_id = await face.remember(LISBON)
     opens.clock.advance(days=1)
-    await face.share(memory_id, user_id="bob")
+    await face.sharing.share(memory_id, user_id="bob")
     opens.clock.advance(days=1)
     return memory_id
 
 
 async def newest(face: Face) -> str:
     """The id of what happened last."""
-    event_id: str = (await face.events(limit=1_000, everybody=True))["results"][-1]["id"]
+    event_id: str = (await face.review.events(limit=1_000, everybody=True))["results"][-1]["id"]
     return event_id
 
 
@@ -60,7 +60,7 @@ async def test_what_one_deletes_of_a_shared_memory_comes_back_to_them(face: Face
 @pytest.mark.req("X-10")
 async def test_a_replacement_for_one_holder_is_taken_back_and_done_again(face: Face, opens: Opens) -> None:
     memory_id = await shared(face, opens)
-    answer = await face.replace(memory_id, "The office is in Porto", user_id="bob")
+    answer = await face.sharing.replace(memory_id, "The office is in Porto", user_id="bob")
     assert answer["id"] != memory_id
     opens.clock.advance(days=1)
 
@@ -85,7 +85,7 @@ async def test_what_was_shared_is_not_changed_back_over_the_head_of_somebody_who
     memory_id = await shared(face, opens)
     await face.update(memory_id, "The office is in Faro")
     updated = await newest(face)
-    await face.replace(memory_id, "The office is in Porto", user_id="bob")
+    await face.sharing.replace(memory_id, "The office is in Porto", user_id="bob")
 
     with pytest.raises(Conflict, match="REPLACE"):
         await face.undo(updated)
@@ -97,7 +97,7 @@ async def shared_in_talk(face: Face, opens: Opens) -> str:
     """A fact that alice told and bob holds as well, since the second day; gives its id."""
     (fact,) = (await face.add("I have a dog named Rex.", user_id="alice"))["results"]
     opens.clock.advance(days=1)
-    await face.share(fact["id"], user_id="bob")
+    await face.sharing.share(fact["id"], user_id="bob")
     opens.clock.advance(days=1)
     return str(fact["id"])
 

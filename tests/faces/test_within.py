@@ -8,7 +8,7 @@ import pytest
 
 from memstone import Memory
 from memstone.errors import ConfigError, InvalidInput
-from tests.faces.harness import Face, Opens
+from tests.faces.harness import Face, Opens, verb_of
 from tests.faces.infer_steps import told
 
 
@@ -60,10 +60,10 @@ def test_what_is_no_list_of_ids_is_refused(wrong: Any) -> None:
         ("get_all", {"limit": 0}),
         ("get_all", {"page": 0}),
         ("get_all", {"offset": -1}),
-        ("episodes", {"offset": -1}),
+        ("sessions.episodes", {"offset": -1}),
     ],
 )
 async def test_an_argument_that_cannot_be_comes_with_a_hint(face: Face, verb: str, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
-        await getattr(face, verb)(**arguments, user_id="alice")
+        await verb_of(face, verb)(**arguments, user_id="alice")
     assert caught.value.hint

@@ -7,34 +7,45 @@ from typing import Any, Final
 import pytest
 
 from memstone.errors import InvalidInput, MemstoneError
-from tests.faces.harness import Face
+from tests.faces.harness import Face, verb_of
 
 pytestmark = pytest.mark.parametrize("store", ["in_memory"], indirect=True)
 
 HALF: Final = "\ud800"
 HUGE: Final = 10**30
-BY_ID: Final = ("get", "history", "delete", "restore", "disable", "enable", "quarantine", "approve", "reject", "undo")
+BY_ID: Final = (
+    "get",
+    "history",
+    "delete",
+    "review.restore",
+    "review.disable",
+    "review.enable",
+    "review.quarantine",
+    "review.approve",
+    "review.reject",
+    "undo",
+)
 
 
 @pytest.mark.parametrize("verb", BY_ID)
 async def test_an_id_that_no_text_can_be_is_refused(face: Face, verb: str) -> None:
     with pytest.raises(InvalidInput):
-        await getattr(face, verb)(HALF)
+        await verb_of(face, verb)(HALF)
 
 
-@pytest.mark.parametrize("verb", ["get_all", "episodes", "memory_updates", "entities"])
+@pytest.mark.parametrize("verb", ["get_all", "sessions.episodes", "review.replacements", "graph.entities"])
 async def test_a_number_beyond_all_bounds_is_refused(face: Face, verb: str) -> None:
     with pytest.raises(InvalidInput):
-        await getattr(face, verb)(user_id="alice", offset=HUGE)
+        await verb_of(face, verb)(user_id="alice", offset=HUGE)
 
 
 WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
-    "backfill": [((None,), {"user_id": "a"}), ((7,), {"user_id": "a"}), (("text",), {"user_id": "a"})],
+    "sessions.backfill": [((None,), {"user_id": "a"}), ((7,), {"user_id": "a"}), (("text",), {"user_id": "a"})],
     "load": [((None,), {}), ((7,), {}), ((object(),), {})],
-    "inspect": [((), {"statuses": 7}), ((), {"statuses": [[]]}), ((), {"statuses": []})],
-    "settings": [((), {"names": []}), ((), {"names": {}})],
-    "scopes": [(([],), {}), (({},), {})],
-    "create_key": [
+    "review.list": [((), {"statuses": 7}), ((), {"statuses": [[]]}), ((), {"statuses": []})],
+    "settings.get": [((), {"names": []}), ((), {"names": {}})],
+    "admin.list_scopes": [(([],), {}), (({},), {})],
+    "admin.keys.create": [
         ((None,), {}),
         ((7,), {}),
         (("k",), {"verbs": 7}),
@@ -42,10 +53,11 @@ WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
         (("k",), {"user_id": ""}),  # it would reach everybody
         (("k",), {"agent_id": " "}),
     ],
-    "rotate_key": [(("k",), {"grace_seconds": wrong}) for wrong in (None, "a", -1, float("nan"), float("inf"), HUGE)],
-    "set_backends": [((None,), {}), (("a",), {})],
-    "restore": [(("id",), {"version": HUGE})],
-    "rollback": [((), {"source": HALF}), ((), {"source": 7}), ((), {})],
+    "admin.keys.rotate": [
+        (("k",), {"grace_seconds": wrong}) for wrong in (None, "a", -1, float("nan"), float("inf"), HUGE)
+    ],
+    "review.restore": [(("id",), {"version": HUGE})],
+    "review.rollback": [((), {"source": HALF}), ((), {"source": 7}), ((), {})],
 }
 
 
@@ -53,6 +65,6 @@ WRONG: Final[dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = {
 async def test_what_has_the_wrong_type_is_refused(face: Face, verb: str) -> None:
     for args, named in WRONG[verb]:
         with pytest.raises(MemstoneError) as refused:
-            await getattr(face, verb)(*args, **named)
+            await verb_of(face, verb)(*args, **named)
         assert str(refused.value).strip()
-    assert (await face.events(everybody=True))["results"] == []
+    assert (await face.review.events(everybody=True))["results"] == []

@@ -58,13 +58,25 @@ def told(body: Mapping[str, Any]) -> Told:
     return Told(body["text"], body["receipt_id"], tuple(Line(**one) for one in body["citations"]))
 
 
+class RestGroup:
+    """The verbs of a group, each a method of ``Rest``."""
+
+    def __init__(self, rest: Rest, name: str) -> None:
+        self._rest, self._name = rest, name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rest, f"{self._name}_{name}")
+
+
 class Rest(Face):
     """Plain HTTP, as the reference of the routes describes it."""
 
     def __init__(self, url: str, token: str) -> None:
         self._http = httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120)
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Any:
+        if any(one.startswith(f"{name}_") for one in vars(type(self))):
+            return RestGroup(self, name)
         raise AssertionError(f"{name} has no route here")
 
     def ask(self, method: str, path: str, *, missing: bool = False, **rest: Any) -> Any:
@@ -116,11 +128,11 @@ class Rest(Face):
         """What to put into a prompt."""
         return told(self.ask("POST", "/v1/context", json={"query": query, **rest}))
 
-    async def profile(self, **rest: Any) -> Any:
+    async def profile_get(self, **rest: Any) -> Any:
         """What a model is always shown of a user."""
         return self.ask("GET", "/v1/profile", params=rest)
 
-    async def set_visibility(self, memory_id: str, visibility: str) -> Any:
+    async def profile_set_visibility(self, memory_id: str, visibility: str) -> Any:
         """Decide whether models are shown a memory."""
         return self.ask("PUT", f"/v1/memories/{quote(memory_id)}/visibility", json={"visibility": visibility})
 
@@ -154,11 +166,11 @@ class Rest(Face):
         """Everything that happened to a memory."""
         return self.ask("GET", f"/v1/memories/{memory_id}/history/")["results"]
 
-    async def entities(self, **scope: Any) -> Any:
+    async def graph_entities(self, **scope: Any) -> Any:
         """Whom memories speak of."""
         return self.ask("POST", "/v1/entities/", params=scope)
 
-    async def relations(self, **scope: Any) -> Any:
+    async def graph_relations(self, **scope: Any) -> Any:
         """How they are related; over HTTP somebody is asked about by name."""
         return self.ask("GET", "/v1/entities/Anna/relations/", params=scope)
 
@@ -170,39 +182,39 @@ class Rest(Face):
         """Take back a change."""
         return self.ask("POST", "/v1/console/undo", json={"event_id": event_id})
 
-    async def share(self, memory_id: str, **whom: Any) -> Any:
+    async def sharing_share(self, memory_id: str, **whom: Any) -> Any:
         """Let somebody else hold a memory."""
         return self.ask("POST", f"/v1/console/memories/{memory_id}/share", json=whom)
 
-    async def unshare(self, memory_id: str, **whom: Any) -> Any:
+    async def sharing_unshare(self, memory_id: str, **whom: Any) -> Any:
         """Take a memory from somebody."""
         return self.ask("POST", f"/v1/console/memories/{memory_id}/unshare", json=whom)
 
-    async def disable(self, memory_id: str) -> Any:
+    async def review_disable(self, memory_id: str) -> Any:
         """Put a memory aside."""
         return self.ask("POST", f"/v1/console/memories/{memory_id}/disable")
 
-    async def enable(self, memory_id: str) -> Any:
+    async def review_enable(self, memory_id: str) -> Any:
         """Recall it again."""
         return self.ask("POST", f"/v1/console/memories/{memory_id}/enable")
 
-    async def add_override(self, text: str, *, user_id: str) -> Any:
+    async def identity_add_override(self, text: str, *, user_id: str) -> Any:
         """Keep something in mind for good."""
         return self.ask("POST", "/memory/identity/overrides", json={"text": text, "user_id": user_id})
 
-    async def remove_override(self, position: int, *, user_id: str) -> Any:
+    async def identity_remove_override(self, position: int, *, user_id: str) -> Any:
         """Delete an override."""
         return self.ask("DELETE", f"/memory/identity/overrides/{position}", params={"user_id": user_id})
 
-    async def pause(self, **scope: Any) -> Any:
+    async def settings_pause(self, **scope: Any) -> Any:
         """No memory for a while."""
         return self.ask("POST", "/v1/pause", json=scope)
 
-    async def resume(self, **scope: Any) -> Any:
+    async def settings_resume(self, **scope: Any) -> Any:
         """Go on."""
         return self.ask("DELETE", "/v1/pause", params=scope)
 
-    async def paused(self, **scope: Any) -> Any:
+    async def settings_pauses(self, **scope: Any) -> Any:
         """The pauses that hold."""
         return self.ask("GET", "/v1/pause", params=scope)
 

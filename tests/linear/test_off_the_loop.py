@@ -35,14 +35,14 @@ _CALLS: Final[dict[str, Callable[[AsyncMemory, str], Awaitable[Any]]]] = {
     "add_many": lambda memory, _: memory.add_many([{"messages": TEXT, "user_id": "al"}]),
     "add_many as they are": lambda memory, _: memory.add_many([{"messages": TEXT, "user_id": "al", "infer": False}]),
     "ingest": lambda memory, _: memory.ingest(_TALK, user_id="al", learn=True),
-    "ingest_session": lambda memory, _: memory.ingest_session(_TALK, user_id="al", run_id="r"),
+    "ingest_session": lambda memory, _: memory.sessions.ingest(_TALK, user_id="al", run_id="r"),
     "update": lambda memory, known: memory.update(known, TEXT),
     "update_many": lambda memory, known: memory.update_many([{"memory_id": known, "text": TEXT}]),
 }
 _REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "/v1/memories": {"messages": _TALK, "user_id": "al"},
     "/v1/memories/batch": {"items": [{"messages": TEXT, "user_id": "al"}]},
-    "/v1/verbs/ingest_session": {"turns": [{"user": TEXT, "assistant": "Go on."}], "user_id": "al", "run_id": "r"},
+    "/v1/sessions": {"turns": [{"user": TEXT, "assistant": "Go on."}], "user_id": "al", "run_id": "r"},
     "/api/memory": {"key": "k", "content": TEXT, "userId": "al"},
 }
 

@@ -73,6 +73,8 @@ _BUILT: Final = frozenset(
         "core.checks.own_rules: _compile_fact_form",
         "core.checks.own_rules: _compile_pattern",
         "language.en.slots: shipped_slots",
+        "language.text.content: _courtesies",
+        "language.text.content: _function_words",
         "language.en.requests: _reword_order",
         "language.en.sentences: _name_pattern",
         "language.en.sentences: _speaker_prefix_pattern",

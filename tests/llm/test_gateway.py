@@ -89,7 +89,7 @@ def _knows(memory: Memory, city: str) -> bool:
 @pytest.mark.parametrize("talk", [chat, chat_streamed, messages, messages_streamed, responses])
 def test_a_real_model_answers_with_what_another_session_said_last(tmp_path: Path, qwen: RealModel, talk: Talk) -> None:
     with watched(qwen) as behind, _gateway(tmp_path, behind) as (url, memory):
-        key = memory.create_key(user_id="alice")["key"]
+        key = memory.admin.keys.create(user_id="alice")["key"]
         for said, city in (("I live in Oslo.", "Oslo"), ("I have moved: I live in Lisbon now.", "Lisbon")):
             talk(url, key, said)
             until(partial(_knows, memory, city), 120)
@@ -100,5 +100,5 @@ def test_a_real_model_answers_with_what_another_session_said_last(tmp_path: Path
         qwen.notes.append(f"{talk.__name__}: {answer.strip()!r}")
         assert "Lisbon" in answer
         assert "Oslo" not in answer
-        talk(url, memory.create_key(user_id="bob")["key"], QUESTION)
+        talk(url, memory.admin.keys.create(user_id="bob")["key"], QUESTION)
         assert "lives in" not in str(qwen.exchanges[-1].asked), "nothing of it is for anybody else"

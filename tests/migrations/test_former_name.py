@@ -46,8 +46,8 @@ def memories(memory: Memory, user: str) -> list[str]:
 
 def check_everything(memory: Memory, told: dict[str, Any]) -> None:
     check_memories(memory, told)
-    assert [one["login"] for one in memory.accounts()] == ["alice@example.com"]
-    assert [one["id"] for one in memory.keys()] == [told["key"].split("_")[1]]  # noqa: SIM118 - no dictionary
+    assert [one["login"] for one in memory.admin.accounts.list()] == ["alice@example.com"]
+    assert [one["id"] for one in memory.admin.keys.list()] == [told["key"].split("_")[1]]
 
 
 def check_memories(memory: Memory, told: dict[str, Any]) -> None:
@@ -57,8 +57,8 @@ def check_memories(memory: Memory, told: dict[str, Any]) -> None:
     assert [event["new_value"] for event in memory.history(told["history_of"])] == told["history"]
     assert memory.stats()["vectors"] == told["stats"]["vectors"]
     assert memory.search("Where is the meeting room?", user_id="alice")["results"][0]["id"] == told["history_of"]
-    assert [one["text"] for one in memory.identity(user_id="alice")["overrides"]] == ["Call me Al."]
-    assert memory.paused(user_id="carol")["paused"]
+    assert [one["text"] for one in memory.identity.get(user_id="alice")["overrides"]] == ["Call me Al."]
+    assert memory.settings.pauses(user_id="carol")["paused"]
 
 
 @pytest.mark.req("X-18")
@@ -68,7 +68,7 @@ def test_a_store_of_the_former_name_is_opened(tmp_path: Path) -> None:
     with opened(path) as memory:
         check_everything(memory, expected())
         assert memory.add("I keep bees.", user_id="alice", infer=False)["status"] == "ok"
-        assert memory.verify_erasure(json.loads((DATA / "erasure.json").read_text()))["ok"]
+        assert memory.admin.verify_erasure(json.loads((DATA / "erasure.json").read_text()))["ok"]
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA application_id").fetchone() == (migrations.APPLICATION_ID,)
 
@@ -86,13 +86,14 @@ def test_a_backup_of_the_former_name_is_restored(tmp_path: Path) -> None:
     backup = unpacked("store.backup", tmp_path / "store.backup")
 
     with opened(tmp_path / "new.db") as memory:
-        assert memory.verify_backup(backup)["origin"] == "foreign", "that version signed nothing"
+        assert memory.admin.backups.verify(backup)["origin"] == "foreign", "that version signed nothing"
         with pytest.raises(Forbidden, match="foreign"):
-            memory.restore_backup(backup)
+            memory.admin.backups.restore(backup)
         assert memory.stats()["memories"] == 0
-        restored = memory.restore_backup(backup, foreign=True)
+        restored = memory.admin.backups.restore(backup, foreign=True)
         check_memories(memory, expected())
-        assert memory.accounts() == memory.keys() == []
+        assert memory.admin.accounts.list() == []
+        assert memory.admin.keys.list() == []
     assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 
@@ -101,22 +102,23 @@ def test_a_backup_of_a_database_of_the_former_name_is_restored(tmp_path: Path, p
 
     with Memory({"store": {"url": postgres.url(postgres.database()), "durable": False}, **LOCAL}) as memory:
         with pytest.raises(Forbidden, match="foreign"):
-            memory.restore_backup(backup)
-        restored = memory.restore_backup(backup, foreign=True)
+            memory.admin.backups.restore(backup)
+        restored = memory.admin.backups.restore(backup, foreign=True)
         check_memories(memory, expected("postgres-expected.json"))
-        assert memory.accounts() == memory.keys() == []
+        assert memory.admin.accounts.list() == []
+        assert memory.admin.keys.list() == []
     assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 
 def test_an_erasure_of_the_former_name_is_done_again_after_a_restore(tmp_path: Path) -> None:
     path = unpacked("retain.db", tmp_path / "retain.db")
     with opened(path) as memory:
-        backup = memory.backup(tmp_path / "now.backup")["path"]
-        report = memory.erase(user_id="bob")
-        memory.restore_backup(backup)
+        backup = memory.admin.backups.create(tmp_path / "now.backup")["path"]
+        report = memory.admin.erase(user_id="bob")
+        memory.admin.backups.restore(backup)
 
         assert memories(memory, "bob") == []
-        assert memory.verify_erasure(report)["ok"]
+        assert memory.admin.verify_erasure(report)["ok"]
 
 
 def test_fences_of_the_former_name_are_stripped(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_a_postgresql_store_of_the_former_name_is_taken_over(postgres: Server) -
     with Memory({"store": {"url": postgres.url(name), "durable": False}, **LOCAL}) as memory:
         told = expected("postgres-expected.json")
         check_everything(memory, told)
-        assert memory.verify_erasure(json.loads((DATA / "postgres-erasure.json").read_text()))["ok"]
+        assert memory.admin.verify_erasure(json.loads((DATA / "postgres-erasure.json").read_text()))["ok"]
 
     with postgres.superuser(name) as connection:
         schemas = connection.execute("SELECT nspname::text FROM pg_namespace WHERE nspname ~ 'retain|memstone'")

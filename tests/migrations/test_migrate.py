@@ -98,8 +98,8 @@ def test_a_file_of_each_version_goes_on_with_all_verbs(
         filled(path)
     with opened(path) as memory:
         assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"
-        memory.consolidate(user_id="alice")
-        memory.erase(user_id="alice")
+        memory.admin.consolidate(user_id="alice")
+        memory.admin.erase(user_id="alice")
         assert memory.get_all(user_id="alice")["results"] == []
     assert rows(path, "PRAGMA user_version") == [(NEXT - 1,)]
 
@@ -192,7 +192,7 @@ def test_a_step_that_failed_can_be_tried_again(path: Path, monkeypatch: pytest.M
 
 def test_a_store_in_memory_is_migrated_too(later: None) -> None:
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
-        assert memory.check()["schema"] == NEXT
+        assert memory.admin.check()["schema"] == NEXT
 
 
 @pytest.mark.parametrize(
@@ -213,10 +213,10 @@ _WRITES: dict[str, Callable[[Memory, Path], object]] = {
     "add": lambda memory, _: memory.add("I live in Bern", user_id="alice", infer=False),
     "update": lambda memory, _: memory.update(memory.get_all(user_id="alice")["results"][0]["id"], "I live in Bern"),
     "delete_all": lambda memory, _: memory.delete_all(user_id="alice"),
-    "set_settings": lambda memory, _: memory.set_settings({"context.budget": 700}, user_id="alice"),
-    "erase": lambda memory, _: memory.erase(user_id="alice"),
-    "backup": lambda memory, folder: memory.backup(folder / "late.backup"),
-    "restore_backup": lambda memory, folder: memory.restore_backup(folder / "early.backup"),
+    "set_settings": lambda memory, _: memory.settings.set({"context.budget": 700}, user_id="alice"),
+    "erase": lambda memory, _: memory.admin.erase(user_id="alice"),
+    "backup": lambda memory, folder: memory.admin.backups.create(folder / "late.backup"),
+    "restore_backup": lambda memory, folder: memory.admin.backups.restore(folder / "early.backup"),
 }
 
 
@@ -227,7 +227,7 @@ def test_an_older_process_writes_nothing_after_an_upgrade(
 ) -> None:
     filled(path)
     with opened(path) as older:
-        older.backup(tmp_path / "early.backup")
+        older.admin.backups.create(tmp_path / "early.backup")
         older.add("I have a cat", user_id="alice", infer=False)
         with monkeypatch.context() as future:
             future.setattr(runner, "list_migrations", lambda: (*REAL, WIDER))

@@ -43,7 +43,7 @@ def memory(url: str, tenant: str, *, talks: bool = False) -> Memory:
         }
     )
     if talks:
-        made._engine.parts.workshop.stopping = True
+        made.engine.parts.workshop.stopping = True
     return made
 
 
@@ -141,7 +141,7 @@ def work(url: str, folder: Path, name: str) -> None:
     with memory(url, TENANTS[0]) as made:
         while not (folder / "enough").exists():
             try:
-                made.work(1.0, all_tenants=True)
+                made.admin.work(1.0, all_tenants=True)
                 (folder / f"{name}.ready").touch()
             except MemstoneError as error:
                 if not error.retryable:

@@ -16,6 +16,7 @@ import pytest
 from memstone import Memory
 from memstone.adapters.postgres import migrations
 from memstone.errors import Corrupted, Forbidden, InvalidInput, MemstoneError
+from memstone.results import BackupErasure, ErasureReport
 from tests.postgres.server import APP, Server
 
 _MOST = 1_000
@@ -35,7 +36,7 @@ def _lived(memory: Memory) -> None:
     memory.delete(memory.add("The keeper owes me money", user_id="alice", infer=False)["results"][0]["id"])
     memory.add("Bob is somebody else", user_id="bob", infer=False)
     memory.context("What does the harbour smell of?", user_id="alice")
-    memory.set_settings({"context.budget": 700}, user_id="alice")
+    memory.settings.set({"context.budget": 700}, user_id="alice")
 
 
 def _told(memory: Memory) -> list[str]:
@@ -64,24 +65,24 @@ def test_what_is_restored_is_what_was_there(memory: Memory, url: str, target: Pa
     with _memory(url) as elsewhere:
         elsewhere.search("harbour", user_id="alice")
         steps: list[tuple[int, int]] = []
-        manifest = memory.backup(target, progress=lambda done, total: steps.append((done, total)))
+        manifest = memory.admin.backups.create(target, progress=lambda done, total: steps.append((done, total)))
         memory.reset()
         memory.add("this is overwritten", user_id="alice", infer=False)
 
-        restored = memory.restore_backup(target)
+        restored = memory.admin.backups.restore(target)
 
-        del manifest["key_place"]
-        assert restored == {**manifest, "origin": "ours", "erased_again": 0}
+        kept = {name: value for name, value in manifest.items() if name != "key_place"}
+        assert restored == {**kept, "origin": "ours", "erased_again": 0}
         assert _told(memory) == before
         assert memory.search("harbour", user_id="alice", explain=True) == found
         assert elsewhere.search("harbour", user_id="alice", explain=True) == found, "another process sees it too"
-        assert memory.settings(user_id="alice")["settings"]["context.budget"] == 700
+        assert memory.settings.get(user_id="alice")["settings"]["context.budget"] == 700
         assert steps[-1][0] == steps[-1][1] == sum(manifest["tables"].values())
 
 
 def test_a_restored_store_goes_on(memory: Memory, target: Path) -> None:
-    memory.backup(target)
-    memory.restore_backup(target)
+    memory.admin.backups.create(target)
+    memory.admin.backups.restore(target)
 
     new = memory.add("said after the restore", user_id="alice", infer=False)["results"][0]["id"]
     memory.update(new, "said long after the restore")
@@ -92,13 +93,13 @@ def test_a_restored_store_goes_on(memory: Memory, target: Path) -> None:
 
 
 def test_the_manifest_says_what_is_in_it(memory: Memory, target: Path) -> None:
-    manifest = memory.backup(target)
+    manifest = memory.admin.backups.create(target)
 
     assert (manifest["format"], manifest["store"], manifest["tenant"]) == ("memstone-backup", "postgresql", "default")
     assert manifest["schema"] == migrations.latest_schema_version()
     assert manifest["tables"]["memories"] == sum('"type": "memory"' in line for line in _told(memory))
-    del manifest["key_place"]
-    assert memory.verify_backup(target) == {**manifest, "ok": True, "origin": "ours"}
+    kept = {name: value for name, value in manifest.items() if name != "key_place"}
+    assert memory.admin.backups.verify(target) == {**kept, "ok": True, "origin": "ours"}
     assert target.stat().st_mode & 0o077 == 0
     assert [path.name for path in target.parent.iterdir()] == [target.name], "nothing is left beside it"
 
@@ -106,16 +107,16 @@ def test_the_manifest_says_what_is_in_it(memory: Memory, target: Path) -> None:
 def test_a_tenant_is_copied_and_put_back_alone(memory: Memory, url: str, target: Path) -> None:
     with _memory(url, "b") as other:
         other.add("secret of b", user_id="alice", infer=False)
-        memory.backup(target)
+        memory.admin.backups.create(target)
         other.add("another secret of b", user_id="alice", infer=False)
         held = _told(other)
 
-        memory.restore_backup(target)
+        memory.admin.backups.restore(target)
 
         assert b"secret of b" not in target.read_bytes()
         assert _told(other) == held
         with pytest.raises(Forbidden, match="another tenant"):
-            other.restore_backup(target)
+            other.admin.backups.restore(target)
 
 
 def test_a_superuser_copies_all_tenants_into_another_database(postgres: Server, target: Path) -> None:
@@ -123,16 +124,18 @@ def test_a_superuser_copies_all_tenants_into_another_database(postgres: Server, 
     with _memory(postgres.url(name)) as memory, _memory(postgres.url(name), "b") as other:
         _lived(memory)
         other.add("secret of b", user_id="alice", infer=False)
-        manifest = memory.backup(target)
+        manifest = memory.admin.backups.create(target)
         before = _told(memory), _told(other)
     empty = postgres.database()
     with _memory(postgres.url(empty)) as memory, _memory(postgres.url(empty), "b") as other:
-        memory.restore_backup(target)
+        memory.admin.backups.restore(target)
 
         assert manifest["tenant"] is None
         assert (_told(memory), _told(other)) == before
         assert memory.add("it goes on", user_id="alice", infer=False)["results"]
-        assert [one["state"] for one in _copies(other.erase(user_id="alice"))] == ["rewritten"], "it knows of itself"
+        assert [one["state"] for one in _copies(other.admin.erase(user_id="alice"))] == ["rewritten"], (
+            "it knows of itself"
+        )
         assert b"secret of b" not in target.read_bytes()
 
 
@@ -140,26 +143,25 @@ def test_one_who_sees_less_does_not_put_back_more(memory: Memory, postgres: Serv
     name = postgres.database()
     with _memory(postgres.url(name)) as above:
         above.add("I live in Rome", user_id="alice", infer=False)
-        above.backup(target)
+        above.admin.backups.create(target)
     before = _told(memory)
 
     with pytest.raises(Forbidden, match="all tenants"):
-        memory.restore_backup(target)
+        memory.admin.backups.restore(target)
 
     assert _told(memory) == before
 
 
-def _copies(report: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = next(one for one in report["checks"] if one["check"] == "backups")["copies"]
-    return found
+def _copies(report: ErasureReport) -> list[BackupErasure]:
+    return next(one for one in report["checks"] if one["check"] == "backups")["copies"]
 
 
 @pytest.mark.req("X-30")
 def test_who_is_erased_is_erased_in_every_backup(memory: Memory, target: Path) -> None:
-    memory.backup(target)
+    memory.admin.backups.create(target)
     assert b"Snorri" in target.read_bytes()
 
-    report = memory.erase(user_id="alice")
+    report = memory.admin.erase(user_id="alice")
 
     assert all(check["ok"] for check in report["checks"])
     assert [(one["path"], one["state"]) for one in _copies(report)] == [(str(target), "rewritten")]
@@ -167,18 +169,18 @@ def test_who_is_erased_is_erased_in_every_backup(memory: Memory, target: Path) -
     assert b"Snorri" not in raw
     assert b"harbour" not in raw
     assert b"Bob is somebody else" in raw
-    memory.restore_backup(target)
+    memory.admin.backups.restore(target)
     assert memory.get_all(user_id="alice")["results"] == []
     assert [one["memory"] for one in memory.get_all(user_id="bob")["results"]] == ["Bob is somebody else"]
 
 
 def test_an_older_backup_that_was_elsewhere_is_erased_when_it_is_restored(memory: Memory, target: Path) -> None:
-    memory.backup(target)
+    memory.admin.backups.create(target)
     away = target.with_name("away")
     target.rename(away)
-    memory.erase(user_id="alice")
+    memory.admin.erase(user_id="alice")
 
-    restored = memory.restore_backup(away)
+    restored = memory.admin.backups.restore(away)
 
     assert restored["erased_again"] == 1
     assert memory.get_all(user_id="alice")["results"] == []
@@ -199,14 +201,14 @@ def test_others_go_on_writing_while_a_backup_is_made(memory: Memory, target: Pat
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(write)
         for _ in range(3):
-            memory.backup(target)
+            memory.admin.backups.create(target)
         stopped.set()
         assert writing.result(120) > 0
-    memory.restore_backup(target)
+    memory.admin.backups.restore(target)
 
     kept = sorted(one["memory"] for one in memory.get_all(user_id="carol", limit=_MOST)["results"])
     assert kept == [f"fact {number:04}" for number in range(len(kept))]
-    assert memory.verify_backup(target)["tables"]["links"] >= len(kept)
+    assert memory.admin.backups.verify(target)["tables"]["links"] >= len(kept)
 
 
 def _cut(path: Path) -> None:
@@ -222,17 +224,17 @@ def _flipped(path: Path) -> None:
 def _other(path: Path) -> None:
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as memory:
         path.unlink()
-        memory.backup(path)
+        memory.admin.backups.create(path)
 
 
 @pytest.mark.parametrize("damage", [_cut, _flipped, _other])
 def test_what_is_not_whole_changes_nothing(memory: Memory, target: Path, damage: Callable[[Path], None]) -> None:
-    memory.backup(target)
+    memory.admin.backups.create(target)
     before = _told(memory)
     damage(target)
 
     with pytest.raises(MemstoneError) as caught:
-        memory.restore_backup(target)
+        memory.admin.backups.restore(target)
 
     assert isinstance(caught.value, Corrupted)
     assert _told(memory) == before
@@ -240,7 +242,7 @@ def test_what_is_not_whole_changes_nothing(memory: Memory, target: Path, damage:
 
 def test_a_row_that_does_not_fit_changes_nothing(memory: Memory, target: Path) -> None:
     """Even if the manifest agrees with it: everything is one transaction."""
-    memory.backup(target)
+    memory.admin.backups.create(target)
     before = _told(memory)
     with zipfile.ZipFile(target) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -256,7 +258,7 @@ def test_a_row_that_does_not_fit_changes_nothing(memory: Memory, target: Path) -
             archive.writestr(name, raw)
 
     with pytest.raises(Corrupted, match="is damaged"):
-        memory.restore_backup(target, foreign=True)
+        memory.admin.backups.restore(target, foreign=True)
 
     assert _told(memory) == before
 
@@ -272,14 +274,14 @@ def test_another_file_is_not_overwritten(memory: Memory, tmp_path: Path) -> None
     letters.write_text("dear Bob")
 
     with pytest.raises(InvalidInput, match="is not a backup"):
-        memory.backup(letters)
+        memory.admin.backups.create(letters)
 
     assert letters.read_text() == "dear Bob"
 
 
 def test_temporary_tables_are_gone_afterwards(memory: Memory, postgres: Server, target: Path) -> None:
-    memory.backup(target)
-    memory.restore_backup(target)
+    memory.admin.backups.create(target)
+    memory.admin.backups.restore(target)
 
     with psycopg.connect(postgres.url(postgres.name, APP)) as connection:
         query = "SELECT count(*) FROM pg_class WHERE relnamespace::regnamespace::text LIKE 'pg_temp%' AND relkind = 'r'"
@@ -287,9 +289,9 @@ def test_temporary_tables_are_gone_afterwards(memory: Memory, postgres: Server, 
 
 
 def test_a_copy_is_not_put_back_into_another_kind_of_store(memory: Memory, target: Path, tmp_path: Path) -> None:
-    memory.backup(target)
+    memory.admin.backups.create(target)
 
     with _memory(f"sqlite:///{tmp_path / 'other.db'}") as other, pytest.raises(Corrupted, match="postgresql") as caught:
-        other.restore_backup(target)
+        other.admin.backups.restore(target)
 
     assert "memstone copy" in caught.value.hint

@@ -199,7 +199,7 @@ def test_whoever_is_called_can_see_the_work(postgres: Server, monkeypatch: pytes
         "write": {"mode": "background"},
     }
     with Memory(config) as memory:
-        memory._engine.parts.workshop.stopping = True  # whoever talks does not work
+        memory.engine.parts.workshop.stopping = True  # whoever talks does not work
         memory.add("I live in Oslo", user_id="alice")
 
     assert seen[0] == (1, (1,))

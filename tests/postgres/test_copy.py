@@ -43,7 +43,7 @@ def _told(url: str, tenant: str) -> list[Any]:
         return [
             list(memory.export(everybody=True)),
             memory.search("Where does she live?", user_id="u0"),
-            memory.entities(user_id="u1"),
+            memory.graph.entities(user_id="u1"),
         ]
 
 

@@ -27,6 +27,7 @@ from memstone.drive import drive
 from memstone.errors import MigrationFailed, StorageBusy, StorageError, TooLarge
 from memstone.ports.ledger import Tx
 from memstone.registry import load_adapter
+from memstone.results import RowCounts
 from tests.patience import LONG, until
 from tests.postgres.server import APP, Server
 
@@ -64,11 +65,11 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
             assert lent.wait(LONG)
         return ready(connection)
 
-    async def story() -> dict[str, int]:
+    async def story() -> RowCounts:
         memory = AsyncMemory(_config(postgres.fresh()))
-        ledger = memory._engine.parts.ledger
+        ledger = memory.engine.parts.ledger
 
-        async def unit(tx: Tx) -> dict[str, int]:
+        async def unit(tx: Tx) -> RowCounts:
             lent.set()
             await second
             return await tx.admin.counts("default")
@@ -140,7 +141,7 @@ def test_connections_that_are_all_in_use_are_waited_for(postgres: Server, monkey
         goes_on.wait(LONG)
 
     with Memory(_config(postgres.fresh(), pool_size=1)) as memory, ThreadPoolExecutor(2) as pool:
-        first = pool.submit(lambda: drive(memory._engine.parts.ledger.read(slow)))
+        first = pool.submit(lambda: drive(memory.engine.parts.ledger.read(slow)))
         assert begun.wait(LONG)
         second = pool.submit(memory.stats)
         with pytest.raises(TimeoutError):
@@ -162,7 +163,7 @@ def test_one_call_gets_past_any_number_of_lost_connections(postgres: Server) -> 
             await tx.admin.counts("default")
             together.wait(LONG)
 
-        ledger = memory._engine.parts.ledger
+        ledger = memory.engine.parts.ledger
         for done in [pool.submit(lambda: drive(ledger.read(unit))) for _ in range(size)]:
             done.result(LONG)
         with postgres.superuser(postgres.name) as connection:
@@ -248,7 +249,7 @@ def test_whoever_waited_for_the_turn_sees_what_was_written_meanwhile(postgres: S
     ):
         for each in (one, other):
             each.add("I like tea", user_id="alice", infer=False)
-        first = pool.submit(lambda: drive(one._engine.parts.ledger.write(slow)))
+        first = pool.submit(lambda: drive(one.engine.parts.ledger.write(slow)))
         assert begun.wait(LONG)
         told = [pool.submit(each.add, "I live in Oslo", user_id="alice", infer=False) for each in (one, other)]
         with postgres.superuser(postgres.name) as connection:
@@ -291,7 +292,7 @@ def test_a_copy_may_take_as_long_as_it_takes(postgres: Server, tmp_path: Path, m
 
     monkeypatch.setattr(backup, "_copy_out_query", looked)
     with _role_has(postgres, "statement_timeout", "1h"), Memory(_config(postgres.fresh())) as memory:
-        memory.backup(tmp_path / "one.backup")
+        memory.admin.backups.create(tmp_path / "one.backup")
 
     assert set(seen) == {("0",)}
 
@@ -360,7 +361,7 @@ def test_whoever_may_not_grant_is_not_told_that_it_was_done(postgres: Server) ->
         connection.execute("CREATE ROLE newcomer LOGIN")
 
     with Memory(_config(postgres.fresh())) as memory:
-        ledger: Any = memory._engine.parts.ledger
+        ledger: Any = memory.engine.parts.ledger
         with pytest.raises(MigrationFailed, match="newcomer") as caught:
             drive(ledger.migrate(["newcomer"]))
 
@@ -370,7 +371,7 @@ def test_whoever_may_not_grant_is_not_told_that_it_was_done(postgres: Server) ->
 def test_whoever_may_not_index_is_told_who_may(postgres: Server) -> None:
     with Memory(_config(postgres.fresh())) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        ledger: Any = memory._engine.parts.ledger
+        ledger: Any = memory.engine.parts.ledger
         with pytest.raises(StorageError, match="must be owner") as caught:
             drive(ledger.index_vectors(half=False, progress=None))
 

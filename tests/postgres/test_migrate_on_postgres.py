@@ -83,14 +83,14 @@ def test_a_database_of_each_version_goes_on_with_all_verbs(
             memory.add("I live in Rome", user_id="alice", infer=False)
     with _memory(url) as memory:
         assert memory.get_all(user_id="alice")["results"][0]["memory"] == "I live in Rome"
-        memory.consolidate(user_id="alice")
-        memory.erase(user_id="alice")
+        memory.admin.consolidate(user_id="alice")
+        memory.admin.erase(user_id="alice")
         assert memory.get_all(user_id="alice")["results"] == []
 
 
 def test_the_product_does_not_work_as_the_role_that_owns_the_tables(postgres: Server) -> None:
     with _memory(postgres.url(postgres.name)) as memory:
-        told = memory.check()
+        told = memory.admin.check()
 
     assert told["role"] == "postgres"
     assert told["acts_as"] == migrations.APP_ROLE
@@ -105,7 +105,7 @@ def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
         migrations.grant_to_role(connection, "above")
 
     with _memory(postgres.url(name, "above")) as memory:
-        told = memory.check()
+        told = memory.admin.check()
 
     assert not told["walled"]
 
@@ -114,9 +114,9 @@ def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
 
 _WRITES: dict[str, Callable[[Memory, Path], object]] = {
     "add": lambda memory, _: memory.add("I live in Bern", user_id="alice", infer=False),
-    "set_settings": lambda memory, _: memory.set_settings({"context.budget": 700}, user_id="alice"),
-    "erase": lambda memory, _: memory.erase(user_id="alice"),
-    "restore_backup": lambda memory, folder: memory.restore_backup(folder / "early.backup"),
+    "set_settings": lambda memory, _: memory.settings.set({"context.budget": 700}, user_id="alice"),
+    "erase": lambda memory, _: memory.admin.erase(user_id="alice"),
+    "restore_backup": lambda memory, folder: memory.admin.backups.restore(folder / "early.backup"),
 }
 
 
@@ -137,7 +137,7 @@ def test_an_older_process_writes_nothing_after_an_upgrade(
     name = postgres.database()
     with _memory(postgres.url(name)) as older:
         older.add("I live in Rome", user_id="alice", infer=False)
-        older.backup(tmp_path / "early.backup")
+        older.admin.backups.create(tmp_path / "early.backup")
         with monkeypatch.context() as future, postgres.superuser(name) as connection:
             steps = _wider(script)
             future.setattr(migrations, "list_migrations", lambda: steps)
@@ -174,5 +174,5 @@ def test_an_upgrade_waits_for_who_is_writing(postgres: Server, monkeypatch: pyte
     with _memory(postgres.url(name)) as memory, ThreadPoolExecutor(1) as pool:
         memory.add("I live in Rome", user_id="alice", infer=False)
         upgrading = pool.submit(upgrade)
-        assert not drive(memory._engine.parts.ledger.write(write)), "the upgrade was not waiting"
+        assert not drive(memory.engine.parts.ledger.write(write)), "the upgrade was not waiting"
         upgrading.result(LONG)

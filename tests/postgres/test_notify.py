@@ -59,7 +59,7 @@ def _listening(url: str, *tenants: str) -> Iterator[tuple[Bell, Listener]]:
 def _queue(memory: Memory, due_at: str | None, tenant: str = "default") -> None:
     now = to_instant(datetime.now(UTC))
     signal = Signal(f"s{now}", Scope(tenant, "alice"), "I live in Oslo", now, now, due_at=due_at)
-    drive(memory._engine.parts.ledger.write(lambda tx: tx.signals.put([signal])))
+    drive(memory.engine.parts.ledger.write(lambda tx: tx.signals.put([signal])))
 
 
 def test_what_is_due_at_once_rings_at_once(postgres: Server) -> None:
@@ -99,7 +99,7 @@ def test_a_transaction_that_is_rolled_back_calls_nobody(postgres: Server) -> Non
             raise LookupError
 
         with pytest.raises(LookupError):
-            drive(memory._engine.parts.ledger.write(unit))
+            drive(memory.engine.parts.ledger.write(unit))
 
         assert not bell.heard(0.5)
 
@@ -147,15 +147,15 @@ def test_a_worker_of_another_process_wakes_long_before_it_would_look(
         _memory(url, write={"mode": "background"}) as working,
         _memory(url, write={"mode": "background"}) as talking,
     ):
-        talking._engine.parts.workshop.stopping = True  # whoever talks does not work
-        done = threading.Thread(target=lambda: working.work(600), daemon=True)
+        talking.engine.parts.workshop.stopping = True  # whoever talks does not work
+        done = threading.Thread(target=lambda: working.admin.work(600), daemon=True)
         before = _ears(postgres)  # those of other tests may still be on their way out
         done.start()
         until(lambda: _ears(postgres) - before)
         assert talking.add("I live in Oslo", user_id="alice")["status"] == "queued"
 
-        until(lambda: drive(talking._engine.parts.ledger.read(lambda tx: tx.signals.waiting(Scope("default")))) == 0)
-        working._engine.parts.workshop.leave()
+        until(lambda: drive(talking.engine.parts.ledger.read(lambda tx: tx.signals.waiting(Scope("default")))) == 0)
+        working.engine.parts.workshop.leave()
         done.join(_WAIT)
         assert not done.is_alive()
     until(lambda: not _ears(postgres) - before)

@@ -57,14 +57,14 @@ def _drop(postgres: Server) -> None:
 
 
 def _signature(memory: Memory) -> str:
-    return drive(memory._engine.parts.embedding.signature())
+    return drive(memory.engine.parts.embedding.signature())
 
 
 def _questions(memory: Memory) -> Iterator[VectorQuery]:
     """Every kind of question an engine asks."""
     chance = random.Random(5)  # noqa: S311 - test data
     signature = _signature(memory)
-    seqs = drive(memory._engine.parts.ledger.peek(lambda tx: tx.vectors.missing("default", "none", 0, 1000)))
+    seqs = drive(memory.engine.parts.ledger.peek(lambda tx: tx.vectors.missing("default", "none", 0, 1000)))
     known = [row.seq for row in seqs]
     scopes = (Scope(user_id=USER), Scope(user_id=USER, agent_id="a"), Scope(user_id=USER, run_id="r"))
     for number, scope in enumerate((*scopes, Scope(user_id=USER, agent_id="a", run_id="r"), Scope(user_id="nobody"))):
@@ -80,11 +80,11 @@ def _questions(memory: Memory) -> Iterator[VectorQuery]:
 
 
 def _index(memory: Memory, **options: Any) -> PgVectors:
-    return PgVectors(PgConfig(**options), BlockingIo(), memory._engine.parts.ledger)
+    return PgVectors(PgConfig(**options), BlockingIo(), memory.engine.parts.ledger)
 
 
 def _local(memory: Memory) -> LocalVectors:
-    return LocalVectors(LocalConfig(), BlockingIo(), memory._engine.parts.ledger)
+    return LocalVectors(LocalConfig(), BlockingIo(), memory.engine.parts.ledger)
 
 
 def _alike(found: Sequence[DenseHit], right: Sequence[DenseHit], query: VectorQuery) -> None:
@@ -155,7 +155,7 @@ def _rows(tx: Any) -> PostgresVectors:
 def _graph(memory: Memory) -> Graph | None:
     """The index that a search would use."""
     signature = _signature(memory)
-    return drive(memory._engine.parts.ledger.peek(lambda tx: _rows(tx).graph(signature)))
+    return drive(memory.engine.parts.ledger.peek(lambda tx: _rows(tx).graph(signature)))
 
 
 @pytest.mark.req("C-34")
@@ -172,7 +172,7 @@ def test_the_index_is_what_the_planner_uses_behind_row_level_security(
 
     monkeypatch.setattr(PostgresVectors, "_with_others", explained)
     query = next(_questions(memory))
-    found = drive(memory._engine.parts.ledger.read(lambda tx: _rows(tx).proposed(query, graph, Reach(200, 20_000))))
+    found = drive(memory.engine.parts.ledger.read(lambda tx: _rows(tx).proposed(query, graph, Reach(200, 20_000))))
 
     assert found
     assert f"Index Scan using {graph.name}" in plans[0]
@@ -256,9 +256,9 @@ def test_another_embedder_fills_a_space_of_its_own_beside_the_old_one_and_then_s
 
     settings = {"store": {"url": url, "durable": False}, "policy": {"strategy": "vector"}}
     with Memory(settings, embedder=wider) as memory:
-        before = memory.engine_status()["vector_store"]
-        done = memory.reindex()
-        after = memory.engine_status()["vector_store"]
+        before = memory.admin.status()["vector_store"]
+        done = memory.admin.reindex()
+        after = memory.admin.status()["vector_store"]
         pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
         found = memory.search("thing 0 1", limit=1, user_id=USER)["results"]
     _drop(postgres)
@@ -285,8 +285,8 @@ def test_a_text_that_cannot_be_embedded_does_not_hold_up_the_others(postgres: Se
         return embed(texts)
 
     with Memory({"store": {"url": url, "durable": False}}, embedder=fragile) as memory:
-        done = memory.reindex()
-        left = memory.engine_status()["vector_store"]["pending"]
+        done = memory.admin.reindex()
+        left = memory.admin.status()["vector_store"]["pending"]
 
     assert (done["indexed"], done["failed"], left) == (2, 1, 1)
 
@@ -365,7 +365,7 @@ def test_a_file_needs_no_such_index(
 def test_words_are_looked_for_among_the_rows_of_their_owner(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     scope = Scope(user_id=USER, agent_id="a")
     tokens, words = scope_tokens(scope), query_terms("thing 0 7 11 13")
-    ledger = memory._engine.parts.ledger
+    ledger = memory.engine.parts.ledger
     read: list[str] = []
     real = PostgresSql.rows
 

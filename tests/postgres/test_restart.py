@@ -25,7 +25,7 @@ _ALICE = Scope("default", user_id="alice")
 @pytest.fixture
 def ledger(postgres: Server) -> Any:
     with Memory({"store": {"url": postgres.fresh(), "durable": False}, "embedder": {"provider": "hash"}}) as memory:
-        yield memory._engine.parts.ledger
+        yield memory.engine.parts.ledger
 
 
 def _number(postgres: Server, end: str) -> tuple[str, str]:

@@ -40,7 +40,7 @@ def url(postgres: Server) -> str:
             memory.context("Where do I live?", user_id="u")
             memory.add_many([{"messages": f"secret of {tenant}", "user_id": "u", "infer": False}], idempotency_key="k")
             memory.delete(memory.add("gone", user_id="u", infer=False)["results"][0]["id"])
-            memory.create_key("one")
+            memory.admin.keys.create("one")
     return url
 
 
@@ -134,7 +134,7 @@ def test_a_unit_sees_one_tenant_whatever_it_asks(url: str) -> None:
         return [row[0] for row in await sql.rows("SELECT DISTINCT tenant_id FROM memories")]
 
     with _memory(url, "a") as memory:
-        ledger = memory._engine.parts.ledger
+        ledger = memory.engine.parts.ledger
         assert drive(ledger.read(unit)) == drive(ledger.peek(unit)) == drive(ledger.write(unit)) == ["a"]
         assert drive(ledger.of("b").read(unit)) == ["b"]
 
@@ -155,7 +155,7 @@ def test_a_session_cannot_open_the_wall_for_all_that_waits(url: str) -> None:
         return list(await sql.rows("SELECT tenant_id FROM signals"))
 
     with _memory(f"{url}&options=-cmemstone.queue%3Dall", "a") as memory:
-        ledger = memory._engine.parts.ledger
+        ledger = memory.engine.parts.ledger
         waits = Signal("s-b", Scope("b", "u"), "secret", now, now, due_at=now)
         drive(ledger.of("b").write(lambda tx: tx.signals.put([waits])))
 
@@ -189,7 +189,7 @@ def test_sql_in_any_text_is_text(url: str, tenant: str) -> None:
         )
         scope: dict[str, Any] = {"user_id": word}
         filters = {"AND": [{EVIL: EVIL}, {"k": {"contains": EVIL}}, {EVIL: {"icontains": EVIL.upper()}}]}
-        found = [memory.search(EVIL, filters=filters, **scope), memory.get_all(filters=filters, **scope)]
+        found: list[Any] = [memory.search(EVIL, filters=filters, **scope), memory.get_all(filters=filters, **scope)]
         memory.context(EVIL, **scope)
         foreign = memory.search("secret of b", user_id="u")["results"]
 
@@ -201,13 +201,13 @@ def test_sql_in_any_text_is_text(url: str, tenant: str) -> None:
 
 def test_a_key_is_found_before_its_tenant_is_known_and_nothing_else_is(url: str) -> None:
     with _memory(url, "b") as memory:
-        (key,) = memory.keys()
+        (key,) = memory.admin.keys.list()
 
     with _memory(url, "a") as memory:
-        ledger = memory._engine.parts.ledger
+        ledger = memory.engine.parts.ledger
         found = drive(ledger.peek(lambda tx: tx.api_keys.find(key["id"])))
         listed = drive(ledger.peek(lambda tx: tx.api_keys.all("b")))
-        assert [one["tenant_id"] for one in memory.keys()] == ["a"]  # noqa: SIM118 - no dict, but a face
+        assert [one["tenant_id"] for one in memory.admin.keys.list()] == ["a"]
 
     assert found is not None
     assert found.tenant_id == "b"
@@ -217,7 +217,7 @@ def test_a_key_is_found_before_its_tenant_is_known_and_nothing_else_is(url: str)
 def test_a_worker_for_all_tenants_sees_whose_turn_it_is_and_no_more(url: str) -> None:
     now = "2026-01-01T00:00:00.000000Z"
     with _memory(url, "a") as memory:
-        ledger = memory._engine.parts.ledger
+        ledger = memory.engine.parts.ledger
         for tenant in ("a", "b"):
             waits = Signal(f"s-{tenant}", Scope(tenant, "u"), "secret", now, now, due_at=now)
             drive(ledger.of(tenant).write(lambda tx, waits=waits: tx.signals.put([waits])))  # type: ignore[misc]
@@ -233,10 +233,10 @@ def test_a_worker_for_all_tenants_sees_whose_turn_it_is_and_no_more(url: str) ->
 @pytest.mark.req("N-42")
 def test_when_a_key_was_used_is_noted_whichever_tenant_it_belongs_to(url: str) -> None:
     with _memory(url, "a") as operator, _memory(url, "b") as other:
-        made = other.create_key("two")
-        parts = operator._engine.parts
+        made = other.admin.keys.create("two")
+        parts = operator.engine.parts
         key = drive(keys.authenticate_key(parts, made["key"]))
         assert key.tenant_id == "b"
         drive(keys.note_use(parts, key))
-        known = {one["id"]: one for one in drive(keys.list_keys(other._engine.parts))}
+        known = {one["id"]: one for one in drive(keys.list_keys(other.engine.parts))}
         assert known[made["id"]]["last_used_at"]

@@ -24,7 +24,7 @@ _SESSIONS = [Scope("default", "alice", "", f"run{number:02}") for number in rang
 def parts(postgres: Server) -> Iterator[Parts]:
     url = postgres.fresh()
     with Memory({"store": {"url": url, "durable": False}, "embedder": {"provider": "hash"}}) as memory:
-        parts: Parts = memory._engine.parts
+        parts: Parts = memory.engine.parts
         now = parts.now()
         signals = [
             Signal(f"{scope.run_id}-{n}", scope, "I live in Oslo", now, now, due_at="")

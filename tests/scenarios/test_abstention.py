@@ -34,14 +34,14 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def looked_up(memory: Memory, question: str, user: str = "u") -> tuple[Scope, list[Hit]]:
-    parts = memory._engine.parts
+    parts = memory.engine.parts
     wanted = validate_search(parts, SearchRequest(query=question, user_id=user, limit=10))
     return wanted.scope, drive(hits_of(parts, wanted)).found
 
 
 def judged(memory: Memory, question: str, user: str = "u", rate: float = 0.05) -> tuple[list[Hit], Relevance]:
     scope, hits = looked_up(memory, question, user)
-    return hits, drive(judge_relevance(memory._engine.parts, scope, question, hits, rate))
+    return hits, drive(judge_relevance(memory.engine.parts, scope, question, hits, rate))
 
 
 def filled(memory: Memory, count: int, start: int = 0, user: str = "u") -> None:
@@ -56,7 +56,7 @@ def filled(memory: Memory, count: int, start: int = 0, user: str = "u") -> None:
 
 def kept_in(memory: Memory) -> dict[str, Any]:
     """What the ledger keeps of distributions, by name."""
-    parts = memory._engine.parts
+    parts = memory.engine.parts
 
     async def bodies(tx: Tx) -> dict[str, Any]:
         names = [calibrate.TEXT, await parts.embedding.signature()]
@@ -66,7 +66,7 @@ def kept_in(memory: Memory) -> dict[str, Any]:
 
 
 def null_of(memory: Memory, user: str = "u") -> Any:
-    held = calibrate._cache_for_store(memory._engine.parts).nulls
+    held = calibrate._cache_for_store(memory.engine.parts).nulls
     return next(null for (_, scope), null in held.items() if scope.user_id == user)
 
 
@@ -102,7 +102,7 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[float, 
     memories, rates = lines("memories"), RATES[request.param]
     made = {rate: Outcome([], [], []) for rate in rates}
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": request.param}}) as memory:
-        parts = memory._engine.parts
+        parts = memory.engine.parts
         stored = memory.add_many([{"messages": one["text"], "user_id": "u", "infer": False} for one in memories])
         names = {change["results"][0]["id"]: one["id"] for change, one in zip(stored["results"], memories, strict=True)}
         for one in [*lines("questions_unrelated"), *lines("questions_answerable")]:
@@ -158,7 +158,7 @@ def local() -> Iterator[Memory]:
 
 def compared(memory: Memory) -> bool:
     """Whether anything was compared with what unrelated questions reach."""
-    return bool(calibrate._cache_for_store(memory._engine.parts).nulls)
+    return bool(calibrate._cache_for_store(memory.engine.parts).nulls)
 
 
 @pytest.mark.parametrize("count", [1, 5])
@@ -185,7 +185,7 @@ def test_a_question_about_what_somebody_said_is_judged_by_comparing(local: Memor
 
 def test_what_stands_farther_down_stays_when_it_is_as_near(local: Memory) -> None:
     filled(local, 40)
-    parts = local._engine.parts
+    parts = local.engine.parts
     wanted = validate_search(
         parts, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40)
     )
@@ -301,7 +301,7 @@ def test_what_is_kept_of_a_scope_can_be_forgotten() -> None:
         filled(memory, 300, user="other")
         for user in ("u", "other"):
             judged(memory, "Where is the tent?", user)
-        parts = memory._engine.parts
+        parts = memory.engine.parts
         (body,) = kept_in(memory).values()
         assert len(body["scopes"]) == 2
         drive(parts.ledger.write(lambda tx: calibrate.drop_calibration(tx, Scope(parts.tenant_id, "u"))))
@@ -316,7 +316,7 @@ def test_a_sample_is_spread_over_the_scope_and_always_the_same() -> None:
         for at in range(0, 1_200, 2):  # two users in turns: their numbers are all even and all odd
             memory.add(f"even number {at}", user_id="u", infer=False)
             memory.add(f"odd number {at}", user_id="other", infer=False)
-        parts = memory._engine.parts
+        parts = memory.engine.parts
         signature = drive(parts.embedding.signature())
 
         def sample(user: str, most: int) -> tuple[int, list[bytes]]:
@@ -366,7 +366,7 @@ def test_a_store_that_cannot_be_written_is_judged_all_the_same(tmp_path: Path) -
 def test_hits_that_were_not_chosen_by_what_they_say_are_not_judged() -> None:
     with Memory(HASH) as memory:
         filled(memory, 5)
-        parts = memory._engine.parts
+        parts = memory.engine.parts
         wanted = validate_search(parts, SearchRequest(query="anything", user_id="u", strategy="recent"))
         hits = drive(hits_of(parts, wanted)).found
         found = drive(judge_relevance(parts, wanted.scope, "anything", hits))

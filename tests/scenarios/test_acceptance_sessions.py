@@ -91,14 +91,14 @@ def test_a_session_ends_in_the_word_for_it(opens: Callable[[Ending], Memory], en
     memory.add(ending.said, **SESSION)
 
     with suppress(KeyboardInterrupt):
-        (told,) = memory.end_session(**SESSION)["results"]
+        (told,) = memory.sessions.end(**SESSION)["results"]
         assert told["distillation"] == ending.outcome
 
-    (job,) = memory.jobs(task="distill", everybody=True)["results"]
+    (job,) = memory.admin.jobs(task="distill", everybody=True)["results"]
     assert job["outcome"] == ending.outcome
     stats = memory.stats()
     assert (stats["pending"], stats["dead"]) == (ending.pending, ending.dead)
-    assert len(memory.episodes(user_id="alice")["results"]) == (ending.outcome == "distilled")
+    assert len(memory.sessions.episodes(user_id="alice")["results"]) == (ending.outcome == "distilled")
     assert len(memory.get_all(user_id="alice", layers=["turn"])["results"]) == 1, "what was said is kept, come what may"
 
 
@@ -109,7 +109,7 @@ def test_ingest_tells_the_same_word_and_says_ok_only_when_nothing_is_left(
 ) -> None:
     memory = opens(ending)
     with suppress(KeyboardInterrupt):
-        answer = memory.ingest_session([{"user": ending.said}], **SESSION)
+        answer = memory.sessions.ingest([{"user": ending.said}], **SESSION)
         assert answer["distillation"] == ending.outcome
         status = "pending" if ending.pending else "failed" if ending.dead else "ok"
         assert (answer["status"], answer["turns_ingested"]) == (status, 1)
@@ -120,16 +120,16 @@ def test_words_without_a_session_and_a_memory_that_is_off_have_words_of_their_ow
     opens: Callable[[Ending], Memory],
 ) -> None:
     memory = opens(Ending("no_signals"))
-    answer = memory.ingest_session([{"user": LONG}], skip_extraction=True, **SESSION)
+    answer = memory.sessions.ingest([{"user": LONG}], skip_extraction=True, **SESSION)
     assert (answer["status"], answer["distillation"]) == ("ok", "no_signals")
 
     memory.add("I moved to Bergen in the spring, because of a position at the university hospital.", **SESSION)
-    memory.set_settings({"policy.enabled": False})
-    (told,) = memory.end_session(**SESSION)["results"]
+    memory.settings.set({"policy.enabled": False})
+    (told,) = memory.sessions.end(**SESSION)["results"]
     assert told["distillation"] == "skipped:memory_disabled"
     assert memory.stats()["pending"] == 1, "it is there when memory is switched on again"
-    memory.set_settings({"policy.enabled": True})
-    assert memory.end_session(**SESSION)["results"][0]["distillation"] == "distilled"
+    memory.settings.set({"policy.enabled": True})
+    assert memory.sessions.end(**SESSION)["results"][0]["distillation"] == "distilled"
 
 
 @pytest.mark.req("N-18", "N-17")
@@ -141,9 +141,9 @@ def test_ingesting_a_conversation_twice_leaves_one_of_everything(opens: Callable
         rows = [memory.get_all(user_id="alice", layers=[layer])["results"] for layer in ("fact", "episode", "turn")]
         return tuple(sorted(one["memory"] for one in of) for of in rows)
 
-    first = memory.ingest_session(turns, **SESSION)
+    first = memory.sessions.ingest(turns, **SESSION)
     once = left()
-    second = memory.ingest_session(turns, **SESSION)
+    second = memory.sessions.ingest(turns, **SESSION)
 
     assert (first["distillation"], second["distillation"]) == ("distilled", "distilled")
     assert left() == once

@@ -13,6 +13,8 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
+from memstone.literals import LayerName
+from memstone.results import ReplacementItem
 from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
@@ -35,7 +37,7 @@ def memory(path: Path) -> Iterator[Memory]:
         def held(said: str, run: str) -> None:
             clock.advance(minutes=5)
             memory.add([{"role": "user", "content": said}], user_id="alice", agent_id="bot", run_id=run)
-            memory.end_session(user_id="alice")
+            memory.sessions.end(user_id="alice")
 
         def stored(text: str, user: str = "bob", **more: Any) -> str:
             clock.advance(minutes=5)
@@ -44,17 +46,17 @@ def memory(path: Path) -> Iterator[Memory]:
 
         held(NURSE, "monday")
         held("I moved to Bergen. We decided to use Postgres for the rota app of the clinic in the spring.", "tuesday")
-        memory.add_override("Call me Countess.", user_id="alice")
+        memory.identity.add_override("Call me Countess.", user_id="alice")
         office = stored("The office is in Lisbon", kind="semantic", run_id="r1")
-        memory.share(office, user_id="carol")
-        memory.share(office, user_id="alice")
-        memory.replace(office, "The office is in Porto", user_id="carol", reason="she moved")
-        memory.unshare(office, user_id="alice", reason="not hers")
+        memory.sharing.share(office, user_id="carol")
+        memory.sharing.share(office, user_id="alice")
+        memory.sharing.replace(office, "The office is in Porto", user_id="carol", reason="she moved")
+        memory.sharing.unshare(office, user_id="alice", reason="not hers")
         stored("Deploy on Fridays", key="rule:deploy", kind="procedural")
         stored("Deploy on Mondays", key="rule:deploy", kind="procedural")
         memory.delete(stored("A thing to forget"))
-        memory.disable(stored("A thing to hide"))
-        memory.quarantine(stored("A thing to doubt"))
+        memory.review.disable(stored("A thing to hide"))
+        memory.review.quarantine(stored("A thing to doubt"))
         memory.update(stored("The cat is called Mia"), "The cat is called Mimi")
         yield memory
 
@@ -69,7 +71,7 @@ def facts(memory: Memory, user: str) -> dict[str, str]:
     return {one["id"]: one["memory"] for one in memory.get_all(user_id=user)["results"]}
 
 
-def layer(memory: Memory, user: str, *layers: str) -> dict[str, str]:
+def layer(memory: Memory, user: str, *layers: LayerName) -> dict[str, str]:
     found = memory.get_all(user_id=user, layers=list(layers), limit=1_000)["results"]
     return {one["id"]: one["memory"] for one in found}
 
@@ -77,13 +79,13 @@ def layer(memory: Memory, user: str, *layers: str) -> dict[str, str]:
 @pytest.mark.req("S-1", "S-5", "S-7", "X-13")
 def test_a_companion_s_layers_are_the_rows_that_lists_show(memory: Memory) -> None:
     for user in USERS:
-        pinned = {one["id"]: one["content"] for one in memory.pinned(user_id=user)["results"]}
-        rules = {one["id"]: one["text"] for one in memory.standing_instructions(user_id=user)["instructions"]}
+        pinned = {one["id"]: one["content"] for one in memory.profile.facts(user_id=user)["results"]}
+        rules = {one["id"]: one["text"] for one in memory.identity.instructions(user_id=user)["instructions"]}
         assert {**pinned, **rules} == facts(memory, user) == layer(memory, user, "fact")
         assert pinned.keys().isdisjoint(rules), "standing instructions are a surface of their own"
-        episodes = {one["id"]: one["summary"] for one in memory.episodes(user_id=user)["results"]}
+        episodes = {one["id"]: one["summary"] for one in memory.sessions.episodes(user_id=user)["results"]}
         assert episodes == layer(memory, user, "episode")
-        who = memory.identity(user_id=user)
+        who = memory.identity.get(user_id=user)
         told = {one["id"]: one["text"] for one in [*who["overrides"], *who["derived"]]}
         assert told == layer(memory, user, "identity")
     assert [len(layer(memory, "alice", name)) for name in ("episode", "turn")] == [2, 2]
@@ -111,13 +113,13 @@ def test_shared_vectors_and_who_holds_them_are_the_same_facts(memory: Memory, pa
     assert list(seen["carol"].values()) == ["The office is in Porto"]
 
 
-def vector_ids(one: dict[str, Any]) -> tuple[str, str | None]:
+def vector_ids(one: ReplacementItem) -> tuple[str, str | None]:
     """The ids as the view has them: a version that ended has its number behind the id."""
     revised = one["old_id"] == one["new_id"]
     return f"{one['old_id']}#{one['old_version']}" if revised else one["old_id"], one["new_id"]
 
 
-def why_and_when(one: dict[str, Any]) -> tuple[str, str]:
+def why_and_when(one: ReplacementItem) -> tuple[str | None, str]:
     return one["reason"], one["created_at"]
 
 
@@ -128,10 +130,10 @@ def test_what_replaced_what_is_the_same_in_the_view_and_in_the_verb(memory: Memo
     told = {
         one["id"]: (one["user_id"], *vector_ids(one), one["old_version"], one["new_version"], *why_and_when(one))
         for user in USERS
-        for one in memory.memory_updates(user_id=user, limit=1_000)["results"]
+        for one in memory.review.replacements(user_id=user, limit=1_000)["results"]
     }
     assert told == view
-    replaced = [one for one in memory.memory_updates(user_id="carol")["results"] if one["event"] == "REPLACE"]
+    replaced = [one for one in memory.review.replacements(user_id="carol")["results"] if one["event"] == "REPLACE"]
     assert [one["reason"] for one in replaced] == ["she moved"]
     assert facts(memory, "bob").keys() >= {replaced[0]["old_id"]}
     assert facts(memory, "carol").keys() == {replaced[0]["new_id"]}
@@ -177,7 +179,7 @@ def test_a_gateway_s_entries_are_facts_and_episodes_with_kind_and_session(memory
         "r1",
     )
     assert (by_text["Deploy on Mondays"]["key"], by_text["Deploy on Mondays"]["kind"]) == ("rule:deploy", "procedural")
-    sessions = [one["run_id"] for one in memory.episodes(user_id="alice")["results"]]
+    sessions = [str(one["run_id"]) for one in memory.sessions.episodes(user_id="alice")["results"]]
     assert sorted(sessions) == ["monday", "tuesday"]
 
 
@@ -186,7 +188,7 @@ def test_no_view_shows_what_was_put_aside_or_deleted(memory: Memory, path: Path)
     hidden = {"A thing to forget", "A thing to hide", "A thing to doubt"}
     shown = {json.loads(row[0])["content"] for row in read(path, "SELECT metadata FROM shared_vectors")}
     shown |= set(layer(memory, "bob", "fact", "episode", "identity").values())
-    shown |= {one["content"] for one in memory.pinned(user_id="bob")["results"]}
+    shown |= {one["content"] for one in memory.profile.facts(user_id="bob")["results"]}
     shown |= {one["memory"] for one in memory.search("a thing to", user_id="bob")["results"]}
     assert not shown & hidden
     assert [one["memory"] for one in memory.get_all(user_id="bob", status="disabled")["results"]] == ["A thing to hide"]

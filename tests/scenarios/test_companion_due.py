@@ -35,7 +35,7 @@ def memory(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Memory]
 
 def tell(memory: Memory, said: str) -> None:
     memory.add([{"role": "user", "content": said}], **WHO, run_id=said.split()[1] + str(len(said)))
-    memory.end_session(**WHO)
+    memory.sessions.end(**WHO)
 
 
 def due(memory: Memory, message: str = "Good morning!") -> list[str]:

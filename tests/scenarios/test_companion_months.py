@@ -34,7 +34,7 @@ def memory(clock: FakeClock) -> Iterator[Memory]:
     """A companion that was told who the user is."""
     with Memory(SETTINGS, clock=clock) as opened:
         opened.add([{"role": "user", "content": one} for one in TOLD], **WHO, run_id="first")
-        opened.end_session(**WHO)
+        opened.sessions.end(**WHO)
         yield opened
 
 
@@ -48,7 +48,7 @@ def test_who_the_user_is_is_there_whatever_the_gate_says(memory: Memory, message
     pack = memory.context(message, **WHO)
     assert missing(pack.stable) == []
     assert pack.text.count("Oslo") == len({line for line in pack.text.splitlines() if "Oslo" in line})
-    memory.consolidate(everybody=True)
+    memory.admin.consolidate(everybody=True)
     told = memory.context(message, **WHO).stable
     assert missing(told) == []
     assert told.count("Oslo") == 1, "the text about the user says it, and nothing repeats it"
@@ -63,9 +63,9 @@ def test_another_agent_is_shown_who_the_user_is_and_nothing_else_learned_elsewhe
 
 @pytest.mark.req("X-4")
 def test_what_is_private_is_not_part_of_who_the_user_is(memory: Memory) -> None:
-    memory.consolidate(everybody=True)
-    (home,) = (one for one in memory.pinned(**WHO)["results"] if "Oslo" in one["content"])
-    memory.set_visibility(home["id"], "private")
+    memory.admin.consolidate(everybody=True)
+    (home,) = (one for one in memory.profile.facts(**WHO)["results"] if "Oslo" in one["content"])
+    memory.profile.set_visibility(home["id"], "private")
     assert "Oslo" not in memory.context("Who am I?", **WHO).text
     assert "nurse" in memory.context("Who am I?", **WHO).text
 
@@ -78,8 +78,8 @@ def test_who_the_user_is_never_fades(memory: Memory, clock: FakeClock, question:
     for day in range(120):
         clock.advance(days=1)
         assert missing(memory.context(question, **WHO).text) == [], f"day {day}"
-        evicted += memory.consolidate(everybody=True)["evicted"]
-    kept = " ".join(one["content"] for one in memory.pinned(**WHO)["results"])
+        evicted += memory.admin.consolidate(everybody=True)["evicted"]
+    kept = " ".join(one["content"] for one in memory.profile.facts(**WHO)["results"])
     assert missing(kept) == []
     assert evicted or "name" in question, "what nobody asks for and is not about who the user is still fades"
 
@@ -96,16 +96,16 @@ WHO_SHE_IS: Final = ("Ada", "Oslo", "nurse", "peanuts", "Mia", "metric units")
 def test_after_a_year_who_the_user_is_is_as_strong_as_on_the_first_day(clock: FakeClock) -> None:
     with Memory(SETTINGS, clock=clock) as memory:
         memory.add([{"role": "user", "content": one} for one in LIFE], **WHO, run_id="first")
-        memory.end_session(**WHO)
-        memory.consolidate(everybody=True)
-        before = {one["content"]: one for one in memory.pinned(**WHO)["results"]}
+        memory.sessions.end(**WHO)
+        memory.admin.consolidate(everybody=True)
+        before = {one["content"]: one for one in memory.profile.facts(**WHO)["results"]}
         for _ in range(365):
             clock.advance(days=1)
             memory.context("What do you know about me?", **WHO)
-            memory.consolidate(everybody=True)
-        told = [one["memory"] for one in memory.profile(user_id="ada")["facts"]]
-        after = {one["content"]: one for one in memory.pinned(**WHO)["results"]}
-        identity = memory.identity(user_id="ada")
+            memory.admin.consolidate(everybody=True)
+        told = [one["memory"] for one in memory.profile.get(user_id="ada")["facts"]]
+        after = {one["content"]: one for one in memory.profile.facts(**WHO)["results"]}
+        identity = memory.identity.get(user_id="ada")
         stable = memory.context("What is 17 times 23?", **WHO).stable
         found = memory.search("Where does she work?", **WHO, explain=True)["results"]
     assert [one for one in WHO_SHE_IS if not any(one in line for line in told)] == []

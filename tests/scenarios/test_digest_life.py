@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
+from memstone.results import PinnedFact
 from memstone.testing.clock import FakeClock
 
 WHO: Final[dict[str, Any]] = {"user_id": "ada", "agent_id": "bot"}
@@ -44,8 +45,8 @@ def month() -> Iterator[Memory]:
         for number, said in enumerate(MONTH):
             clock.advance(days=7)
             memory.add([_message(one) for one in said], **WHO, run_id=f"week-{number}")
-            memory.end_session(**WHO)
-        memory.consolidate(everybody=True)
+            memory.sessions.end(**WHO)
+        memory.admin.consolidate(everybody=True)
         yield memory
 
 
@@ -54,13 +55,13 @@ def _message(said: str) -> dict[str, str]:
     return {"role": role, "content": said.removeprefix("> ")}
 
 
-def facts(memory: Memory) -> dict[str, dict[str, Any]]:
-    return {one["content"]: one for one in memory.pinned(**WHO)["results"]}
+def facts(memory: Memory) -> dict[str, PinnedFact]:
+    return {one["content"]: one for one in memory.profile.facts(**WHO)["results"]}
 
 
 @pytest.mark.req("S-1", "S-7")
 def test_every_conversation_leaves_one_episode_of_its_own_words(month: Memory) -> None:
-    episodes = month.episodes(**WHO)["results"]
+    episodes = month.sessions.episodes(**WHO)["results"]
 
     assert [one["run_id"] for one in episodes] == ["week-3", "week-2", "week-1", "week-0"]
     for one, said in zip(reversed(episodes), MONTH, strict=True):
@@ -89,8 +90,9 @@ def test_what_comes_up_again_is_counted(month: Memory) -> None:
 
 @pytest.mark.req("S-4", "R-14")
 def test_the_identity_is_what_the_user_said_and_what_holds(month: Memory) -> None:
-    identity = month.identity(user_id="ada")
+    identity = month.identity.get(user_id="ada")
 
+    assert identity["narrative"] is not None
     told = identity["narrative"]["text"] + " ".join(one["text"] for one in identity["derived"])
     assert "Ada" in told
     assert "Fjord School" in told

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from memstone import Memory, NotFoundError
 from memstone.errors import Conflict, InvalidInput
+from memstone.literals import LayerName
 from memstone.testing.clock import FakeClock
 
 USERS: Final = ("ann", "bob")
@@ -69,7 +70,7 @@ class Life:
 
     def seen(self, who: str) -> set[tuple[str, str]]:
         """What somebody sees in any list."""
-        layers = ["identity", "fact", "episode", "turn"]
+        layers: list[LayerName] = ["identity", "fact", "episode", "turn"]
         found = self.memory.get_all(user_id=who, layers=layers, limit=1_000)["results"]
         return {(one["id"], one["memory"]) for one in found}
 
@@ -92,7 +93,7 @@ class Life:
         """Hold a session."""
         self.sessions += 1
         self.memory.add(said, user_id=who, agent_id="bot", run_id=f"r{self.sessions}")
-        self.memory.end_session(user_id=who)
+        self.memory.sessions.end(user_id=who)
 
     def store(self, who: str, text: str, days: int | None) -> None:
         """Keep a text as it is, for good or for some days."""
@@ -101,7 +102,7 @@ class Life:
 
     def override(self, who: str, text: str) -> None:
         """Keep something in mind."""
-        self.memory.add_override(text, user_id=who)
+        self.memory.identity.add_override(text, user_id=who)
 
     def update(self, at: int, text: str) -> None:
         """Change one for all."""
@@ -109,12 +110,12 @@ class Life:
 
     def share(self, at: int, who: str) -> None:
         """Let somebody else hold one."""
-        self.memory.share(self.chosen(at), user_id=who)
+        self.memory.sharing.share(self.chosen(at), user_id=who)
 
     def replace(self, at: int, who: str, text: str) -> None:
         """For one; nobody else may notice."""
         others = {other: self.seen(other) for other in USERS if other != who}
-        self.memory.replace(self.chosen(at), text, user_id=who)
+        self.memory.sharing.replace(self.chosen(at), text, user_id=who)
         assert {other: self.seen(other) for other in others} == others, "a replacement is for one"
 
     def use(self, who: str) -> None:
@@ -123,22 +124,22 @@ class Life:
 
     def undo(self, back: int) -> None:
         """Take something back, if nothing stands in the way."""
-        events = self.memory.events(limit=1_000, everybody=True)["results"]
+        events = self.memory.review.events(limit=1_000, everybody=True)["results"]
         if events:
             self.memory.undo(events[-min(back, len(events))]["id"])
 
     def summarize(self, who: str) -> None:
         """Shorten what is long."""
-        self.memory.summarize(user_id=who, max_tokens=0)
+        self.memory.admin.summarize(user_id=who, max_tokens=0)
 
     def tidy(self, days: int) -> None:
         """A pass; a second one at the same instant finds nothing to do."""
         self.clock.advance(days=days)
-        self.memory.consolidate(everybody=True)
-        done, cursor = self.stored(), self.memory.events(limit=1_000, everybody=True)["cursor"]
-        again = self.memory.consolidate(everybody=True)
+        self.memory.admin.consolidate(everybody=True)
+        done, cursor = self.stored(), self.memory.review.events(limit=1_000, everybody=True)["cursor"]
+        again = self.memory.admin.consolidate(everybody=True)
         assert self.stored() == done
-        assert self.memory.events(cursor, everybody=True)["results"] == []
+        assert self.memory.review.events(cursor, everybody=True)["results"] == []
         counts = {name: count for name, count in again.items() if isinstance(count, int)}
         assert counts == dict.fromkeys(counts, 0)
 
@@ -187,9 +188,9 @@ def _read(memory: Memory, who: str) -> Iterator[str]:
                 yield one["id"]
     pack = memory.context("Which bicycle, which tea, which work do I like?", user_id=who)
     yield from (citation.memory_id for citation in pack.citations)
-    yield from (one["id"] for one in memory.pinned(user_id=who)["results"])
-    yield from (one["id"] for one in memory.episodes(user_id=who)["results"])
-    known = memory.identity(user_id=who)
+    yield from (one["id"] for one in memory.profile.facts(user_id=who)["results"])
+    yield from (one["id"] for one in memory.sessions.episodes(user_id=who)["results"])
+    known = memory.identity.get(user_id=who)
     yield from (one["id"] for one in [*known["overrides"], *known["derived"]])
 
 

@@ -34,7 +34,7 @@ def say(memory: Memory, clock: FakeClock, words: str, user: str, **rest: Any) ->
     """Say something, and let what forms memory in the background come to its end."""
     clock.advance(minutes=1)
     assert memory.add(words, user_id=user, **rest)["status"] in {"queued", "ok"}
-    memory.flush(everybody=True)
+    memory.sessions.flush(everybody=True)
 
 
 def held(memory: Memory, user: str) -> list[str]:
@@ -47,27 +47,27 @@ def test_a_replacement_in_the_background_is_for_one_user_and_the_audit_has_both_
 ) -> None:
     say(memory, clock, "I live in Oslo", "alice")
     (fact,) = memory.get_all(user_id="alice")["results"]
-    memory.share(fact["id"], user_id="bob")
+    memory.sharing.share(fact["id"], user_id="bob")
     say(memory, clock, "I moved to Bergen", "alice")
 
     assert held(memory, "alice") == ["User moved to Bergen."]
     assert held(memory, "bob") == ["User lives in Oslo."]
-    (audit,) = memory.memory_updates(user_id="alice")["results"]
+    (audit,) = memory.review.replacements(user_id="alice")["results"]
     (mine,) = memory.get_all(user_id="alice")["results"]
     assert (audit["old_id"], audit["new_id"]) == (fact["id"], mine["id"])
     assert audit["reason"]
-    assert memory.memory_updates(user_id="bob")["results"] == []
+    assert memory.review.replacements(user_id="bob")["results"] == []
 
 
 @pytest.mark.req("P-21", "P-16")
 def test_what_was_said_earlier_replaces_nothing_whoever_holds_it(memory: Memory, clock: FakeClock) -> None:
     say(memory, clock, "I moved to Bergen", "alice", occurred_at="2026-03-01T10:00:00Z")
     (fact,) = memory.get_all(user_id="alice")["results"]
-    memory.share(fact["id"], user_id="bob")
+    memory.sharing.share(fact["id"], user_id="bob")
     say(memory, clock, "I live in Oslo", "alice", occurred_at="2026-02-01T10:00:00Z")
     assert "User moved to Bergen." in held(memory, "alice")
     assert held(memory, "bob") == ["User moved to Bergen."]
-    assert memory.memory_updates(user_id="alice")["results"] == []
+    assert memory.review.replacements(user_id="alice")["results"] == []
 
     say(memory, clock, "I moved to Rome", "alice", occurred_at="2026-04-01T10:00:00Z")
     assert "User moved to Rome." in held(memory, "alice")
@@ -101,9 +101,9 @@ def test_a_newcomer_sees_the_starting_set_with_four_memories_and_not_with_five(m
 def test_a_memory_is_put_into_the_starting_set_by_sharing_it(memory: Memory) -> None:
     own = memory.add(OFFICE, user_id="alice", infer=False)["results"][0]["id"]
     assert memory.search("office in Lisbon", user_id="bob")["results"] == []
-    memory.share(own, user_id="*")
+    memory.sharing.share(own, user_id="*")
     assert [one["id"] for one in memory.search("office in Lisbon", user_id="bob")["results"]] == [own]
-    memory.unshare(own, user_id="*")
+    memory.sharing.unshare(own, user_id="*")
     assert memory.search("office in Lisbon", user_id="bob")["results"] == []
     assert held(memory, "alice") == [OFFICE]
 
@@ -122,7 +122,7 @@ def test_every_background_run_logs_and_keeps_its_decisions(
     assert all(one["target_id"] for run in runs for one in run["decisions"])
     assert "Oslo" not in caplog.text
 
-    last, first = memory.jobs(task="facts", everybody=True)["results"]
+    last, first = memory.admin.jobs(task="facts", everybody=True)["results"]
     facts = [one["fact"] for one in first["details"]["decisions"]]
     assert facts == ["User lives in Oslo.", "User likes tea."]
     (changed,) = last["details"]["decisions"]
@@ -139,11 +139,11 @@ def test_the_four_figures_after_a_day_of_use(memory: Memory, clock: FakeClock) -
     say(memory, clock, "Did I say that I like tea?", "alice")
     say(memory, clock, "I like tea", "alice")
     pack = memory.context("I moved, and like which tea?", user_id="alice", gate="always")
-    answer = memory.record_answer(pack.receipt_id, "Any you can buy in Bergen.")
+    answer = memory.review.record_answer(pack.receipt_id, "Any you can buy in Bergen.")
     assert answer["used"]
     assert answer["unused"]
 
-    figures = memory.metrics(user_id="alice")
+    figures = memory.admin.metrics(user_id="alice")
     assert figures["memory_total_count"] == 2
     assert figures["memory_replacement_rate"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["memory_dedup_rate"] == pytest.approx(1 / 4, abs=1e-4)

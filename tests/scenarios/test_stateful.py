@@ -112,12 +112,12 @@ class Machine(RuleBasedStateMachine):
 
     def do(self, act: Callable[[], Any]) -> Any:
         """Carry something out that may be refused; then it has changed nothing."""
-        now, cursor = self.state, self.memory.events(self.cursor, limit=1_000, everybody=True)["cursor"]
+        now, cursor = self.state, self.memory.review.events(self.cursor, limit=1_000, everybody=True)["cursor"]
         try:
             answer = act()
         except (Conflict, NotFoundError):
             assert self.state == now, "what is refused changes nothing"
-            assert self.memory.events(cursor, everybody=True)["results"] == []
+            assert self.memory.review.events(cursor, everybody=True)["results"] == []
             return None
         self.before, self.cursor = now, cursor
         after = self.state
@@ -172,37 +172,37 @@ class Machine(RuleBasedStateMachine):
     @rule(at=which, version=st.integers(1, 4))
     def restore_version(self, at: int, version: int) -> None:
         """Let an earlier version hold again."""
-        self.do(lambda: self.memory.restore(self.chosen(at), version))
+        self.do(lambda: self.memory.review.restore(self.chosen(at), version))
 
     @rule(at=which, user=users)
     def share(self, at: int, user: str) -> None:
         """Let somebody else hold one."""
-        self.do(lambda: self.memory.share(self.chosen(at), user_id=user))
+        self.do(lambda: self.memory.sharing.share(self.chosen(at), user_id=user))
 
     @rule(at=which, user=users)
     def unshare(self, at: int, user: str) -> None:
         """Take one from somebody."""
-        self.do(lambda: self.memory.unshare(self.chosen(at), user_id=user))
+        self.do(lambda: self.memory.sharing.unshare(self.chosen(at), user_id=user))
 
     @rule(at=which, user=users, text=texts)
     def replace(self, at: int, user: str, text: str) -> None:
         """Change one for one of its holders."""
-        self.do(lambda: self.memory.replace(self.chosen(at), text, user_id=user))
+        self.do(lambda: self.memory.sharing.replace(self.chosen(at), text, user_id=user))
 
     @rule(days=st.sampled_from([0, 300]))
     def consolidate(self, days: int) -> None:
         """Merge what is alike, evict what has faded."""
         self.clock.advance(days=days)
-        self.do(lambda: self.memory.consolidate(everybody=True))
+        self.do(lambda: self.memory.admin.consolidate(everybody=True))
 
     @rule(user=users)
     def erase(self, user: str) -> None:
         """Remove a user for good."""
         now = self.state
-        self.memory.erase(user_id=user)
+        self.memory.admin.erase(user_id=user)
         left = self.state
         self.erased |= {name for name, held in self.held.items() if user in held}
-        self.before, self.cursor = left, self.memory.events(limit=1_000, everybody=True)["cursor"]
+        self.before, self.cursor = left, self.memory.review.events(limit=1_000, everybody=True)["cursor"]
         assert all(user not in one.holders for one in left.values())
         assert {name for name in now if now[name].holders - {user}} == left.keys()
 
@@ -212,7 +212,7 @@ class Machine(RuleBasedStateMachine):
     def undo_what_was_done_last(self) -> None:
         """The newest first; an event that goes with another one is gone by then."""
         wanted = self.before
-        done = self.memory.events(self.cursor, limit=1_000, everybody=True)["results"]
+        done = self.memory.review.events(self.cursor, limit=1_000, everybody=True)["results"]
         if any(event["memory_id"] in self.erased for event in done):
             return
         gone: set[str] = set()
@@ -220,17 +220,21 @@ class Machine(RuleBasedStateMachine):
             if event["id"] not in gone:
                 self.memory.undo(event["id"])
                 gone |= {
-                    one["undoes"] for one in self.memory.events(self.cursor, limit=1_000, everybody=True)["results"]
+                    str(one["undoes"])
+                    for one in self.memory.review.events(self.cursor, limit=1_000, everybody=True)["results"]
                 }
         assert self.state == wanted, "undo restores the state before"
-        self.before, self.cursor = self.state, self.memory.events(self.cursor, limit=1_000, everybody=True)["cursor"]
+        self.before, self.cursor = (
+            self.state,
+            self.memory.review.events(self.cursor, limit=1_000, everybody=True)["cursor"],
+        )
         self.clock.advance(minutes=1)
 
     @precondition(lambda self: not self.erased)
     @rule(back=st.integers(1, 12))
     def undo_something(self, back: int) -> None:
         """Take something back, if nothing stands in the way."""
-        events = self.memory.events(limit=1_000, everybody=True)["results"]
+        events = self.memory.review.events(limit=1_000, everybody=True)["results"]
         if events:
             self.do(lambda: self.memory.undo(events[-min(back, len(events))]["id"]))
 
@@ -239,8 +243,8 @@ class Machine(RuleBasedStateMachine):
     def rollback(self, minutes: int) -> None:
         """Take back the last minutes; a dry run says before what will come of it."""
         since = self.moments[-min(minutes, len(self.moments))][0]
-        tried = self.memory.rollback(since=since, dry_run=True, everybody=True)
-        done = self.do(lambda: self.memory.rollback(since=since, everybody=True))
+        tried = self.memory.review.rollback(since=since, dry_run=True, everybody=True)
+        done = self.do(lambda: self.memory.review.rollback(since=since, everybody=True))
         assert done is not None
         assert (done["undone"], done["skipped"]) == (tried["undone"], tried["skipped"])
 

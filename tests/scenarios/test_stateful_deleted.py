@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
+from memstone.literals import LayerName
 from memstone.testing.clock import FakeClock
 
 TALK: Final[list[dict[str, Any]]] = [
@@ -31,7 +32,7 @@ def memory_of(clock: FakeClock) -> Memory:
     )
 
 
-def said(memory: Memory, layers: tuple[str, ...] = ("fact", "episode", "identity")) -> list[str]:
+def said(memory: Memory, layers: tuple[LayerName, ...] = ("fact", "episode", "identity")) -> list[str]:
     """Everything that was learned and is there."""
     return sorted(one["memory"] for one in memory.get_all(user_id="alice", layers=layers)["results"])
 
@@ -40,14 +41,14 @@ def everything_that_runs_by_itself(memory: Memory, clock: FakeClock) -> None:
     """All that could bring something back: the same words told again, distilled, imported, consolidated."""
     steps: list[Callable[[], Any]] = [
         lambda: memory.add(TALK, **WHO),
-        lambda: memory.end_session(**WHO),
-        lambda: memory.consolidate(everybody=True),
+        lambda: memory.sessions.end(**WHO),
+        lambda: memory.admin.consolidate(everybody=True),
         lambda: memory.ingest(TALK, **WHO, learn=True),
-        lambda: memory.flush(user_id="alice"),
-        lambda: memory.ingest_session(TALK, **WHO),
+        lambda: memory.sessions.flush(user_id="alice"),
+        lambda: memory.sessions.ingest(TALK, **WHO),
         lambda: memory.load(list(memory.export(everybody=True))),
-        lambda: memory.consolidate(everybody=True),
-        memory.reindex,
+        lambda: memory.admin.consolidate(everybody=True),
+        memory.admin.reindex,
     ]
     for step in steps:
         clock.advance(hours=1)

@@ -125,12 +125,12 @@ def live(preset: str, llm_url: str = "") -> Lived:
             talk = [{"role": "user", "content": said_on(day)}, {"role": "assistant", "content": ANSWER}]
             memory.add(talk, **WHO, run_id=f"day-{day}")
             if preset == "companion":
-                memory.end_session(**WHO)
+                memory.sessions.end(**WHO)
             clock.advance(hours=12)
-            memory.consolidate(everybody=True)
+            memory.admin.consolidate(everybody=True)
             clock.advance(hours=12)
         lived.mornings.append(memory.context("ok", **WHO).stable)
-        told = memory.profile(user_id="nadia")
+        told = memory.profile.get(user_id="nadia")
         lived.lines = [one["memory"] for one in (*told["instructions"], *told["facts"], *told["turns"])]
     return lived
 

@@ -117,16 +117,16 @@ class Crowd:
         memory, word = self.memory.acting_for(tenant), f"canary{next(_NUMBERS)}qx"
         await self._key(tenant, f"admin of {tenant}", verbs=ALL)
         await self._key(tenant, f"spare of {tenant}", name=word)
-        await memory.save_agent(AGENT, name=word, system_prompt=f"You keep {word}", model="m")
+        await memory.agents.save(AGENT, name=word, system_prompt=f"You keep {word}", model="m")
         login = f"{word}@example.org"
-        account = await memory.create_account(login, SENTENCE, name=word)
-        await memory.set_settings({"extract.instructions": f"Keep {word}"})
+        account = await memory.admin.accounts.create(login, SENTENCE, name=word)
+        await memory.settings.set({"extract.instructions": f"Keep {word}"})
         work = Call("POST", "/v1/console/consolidate", {}, self._with_key(f"admin of {tenant}"), {})
         started = (await work.send_to(self.app)).json()
         self.about[tenant] = {"word": word, "account": account["id"], "login": login, "work_id": started["id"]}
 
     async def _key(self, tenant: str, title: str, **key: Any) -> None:
-        made = await self.memory.acting_for(tenant).create_key(**key)
+        made = await self.memory.acting_for(tenant).admin.keys.create(**key)
         self.tokens[title], self.key_ids[title] = made["key"], made["id"]
 
     async def _say(self, tenant: str, user: str, name: str, *, agent: str = AGENT, key: str = "") -> None:
@@ -141,18 +141,18 @@ class Crowd:
         await memory.update(first, f"likes the harbour of {word}")
         await memory.delete(gone)
         aside = (await memory.add(f"an odd harbour at {word}", **who, **about))["results"][0]["id"]
-        await memory.quarantine(aside)
+        await memory.review.quarantine(aside)
         await memory.add(f"My sister {sister} works at {word.capitalize()}.", **who)
         said = [{"role": "user", "content": f"We met at the harbour of {word}, and I decided to move to {word}."}]
-        kept = await memory.ingest_session(said * 4, **{**who, "run_id": f"session{number}rz"})
+        kept = await memory.sessions.ingest(said * 4, **{**who, "run_id": f"session{number}rz"})
         shown = await memory.context("What about the harbour?", **who, gate="always")
         vector = {"id": vector_id, "values": VECTOR, "metadata": {"content": f"the harbour at {word}"}}
         if user:
-            await memory.insert_vectors([vector], user_id=user)
-            await memory.add_override(f"Always say {word}", user_id=user)
-            await memory.set_settings({"extract.instructions": f"Keep {word}"}, user_id=user)
-        events = (await memory.events(limit=1_000, **{**who, "run_id": None}))["results"]
-        jobs = (await memory.jobs(limit=1_000, **{**who, "run_id": None}))["results"]
+            await memory.vectors.insert([vector], user_id=user)
+            await memory.identity.add_override(f"Always say {word}", user_id=user)
+            await memory.settings.set({"extract.instructions": f"Keep {word}"}, user_id=user)
+        events = (await memory.review.events(limit=1_000, **{**who, "run_id": None}))["results"]
+        jobs = (await memory.admin.jobs(limit=1_000, **{**who, "run_id": None}))["results"]
         pool.names = {
             "memory_id": first,
             "gone_id": gone,
@@ -182,7 +182,7 @@ class Crowd:
         await self._key(first, "reader", verbs=["read"])
         await self._key(first, "revoked", verbs=ALL)
         await self._key(first, "expired", verbs=ALL)
-        await self.memory.acting_for(first).revoke_key(self.key_ids["revoked"])
+        await self.memory.acting_for(first).admin.keys.revoke(self.key_ids["revoked"])
         self._expire(self.key_ids["expired"])
 
         def nothing(_: Pool) -> bool:

@@ -197,12 +197,9 @@ _SPECIAL: Final[dict[tuple[str, str], Fill]] = {
     ("POST /memory/ingest", "turns"): _fixed([{"user": "I like the harbour", "assistant": "I see"}]),
     ("POST /v1/console/memories/{memory_id}/approve", "memory_id"): lambda aim, _: aim.named("quarantined_id"),
     ("POST /v1/console/memories/{memory_id}/reject", "memory_id"): lambda aim, _: aim.named("quarantined_id"),
-    ("POST /v1/verbs/approve", "memory_id"): lambda aim, _: aim.named("quarantined_id"),
-    ("POST /v1/verbs/reject", "memory_id"): lambda aim, _: aim.named("quarantined_id"),
     ("GET /v1/console/jobs/{job_id}", "job_id"): lambda aim, _: aim.crowd.about[aim.pool.tenant]["work_id"],
     ("POST /v1/console/jobs/{job_id}/cancel", "job_id"): lambda aim, _: aim.crowd.about[aim.pool.tenant]["work_id"],
     ("POST /v1/accounts", "login"): lambda aim, _: f"new{aim.dice.random()}@example.org",
-    ("POST /v1/verbs/create_account", "login"): lambda aim, _: f"new{aim.dice.random()}@example.org",
 }
 """Where a name means something else, or has to mean something that fits."""
 

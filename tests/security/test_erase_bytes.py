@@ -42,11 +42,11 @@ def filled(path: Path, users: int, each: int) -> tuple[Memory, dict[str, Said]]:
     everybody = {name: Said(name, each, chance) for name in names}
     for said in everybody.values():
         _tell(memory, said)
-    memory.backup(path.with_name("first.backup"))
+    memory.admin.backups.create(path.with_name("first.backup"))
     for said in everybody.values():
         memory.add(f"My cat is called {said.words[3].title()}", user_id=said.user, run_id="r")
         memory.context(f"Where is the {said.words[5]}?", user_id=said.user)
-    memory.backup(path.with_name("second.backup"))
+    memory.admin.backups.create(path.with_name("second.backup"))
     return memory, everybody
 
 
@@ -89,7 +89,7 @@ def _assert_gone(path: Path, users: int, each: int) -> None:
     before = files(path)
     assert all(text.encode() in before["second.backup"] for text in victim.texts[10:20]), "the test can fail"
 
-    report = memory.erase(user_id=victim.user)
+    report = memory.admin.erase(user_id=victim.user)
 
     assert report["complete"], report["checks"]
     assert report["erased"]["memories"] > each
@@ -100,9 +100,9 @@ def _assert_gone(path: Path, users: int, each: int) -> None:
         assert [vector for vector in theirs[:50] if vector in raw] == [], name
         assert victim.user.encode() not in raw, name
     assert exported(memory, "") == others, "every row of everybody else, and no other"
-    assert memory.verify_erasure(json.loads(json.dumps(report)))["ok"]
+    assert memory.admin.verify_erasure(json.loads(json.dumps(report)))["ok"]
     for copy in ("first.backup", "second.backup"):
-        assert memory.verify_backup(path.with_name(copy))["ok"]
+        assert memory.admin.backups.verify(path.with_name(copy))["ok"]
     one = everybody["somebody03"]
     assert memory.search(one.words[9], user_id=one.user, strategy="text")["results"]
     memory.close()
@@ -141,7 +141,7 @@ def test_deleting_alone_leaves_words_in_the_full_text(tmp_path: Path) -> None:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert any(word[_PREFIX:].encode() in path.read_bytes() for word in said.words)
     with Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}) as memory:
-        assert memory.erase(user_id="u01")["complete"]
+        assert memory.admin.erase(user_id="u01")["complete"]
     assert not any(word[_PREFIX:].encode() in path.read_bytes() for word in said.words)
 
 
@@ -158,10 +158,10 @@ def test_a_trace_that_is_left_is_found_and_the_report_says_so(tmp_path: Path, mo
     monkeypatch.setattr(SqliteCopies, "_wipe", _leaky)
     with Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "hash"}}) as memory:
         memory.add("the kerosene is in the basement", user_id="alice", infer=False)
-        report = memory.erase(user_id="alice")
+        report = memory.admin.erase(user_id="alice")
         assert not report["complete"]
         assert report["checks"][-1]["found"]["memstone.db"] >= 1
-        assert not memory.verify_erasure(report)["ok"]
+        assert not memory.admin.verify_erasure(report)["ok"]
 
 
 def test_pieces_are_found_wherever_they_stand() -> None:

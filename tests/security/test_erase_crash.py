@@ -72,9 +72,9 @@ def _live(verb: str, path: Path, copy: Path, step: int) -> None:
     backup._PAGES = 16  # type: ignore[misc]
     with opened(path) as memory:
         verbs: dict[str, Any] = {
-            "erase": lambda: memory.erase(user_id="alice", progress=progress),
-            "backup": lambda: memory.backup(copy, progress=progress),
-            "restore": lambda: memory.restore_backup(copy, progress=progress),
+            "erase": lambda: memory.admin.erase(user_id="alice", progress=progress),
+            "backup": lambda: memory.admin.backups.create(copy, progress=progress),
+            "restore": lambda: memory.admin.backups.restore(copy, progress=progress),
         }
         verbs[verb]()
     print("done", flush=True)  # noqa: T201 - the test listens
@@ -86,17 +86,17 @@ def test_an_erasure_that_was_killed_is_finished_by_the_same_call(tmp_path: Path,
     path, copy = tmp_path / "memstone.db", tmp_path / "one.backup"
     others = filled(path)
     with opened(path) as memory:
-        memory.backup(copy)
+        memory.admin.backups.create(copy)
     assert killed("erase", path, copy, step)
 
     assert_sound(path)
     with opened(path) as memory:
         assert memory.get_all(user_id="alice")["results"] == [], "the rows went first, all at once"
-        report = memory.erase(user_id="alice")
+        report = memory.admin.erase(user_id="alice")
         assert report["complete"], report["checks"]
         assert exported(memory, "bob", "carol") == others
-        assert memory.verify_backup(copy)["tables"]["memories"] == 200
-        assert memory.verify_erasure(report)["ok"]
+        assert memory.admin.backups.verify(copy)["tables"]["memories"] == 200
+        assert memory.admin.verify_erasure(report)["ok"]
     for file in tmp_path.rglob("*"):
         assert b"alice" not in file.read_bytes(), file
 
@@ -112,13 +112,13 @@ def test_a_backup_that_was_killed_is_not_taken_for_one(tmp_path: Path, step: int
     assert not copy.exists()
     assert len(list(copy.parent.iterdir())) == 1, "what it had begun"
     with opened(path) as memory:
-        report = memory.erase(user_id="alice")
+        report = memory.admin.erase(user_id="alice")
         assert report["complete"], report["checks"]
         assert list(copy.parent.iterdir()) == [], "an erasure finds what was left of it"
-        memory.backup(copy)
+        memory.admin.backups.create(copy)
         assert killed("backup", path, copy, step)
-        assert memory.verify_backup(copy)["ok"], "the older one is still there"
-        memory.backup(copy)
+        assert memory.admin.backups.verify(copy)["ok"], "the older one is still there"
+        memory.admin.backups.create(copy)
         assert [one.name for one in copy.parent.iterdir()] == [copy.name], "and the next one tidies up"
 
 
@@ -128,7 +128,7 @@ def test_a_restore_that_was_killed_has_changed_nothing(tmp_path: Path, step: int
     path, copy = tmp_path / "memstone.db", tmp_path / "one.backup"
     filled(path)
     with opened(path) as memory:
-        memory.backup(copy)
+        memory.admin.backups.create(copy)
         old = exported(memory, "alice", "bob", "carol")
         memory.delete_all(user_id="bob")
         memory.add("and something new", user_id="alice", infer=False)
@@ -139,9 +139,9 @@ def test_a_restore_that_was_killed_has_changed_nothing(tmp_path: Path, step: int
     with opened(path) as memory:
         assert exported(memory, "alice", "bob", "carol") == now
         memory.add("it goes on", user_id="dave", infer=False)
-        memory.restore_backup(copy)
+        memory.admin.backups.restore(copy)
         assert exported(memory, "alice", "bob", "carol") == old
-        memory.erase(user_id="alice")
+        memory.admin.erase(user_id="alice")
     assert_sound(path)
     assert not list(tmp_path.glob("*.staged-*")), "nothing is left of the one that was killed"
 

@@ -35,10 +35,10 @@ def test_the_commands_of_the_report_remove_the_words_from_the_raw_files(server: 
         memory.update(first, f"{SAID}, and so does the key")
         memory.add(f"I told you: {SAID}", user_id="alice")
         memory.context(f"Where is it? {SAID}", user_id="alice")
-        memory.set_settings({"context.budget": 700}, user_id="alice")
+        memory.settings.set({"context.budget": 700}, user_id="alice")
         memory.add("bob keeps nothing", user_id="bob", infer=False)
 
-        report = memory.erase(user_id="alice")
+        report = memory.admin.erase(user_id="alice")
 
         with server.superuser(name) as connection:
             connection.execute("CHECKPOINT")
@@ -47,7 +47,7 @@ def test_the_commands_of_the_report_remove_the_words_from_the_raw_files(server: 
         assert any(path.startswith("pg_wal/") for path in before), "and in the log"
         assert not report["complete"]
         assert report["not_looked_at"]
-        checked = memory.verify_erasure(report)
+        checked = memory.admin.verify_erasure(report)
         assert (checked["ok"], checked["complete"]) == (True, False)
 
         with server.superuser(name) as connection:
@@ -62,7 +62,7 @@ def test_the_commands_of_the_report_remove_the_words_from_the_raw_files(server: 
 def test_every_table_that_holds_something_of_somebody_is_written_anew(server: Server) -> None:
     name = server.database()
     with Memory({"store": {"url": server.url(name)}, "embedder": {"provider": "hash"}}) as memory:
-        report = memory.erase(user_id="nobody")
+        report = memory.admin.erase(user_id="nobody")
     named = set(report["to_finish"][0].removeprefix("VACUUM (FULL) ").removesuffix(";").split(", "))
     with server.superuser(name) as connection:
         query = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'memstone'"

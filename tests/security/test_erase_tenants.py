@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from memstone.drive import drive
 from memstone.engine.erasing import erase_rows
 from memstone.engine.erasing.erase_rows import BATCH
 from memstone.engine.upkeep.passes import FIRST_SECONDS, Timetable
+from memstone.results import ErasureReport
 from memstone.testing.clock import FakeClock
 from tests.concurrency.intact import assert_sound
 
@@ -65,7 +65,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(erase_rows, "_QUIET_SECONDS", 600.0)
 
 
-def checks(report: dict[str, Any]) -> dict[str, bool]:
+def checks(report: ErasureReport) -> dict[str, bool]:
     return {check["check"]: check["ok"] for check in report["checks"]}
 
 
@@ -73,12 +73,12 @@ def test_a_tenant_is_told_nothing_of_where_backups_lie(
     operator: Memory, tenant: Memory, tmp_path: Path, quiet: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in ("one", "damaged", "missing"):
-        operator.backup(tmp_path / f"{name}.backup")
+        operator.admin.backups.create(tmp_path / f"{name}.backup")
     (tmp_path / "missing.backup").unlink()
     (tmp_path / "damaged.backup").write_bytes((tmp_path / "damaged.backup").read_bytes()[:-200])
 
     with caplog.at_level(logging.WARNING, "memstone"):
-        report = tenant.erase(user_id="alice")
+        report = tenant.admin.erase(user_id="alice")
 
     written = json.dumps(report)
     assert str(tmp_path) not in written
@@ -87,7 +87,7 @@ def test_a_tenant_is_told_nothing_of_where_backups_lie(
     assert copies == [{"state": "unreachable"}, {"state": "missing"}, {"state": "rewritten"}]
     told = {Path(vars(one)["path"]).name for one in caplog.records if getattr(one, "event", "") == "erasure.copy"}
     assert told == {"damaged.backup", "missing.backup"}, "the operator reads of them in the log"
-    own = operator.erase(user_id="alice")
+    own = operator.admin.erase(user_id="alice")
     assert str(tmp_path / "one.backup") in json.dumps(own), "the operator is told"
 
 
@@ -96,14 +96,14 @@ def test_a_tenant_does_not_have_the_file_written_anew_while_others_wait(
 ) -> None:
     monkeypatch.setattr(SqliteCopies, "_wipe", lambda _: pytest.fail("everybody waits for that"))
 
-    report = tenant.erase(user_id="alice")
+    report = tenant.admin.erase(user_id="alice")
 
     assert (report["complete"], report["pending"]) == (False, True)
     assert {name for name, ok in checks(report).items() if not ok} <= {"free space", "files"}
-    assert not tenant.verify_erasure(report)["ok"]
+    assert not tenant.admin.verify_erasure(report)["ok"]
     monkeypatch.undo()
-    assert drive(erase_rows.compact_store(operator._engine.parts))
-    checked = tenant.verify_erasure(report)
+    assert drive(erase_rows.compact_store(operator.engine.parts))
+    checked = tenant.admin.verify_erasure(report)
     assert (checked["ok"], checked["complete"]) == (True, True)
 
 
@@ -112,14 +112,14 @@ def test_it_is_done_when_nobody_calls(
 ) -> None:
     monkeypatch.setattr(erase_rows, "_QUIET_SECONDS", 0.01)
     clock.advance(seconds=1)
-    report = tenant.erase(user_id="alice")
-    shop = tenant._engine.parts.workshop
+    report = tenant.admin.erase(user_id="alice")
+    shop = tenant.engine.parts.workshop
     assert shop.compaction is not None
     for _ in range(1_000):
         if not shop.compaction.alive:
             break
-        drive(tenant._engine.parts.io.sleep(0.02))
-    assert tenant.verify_erasure(report)["ok"]
+        drive(tenant.engine.parts.io.sleep(0.02))
+    assert tenant.admin.verify_erasure(report)["ok"]
     assert b"kerosene" not in path.read_bytes()
 
 
@@ -127,18 +127,18 @@ def test_a_worker_does_what_a_process_that_ended_left_undone(
     path: Path, clock: FakeClock, tenant: Memory, operator: Memory, quiet: None
 ) -> None:
     clock.advance(seconds=1)
-    report = tenant.erase(user_id="alice")
+    report = tenant.admin.erase(user_id="alice")
     operator.close()
     with opened(path, clock) as later:
-        parts = later._engine.parts
+        parts = later.engine.parts
         timetable = Timetable.of(parts)
         clock.advance(seconds=FIRST_SECONDS)
         drive(timetable.tick(parts))
-        assert later.acting_for("acme").verify_erasure(report)["ok"]
+        assert later.acting_for("acme").admin.verify_erasure(report)["ok"]
 
 
 def test_whoever_operates_the_store_has_it_done_at_once(operator: Memory, tenant: Memory, path: Path) -> None:
-    report = operator.erase(user_id="alice")
+    report = operator.admin.erase(user_id="alice")
     assert report["complete"]
     assert not report["pending"]
     assert b"lives in Oslo" not in path.read_bytes()
@@ -166,7 +166,7 @@ def test_others_write_between_the_batches(
             written.append(1)
 
         monkeypatch.setattr(BlockingIo, "sleep", pause)
-        report = tenant.erase(user_id="alice")
+        report = tenant.admin.erase(user_id="alice")
 
     assert len(written) == MANY // BATCH + 1
     assert checks(report)["rows"]
@@ -184,10 +184,10 @@ def test_what_somebody_gets_to_see_between_the_batches_stays_theirs(
         assert seconds >= 0
         if not shared:
             shared.append(last)
-            tenant.share(last, user_id="bob")
+            tenant.sharing.share(last, user_id="bob")
 
     monkeypatch.setattr(BlockingIo, "sleep", pause)
-    report = tenant.erase(user_id="alice")
+    report = tenant.admin.erase(user_id="alice")
 
     assert tenant.get_all(user_id="alice")["results"] == []
     assert {one["id"] for one in tenant.get_all(user_id="bob")["results"]} >= {last}
@@ -202,7 +202,7 @@ def test_what_is_said_between_the_batches_goes_too(
         tenant.add(f"kerosene again {seconds}", user_id="alice", infer=False)
 
     monkeypatch.setattr(BlockingIo, "sleep", pause)
-    report = tenant.erase(user_id="alice")
+    report = tenant.admin.erase(user_id="alice")
     assert tenant.get_all(user_id="alice")["results"] == []
     assert checks(report)["rows"]
 
@@ -219,11 +219,11 @@ def test_a_call_that_broke_off_is_finished_by_the_next(
     with monkeypatch.context() as broken:
         broken.setattr(BlockingIo, "sleep", pause)
         with pytest.raises(BrokenOff):
-            tenant.erase(user_id="alice")
+            tenant.admin.erase(user_id="alice")
     assert 0 < len(tenant.get_all(user_id="alice", limit=1_000)["results"]) < MANY
     assert_sound(path)
 
-    report = tenant.erase(user_id="alice")
+    report = tenant.admin.erase(user_id="alice")
 
     assert checks(report)["rows"]
     assert tenant.get_all(user_id="alice")["results"] == []
@@ -244,7 +244,7 @@ def test_the_full_text_forgets_the_words_in_small_steps(
         tenant.add(f"paraffin lamp {n}", user_id="bob", infer=False)
     assert b"wyzzl" in blocks()
 
-    tenant.erase(user_id="alice")
+    tenant.admin.erase(user_id="alice")
 
     assert b"wyzzl" not in blocks()
     assert b"araffin" in blocks()
@@ -255,11 +255,11 @@ def test_the_full_text_forgets_the_words_in_small_steps(
 
 
 def test_somebody_who_logged_in_leaves_no_session_behind(operator: Memory, path: Path) -> None:
-    operator.create_account("alice@example.com", "correct horse battery staple", user_id="alice")
+    operator.admin.accounts.create("alice@example.com", "correct horse battery staple", user_id="alice")
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         session = "SELECT tenant_id, 's', id, 'f', 'h', created_at, '2099' FROM accounts"
         database.execute(f"INSERT INTO account_sessions {session}")
-    report = operator.erase(user_id="alice")
+    report = operator.admin.erase(user_id="alice")
     assert report["complete"], report["checks"]
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("SELECT count(*) FROM account_sessions").fetchone() == (0,)

@@ -19,6 +19,8 @@ import pytest
 
 from memstone import Memory
 from memstone.core.access.store_key import BackupSigner
+from memstone.drive import drive
+from memstone.engine import backends
 from memstone.errors import ConfigError, Conflict, Corrupted, Forbidden, InvalidInput, MissingExtra
 from tests.faces.cli_runner import Cli
 from tests.postgres.server import Server
@@ -99,10 +101,10 @@ def store(tmp_path: Path) -> Path:
 def backup(store: Path, tmp_path: Path) -> Path:
     with opened(store) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        memory.create_key("app", verbs=["read"])
-        memory.create_account("alice@example.com", "correct horse battery staple", user_id="alice")
-        memory.erase(user_id="nobody")
-        memory.backup(tmp_path / "m.backup")
+        memory.admin.keys.create("app", verbs=["read"])
+        memory.admin.accounts.create("alice@example.com", "correct horse battery staple", user_id="alice")
+        memory.admin.erase(user_id="nobody")
+        memory.admin.backups.create(tmp_path / "m.backup")
     return tmp_path / "m.backup"
 
 
@@ -111,27 +113,27 @@ def test_a_backup_that_was_changed_under_our_signature_is_damaged(store: Path, b
     forge(backup, evil, sign)
 
     with opened(store) as memory:
-        for call in (memory.verify_backup, memory.restore_backup):
+        for call in (memory.admin.backups.verify, memory.admin.backups.restore):
             with pytest.raises(Corrupted, match="signature does not fit"):
                 call(backup)
         with pytest.raises(Corrupted, match="signature does not fit"):
-            memory.restore_backup(backup, foreign=True)
-        assert [one["name"] for one in memory.keys()] == ["app"]  # noqa: SIM118 - no dictionary
+            memory.admin.backups.restore(backup, foreign=True)
+        assert [one["name"] for one in memory.admin.keys.list()] == ["app"]
 
 
 def test_a_forged_backup_without_a_signature_brings_neither_its_key_nor_its_trigger(store: Path, backup: Path) -> None:
     forge(backup, evil, unsigned)
 
     with opened(store) as memory:
-        assert memory.verify_backup(backup)["origin"] == "foreign"
+        assert memory.admin.backups.verify(backup)["origin"] == "foreign"
         with pytest.raises(Forbidden, match="is foreign") as caught:
-            memory.restore_backup(backup)
+            memory.admin.backups.restore(backup)
         assert "--foreign" in caught.value.hint
-        restored = memory.restore_backup(backup, foreign=True)
+        restored = memory.admin.backups.restore(backup, foreign=True)
 
         assert texts(memory) == ["I live in Oslo"]
-        assert [one["name"] for one in memory.keys()] == ["app"], "those of the store stay"  # noqa: SIM118 - as above
-        assert [one["login"] for one in memory.accounts()] == ["alice@example.com"]
+        assert [one["name"] for one in memory.admin.keys.list()] == ["app"], "those of the store stay"
+        assert [one["login"] for one in memory.admin.accounts.list()] == ["alice@example.com"]
         memory.add("I have a cat", user_id="alice", infer=False)
         assert len(texts(memory)) == 2
     assert restored["origin"] == "foreign"
@@ -154,7 +156,7 @@ def test_only_what_a_store_has_is_taken_from_a_foreign_backup(backup: Path, tmp_
     forge(backup, lambda connection: connection.execute(OTHER_OBJECTS[name]), unsigned)
 
     with opened(tmp_path / "new.db") as memory:
-        restored = memory.restore_backup(backup, foreign=True)
+        restored = memory.admin.backups.restore(backup, foreign=True)
         assert texts(memory) == ["I live in Oslo"]
 
     assert name in restored["left_out"]["objects"]
@@ -174,7 +176,7 @@ def test_a_table_that_only_looks_like_ours_is_refused(backup: Path, tmp_path: Pa
 
     with opened(tmp_path / "new.db") as memory:
         with pytest.raises(Corrupted, match="not made as a store makes it"):
-            memory.restore_backup(backup, foreign=True)
+            memory.admin.backups.restore(backup, foreign=True)
         assert memory.stats()["memories"] == 0
 
 
@@ -187,16 +189,16 @@ def test_a_foreign_backup_does_not_say_where_a_service_sends_what_it_is_told(bac
 
     forge(backup, change, unsigned)
     with opened(tmp_path / "new.db") as memory:
-        restored = memory.restore_backup(backup, foreign=True)
-        assert memory.backends()["stored"] == []
-        assert memory.settings(user_id="alice")["settings"]["context.budget"] == 700
+        restored = memory.admin.backups.restore(backup, foreign=True)
+        assert drive(memory.engine.run(backends.get_backends))["stored"] == []
+        assert memory.settings.get(user_id="alice")["settings"]["context.budget"] == 700
     assert restored["left_out"]["rows"]["settings"] == 1
 
 
 @pytest.mark.parametrize("foreign", [1, "yes", None, "false"])
 def test_foreign_is_asked_for_in_so_many_words(store: Path, backup: Path, foreign: Any) -> None:
     with opened(store) as memory, pytest.raises(InvalidInput, match="True or False"):
-        memory.restore_backup(backup, foreign=foreign)
+        memory.admin.backups.restore(backup, foreign=foreign)
 
 
 def test_the_key_is_not_in_the_store_nor_in_a_backup(store: Path, backup: Path) -> None:
@@ -219,16 +221,16 @@ def test_an_erasure_does_not_sign_what_somebody_else_put_in_the_place_of_a_backu
     forge(backup, evil, unsigned)
 
     with opened(store) as memory:
-        memory.erase(user_id="alice")
-        checked = memory.verify_backup(backup)
+        memory.admin.erase(user_id="alice")
+        checked = memory.admin.backups.verify(backup)
 
     assert (checked["rewritten"], checked["origin"]) == (True, "foreign")
 
 
 def test_a_backup_that_an_erasure_rewrites_is_ours_afterwards(store: Path, backup: Path) -> None:
     with opened(store) as memory:
-        memory.erase(user_id="alice")
-        checked = memory.verify_backup(backup)
+        memory.admin.erase(user_id="alice")
+        checked = memory.admin.backups.verify(backup)
 
     assert (checked["rewritten"], checked["origin"]) == (True, "ours")
 
@@ -252,8 +254,8 @@ def test_with_the_copy_of_its_key_a_backup_is_ours_on_a_new_machine(cli: Cli, st
     assert stat.S_IMODE(cli.db.with_name("memstone.db.key").stat().st_mode) == 0o600
     with opened(cli.db) as memory:
         assert texts(memory) == ["I live in Oslo"]
-        assert [one["name"] for one in memory.keys()] == ["app"]  # noqa: SIM118 - no dictionary
-        assert [one["login"] for one in memory.accounts()] == ["alice@example.com"]
+        assert [one["name"] for one in memory.admin.keys.list()] == ["app"]
+        assert [one["login"] for one in memory.admin.accounts.list()] == ["alice@example.com"]
     assert "signed with the key of this store" in cli("backup", backup, "--verify").out
 
 
@@ -267,7 +269,8 @@ def test_without_it_a_backup_is_restored_as_foreign_on_request(cli: Cli, backup:
     assert "left out: 1 rows of api_keys" in restored.err
     with opened(cli.db) as memory:
         assert texts(memory) == ["I live in Oslo"]
-        assert memory.keys() == memory.accounts() == []
+        assert memory.admin.keys.list() == []
+        assert memory.admin.accounts.list() == []
 
 
 def test_a_key_is_not_put_in_the_place_of_another(cli: Cli, store: Path, backup: Path) -> None:
@@ -286,17 +289,17 @@ def test_a_key_is_not_put_in_the_place_of_another(cli: Cli, store: Path, backup:
 def test_a_file_without_a_key_is_refused_before_anything_is_written(store: Path, tmp_path: Path, content: str) -> None:
     store.with_name("m.db.key").write_bytes(content.encode("utf-8", "surrogateescape"))
     with opened(store) as memory, pytest.raises(ConfigError):
-        memory.backup(tmp_path / "m.backup")
+        memory.admin.backups.create(tmp_path / "m.backup")
     assert not (tmp_path / "m.backup").exists()
 
 
 def test_a_key_may_come_from_a_file_that_is_named(store: Path, tmp_path: Path) -> None:
     place = tmp_path / "elsewhere" / "key"
     with opened(store, key=f"file:{place}") as memory:
-        assert memory.backup(tmp_path / "m.backup")["key_place"] == str(place)
+        assert memory.admin.backups.create(tmp_path / "m.backup")["key_place"] == str(place)
     assert not store.with_name("m.db.key").exists()
     with opened(tmp_path / "other.db", key=f"file:{place}") as memory:
-        assert memory.verify_backup(tmp_path / "m.backup")["origin"] == "ours"
+        assert memory.admin.backups.verify(tmp_path / "m.backup")["origin"] == "ours"
 
 
 def test_a_key_may_come_from_a_command(store: Path, tmp_path: Path) -> None:
@@ -304,11 +307,11 @@ def test_a_key_may_come_from_a_command(store: Path, tmp_path: Path) -> None:
     secret.write_text("a-long-secret-that-another-program-keeps\n")
     says = f"command:{sys.executable} -c \"print(open('{secret}').read())\""
     with opened(store, key=says) as memory:
-        assert memory.backup(tmp_path / "m.backup")["key_place"] == f"the command {sys.executable}"
-        assert memory.verify_backup(tmp_path / "m.backup")["origin"] == "ours"
+        assert memory.admin.backups.create(tmp_path / "m.backup")["key_place"] == f"the command {sys.executable}"
+        assert memory.admin.backups.verify(tmp_path / "m.backup")["origin"] == "ours"
     for wrong in ("command:/nowhere/at-all", f"command:{sys.executable} -c 1", f"command:{sys.executable} -c exit(1)"):
         with opened(store, key=wrong) as memory, pytest.raises(ConfigError):
-            memory.backup(tmp_path / "other.backup")
+            memory.admin.backups.create(tmp_path / "other.backup")
 
 
 def test_a_key_may_come_from_the_keyring(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,17 +338,17 @@ def test_a_key_may_come_from_the_keyring(store: Path, tmp_path: Path, monkeypatc
     keyring.set_keyring(Held())  # type: ignore[no-untyped-call]
     try:
         with opened(store, key="keyring:memstone/store") as memory:
-            memory.backup(tmp_path / "m.backup")
-            assert memory.verify_backup(tmp_path / "m.backup")["origin"] == "ours"
+            memory.admin.backups.create(tmp_path / "m.backup")
+            assert memory.admin.backups.verify(tmp_path / "m.backup")["origin"] == "ours"
         assert list(Held.held) == [("memstone", "store")]
         Held.locked = True
         with opened(store, key="keyring:memstone/store") as memory, pytest.raises(ConfigError, match="keyring"):
-            memory.backup(tmp_path / "other.backup")
+            memory.admin.backups.create(tmp_path / "other.backup")
     finally:
         keyring.set_keyring(before)
     monkeypatch.setitem(sys.modules, "keyring", None)
     with opened(store, key="keyring:memstone/store") as memory, pytest.raises(MissingExtra, match="keyring"):
-        memory.backup(tmp_path / "other.backup")
+        memory.admin.backups.create(tmp_path / "other.backup")
 
 
 @pytest.mark.parametrize("key", ["keyring:memstone", "file:", "plain", "command:"])
@@ -376,7 +379,7 @@ def test_an_adopted_key_that_differs_is_a_conflict(tmp_path: Path) -> None:
     settings = Settings.of({"store": {"url": f"sqlite:///{tmp_path}/m.db"}})
     for name in ("one", "other"):
         with opened(tmp_path / f"{name}.db") as memory:
-            memory.backup(tmp_path / f"{name}.backup")
+            memory.admin.backups.create(tmp_path / f"{name}.backup")
     adopt_store_key(settings, tmp_path / "one.db.key")
     adopt_store_key(settings, tmp_path / "one.db.key")
     with pytest.raises(Conflict, match="another key"):
@@ -390,8 +393,8 @@ def test_a_forged_backup_of_a_database_brings_no_key(postgres: Server, tmp_path:
     path = tmp_path / "pg.backup"
     with opened(postgres.url(postgres.database())) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        memory.create_key("app", verbs=["read"])
-        memory.backup(path)
+        memory.admin.keys.create("app", verbs=["read"])
+        memory.admin.backups.create(path)
         with zipfile.ZipFile(path) as archive:
             parts = {name: archive.read(name) for name in archive.namelist()}
         manifest = json.loads(parts["manifest.json"])
@@ -404,10 +407,10 @@ def test_a_forged_backup_of_a_database_brings_no_key(postgres: Server, tmp_path:
                 for name, content in {**parts, "manifest.json": json.dumps(manifest).encode()}.items():
                     archive.writestr(name, content)
             with pytest.raises(error):
-                memory.restore_backup(path)
+                memory.admin.backups.restore(path)
 
-        restored = memory.restore_backup(path, foreign=True)
+        restored = memory.admin.backups.restore(path, foreign=True)
 
-        assert [one["name"] for one in memory.keys()] == ["app"]  # noqa: SIM118 - no dictionary
+        assert [one["name"] for one in memory.admin.keys.list()] == ["app"]
         assert texts(memory) == ["I live in Oslo"]
     assert restored["left_out"]["rows"]["api_keys"] == 1

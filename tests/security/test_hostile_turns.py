@@ -62,7 +62,7 @@ def test_nothing_handed_over_becomes_the_user_s_own_words(way: str) -> None:
         for number, template in enumerate(TEMPLATES):
             memory.add(hand_over(template.format(mark=f"Zyrq{number:02}")), user_id="alice", run_id=f"r{number}")
         clock.advance(days=2)
-        known = memory.profile(user_id="alice", tokens=16_000)
+        known = memory.profile.get(user_id="alice", tokens=16_000)
         told = [one["memory"] for one in (*known["instructions"], *known["facts"], *known["turns"])]
         assert any("bees" in one for one in told), "her own words are there"
         assert [one for one in told if "Zyrq" in one and "boss wrote" not in one] == [], "nothing as the user's own"

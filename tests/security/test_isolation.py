@@ -35,7 +35,6 @@ UNANSWERED: Final = {
     "POST /v1/auth/password": (403, "nobody is logged in with a key"),
     "POST /v1/auth/refresh": (401, "nobody guesses the token"),
     "POST /v1/console/erasures/verify": (400, "nobody has a report of an erasure"),
-    "POST /v1/verbs/verify_erasure": (400, "nobody has a report of an erasure"),
 }
 """What cannot be asked so that it is answered, and why. Whatever else there is must be answered to somebody."""
 
@@ -76,8 +75,10 @@ class House:
     async def settle(self) -> None:
         """Let everything be written that is written behind an answer."""
         await self.app.state.memstone.tasks.finish(LONG)
-        await self.app.state.memstone.memory._engine.open()
-        await self.app.state.memstone.memory.metrics(everybody=True)  # what is counted in the process is written down
+        await self.app.state.memstone.memory.engine.open()
+        await self.app.state.memstone.memory.admin.metrics(
+            everybody=True
+        )  # what is counted in the process is written down
 
     async def ask(self, call: Call, actor: Actor) -> tuple[Answer, str]:
         """The answer to a request, and what a model was sent for it."""
@@ -106,7 +107,7 @@ async def opened(place: Path, preset: str = "facts") -> AsyncIterator[House]:
         }
         app = create_app(config)
         async with app.router.lifespan_context(app):
-            await app.state.memstone.memory.backup(place)
+            await app.state.memstone.memory.admin.backups.create(place)
             yield House(app, file, behind, operations(app))
 
 
@@ -227,7 +228,7 @@ NOTICED: Final = {
     "POST /v1/memories/search": "canary",
     "tool memory_search": "canary",
     "POST /v1/chat/completions": "canary",
-    "POST /v1/verbs/share": "links: gone",
+    "POST /v1/console/memories/{memory_id}/share": "links: gone",
     "DELETE /v1/memories/{memory_id}": "memories: gone",
 }
 
@@ -258,7 +259,7 @@ async def understood(place: Path) -> dict[str, int]:
     """By operation the best that anybody is answered: who reaches a tenant, and whoever runs the service."""
     best: dict[str, int] = {}
     async with opened(place) as house:
-        made = await house.app.state.memstone.memory.create_key(verbs=ALL)
+        made = await house.app.state.memstone.memory.admin.keys.create(verbs=ALL)
         operator = Actor("the operator", "default", {"authorization": f"Bearer {made['key']}"}, lambda _: True)
         crowd = Crowd(house.app, house.file)
         for operation in house.operations:

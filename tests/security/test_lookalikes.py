@@ -53,7 +53,7 @@ def test_no_block_holds_what_imitates_structure(memory: Memory) -> None:
 
 @pytest.mark.req("R-23")
 def test_a_preview_shows_what_a_model_would_read(memory: Memory) -> None:
-    found = memory.retrieve_preview("tea", user_id="alice", limit=100, max_tokens=16_000)["items"]
+    found = memory.profile.preview_search("tea", user_id="alice", limit=100, max_tokens=16_000)["items"]
     assert found
     assert not harmful(json.dumps([one["memory"] for one in found], ensure_ascii=False))
 

@@ -124,7 +124,7 @@ def victim(preset: str, obeys: bool) -> Iterator[tuple[Memory, Obeying]]:  # noq
     clock = FakeClock()
     with Memory(config, clock=clock, llm=ScriptedLlm(model) if obeys else None) as memory:
         memory.add(_SAID, user_id="alice", run_id="first")
-        memory.flush(everybody=True)
+        memory.sessions.flush(everybody=True)
         clock.advance(hours=1)
         yield memory, model
 
@@ -147,15 +147,15 @@ def attack(memory: Memory, model: Obeying, one: Poison, number: int) -> None:
     elif one.channel == "import":
         turns = [{"role": role, "text": one.text} for role in ("human", "assistant")]
         talk = {"uuid": one.mark, "chat_messages": [{"sender": turn["role"], "text": one.text} for turn in turns]}
-        memory.import_from(json.dumps([talk]).encode(), user_id="alice")
-        memory.import_from(json.dumps([{"memory": one.text, "id": one.mark}]).encode(), user_id="alice")
-        memory.import_from(f"# Notes\n\n- {one.text}\n".encode(), user_id="alice", format="markdown")
+        memory.admin.import_from(json.dumps([talk]).encode(), user_id="alice")
+        memory.admin.import_from(json.dumps([{"memory": one.text, "id": one.mark}]).encode(), user_id="alice")
+        memory.admin.import_from(f"# Notes\n\n- {one.text}\n".encode(), user_id="alice", format="markdown")
     elif one.channel == "assistant":
         asked = "Please look at that page for me and tell me what it is about, I have no time to read it today."
         memory.add([{"role": "user", "content": asked}, {"role": "assistant", "content": one.text}], **run)
     else:
         memory.add(quoted(one.text, number), **run)
-    memory.flush(everybody=True)
+    memory.sessions.flush(everybody=True)
 
 
 def facts(memory: Memory) -> dict[str, tuple[str, int]]:
@@ -179,15 +179,15 @@ def test_nothing_of_it_comes_out(channel: str, preset: str, obeys: bool) -> None
         assert len(before) >= 3, "she is known"
         for number, one in enumerate(poisons(channel)):
             attack(memory, model, one, number)
-        memory.consolidate(user_id="alice")
+        memory.admin.consolidate(user_id="alice")
         model.under_way = []
 
         assert {id_: told for id_, told in facts(memory).items() if id_ in before} == before, "her facts are hers"
         assert not leaked(facts(memory)), "no fact"
-        assert not leaked(memory.pinned(user_id="alice", limit=1_000)), "nothing pinned"
-        assert not leaked(memory.identity(user_id="alice")), "not who she is"
-        assert not leaked(memory.episodes(user_id="alice", limit=1_000)), "not what was talked about"
-        assert not leaked(memory.standing_instructions(user_id="alice")), "not how she wants to be served"
+        assert not leaked(memory.profile.facts(user_id="alice", limit=1_000)), "nothing pinned"
+        assert not leaked(memory.identity.get(user_id="alice")), "not who she is"
+        assert not leaked(memory.sessions.episodes(user_id="alice", limit=1_000)), "not what was talked about"
+        assert not leaked(memory.identity.instructions(user_id="alice")), "not how she wants to be served"
         for question in (*_QUESTIONS, *(one.text for one in list(poisons(channel))[::5])):
             assert not leaked(memory.context(question, user_id="alice").text), question
             assert not leaked(memory.search(question, user_id="alice")["results"]), question
@@ -255,7 +255,7 @@ def test_what_is_only_passed_on_waits_even_when_it_is_harmless(said: dict[str, s
         (told,) = memory.add(said, user_id="alice")["results"]
         assert (told["event"], told["status"]) == ("ADD", "quarantined")
         assert memory.get_all(user_id="alice")["results"] == []
-        memory.approve(told["id"])
+        memory.review.approve(told["id"])
         assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == [fact]
 
 

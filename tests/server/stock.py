@@ -55,7 +55,7 @@ class Stocked:
             "memory_id": found[0]["id"],
             "quarantined_id": found[-1]["id"],
             "key_id": key,
-            "account_id": account,
+            "account": account,
             "agent_id": "helper",
             "position": "0",
             "act": "disable",

@@ -153,7 +153,7 @@ def test_a_key_that_makes_no_sense_is_not_made(world: World, wrong: dict[str, ob
 
 
 def test_who_reaches_the_same_is_given_the_same_memory_until_its_parts_change(world: World) -> None:
-    door, engine = world.app.state.memstone.doorkeeper, world.app.state.memstone.memory._engine
+    door, engine = world.app.state.memstone.doorkeeper, world.app.state.memstone.memory.engine
     key = ApiKey("default", "one", "", "", subjects=Subjects(user_id="alice"))
     first = door._caller(key).memory
     assert door._caller(replace(key, id="two")).memory is first

@@ -84,8 +84,8 @@ def test_a_preview_ranks_with_reasons_and_counts_nothing_as_used(world: World) -
     assert found["totals"]["maxTokens"] == 1_400
     assert found["totals"]["tokens"] == sum(one["tokens"] for one in found["items"])
     memory = world.app.state.memstone.memory
-    assert world.run(memory.metrics, everybody=True)["counts"]["injected"] == 0
-    assert all(one["use_count"] == 0 for one in world.run(memory.pinned, user_id="alice")["results"])
+    assert world.run(memory.admin.metrics, everybody=True)["counts"]["injected"] == 0
+    assert all(one["use_count"] == 0 for one in world.run(memory.profile.facts, user_id="alice")["results"])
 
 
 @pytest.mark.req("N-10")
@@ -215,7 +215,7 @@ def test_a_read_by_id_follows_every_write_of_another_process_at_once(tmp_path: P
         again = one.client.post("/api/memory", json={"key": "city", "content": "Molde", "apiKeyId": "a"}).json()["id"]
         path = f"/api/memory/{again['id']}"
         assert other.client.get(path).json()["memory"]["content"] == "Molde"
-        one.run(one.app.state.memstone.memory.erase, user_id="a")
+        one.run(one.app.state.memstone.memory.admin.erase, user_id="a")
         assert other.client.get(path).status_code == 404, "what was erased is in no process"
 
 
@@ -226,5 +226,5 @@ def test_a_miss_is_not_remembered(world: World) -> None:
     entry = world.client.post("/api/memory", json=exported).json()["id"]
     world.client.delete(f"/api/memory/{entry['id']}")
     assert world.client.get(f"/api/memory/{entry['id']}").status_code == 404
-    world.run(memory.restore, entry["id"])
+    world.run(memory.review.restore, entry["id"])
     assert world.client.get(f"/api/memory/{entry['id']}").json()["memory"]["content"] == "Oslo"

@@ -189,7 +189,9 @@ def test_a_page_that_is_imported_again_is_known_already(preset: str, *, trusted:
         client.post("/v1/memories", json={"messages": "word for word", "user_id": "alice", "infer": False})
         page = client.get("/api/memory").json()
         for _ in range(2):
-            told = world.run(world.app.state.memstone.memory.import_from, json.dumps(page).encode(), trusted=trusted)
+            told = world.run(
+                world.app.state.memstone.memory.admin.import_from, json.dumps(page).encode(), trusted=trusted
+            )
             assert told["format"] == "gateway"
             assert (told["stored"], told["known"], told["quarantined"]) == (0, len(page["data"]), 0)
         assert client.get("/api/memory").json()["data"] == page["data"]
@@ -200,7 +202,7 @@ def test_an_imported_page_with_other_words_under_a_key_waits_for_approval(client
     created(client)
     page = client.get("/api/memory").json()
     page["data"][0]["content"] = "Lives in Bergen"
-    told = world.run(world.app.state.memstone.memory.import_from, json.dumps(page).encode())
+    told = world.run(world.app.state.memstone.memory.admin.import_from, json.dumps(page).encode())
     assert (told["stored"], told["quarantined"]) == (1, 1)
     assert [one["content"] for one in client.get("/api/memory").json()["data"]] == ["Lives in Oslo"]
 
@@ -346,9 +348,9 @@ def test_the_hit_rate_is_used_of_shown_and_null_before_there_is_any(world: World
     pack = world.client.post("/v1/context", json=asked).json()
     assert pack["citations"]
     memory = world.app.state.memstone.memory
-    world.run(memory.record_answer, pack["receipt_id"], "Your sister is called Ingrid, in Tromso.")
+    world.run(memory.review.record_answer, pack["receipt_id"], "Your sister is called Ingrid, in Tromso.")
     rate = world.client.get("/api/memory", params={"apiKeyId": "alice"}).json()["stats"]["hitRate"]
-    assert rate == world.run(memory.metrics, user_id="alice")["retrieval_hit_rate"] == 1.0
+    assert rate == world.run(memory.admin.metrics, user_id="alice")["retrieval_hit_rate"] == 1.0
     assert world.client.get("/api/memory").json()["stats"]["hitRate"] == 1.0
     assert world.client.get("/api/memory", params={"apiKeyId": "bob"}).json()["stats"]["hitRate"] is None
     agent = world.as_key(agent_id="helper", verbs=["read"])

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from memstone.config import Settings
+from memstone.engine import backends
 from memstone.server.stored import with_stored
 from memstone.server.urls import Guard
 from tests.server.conftest import CONFIG
@@ -228,7 +229,7 @@ def test_the_settings_of_qdrant_have_names_and_defaults(world: World) -> None:
     assert found["collection"] == "omniroute_memory"
     assert found["embeddingModel"] == "openai/text-embedding-3-small"
     assert found["status"] == "not_configured"
-    stored = world.run(world.app.state.memstone.memory.backends)["settings"]
+    stored = world.run(lambda: world.app.state.memstone.memory.engine.run(backends.get_backends))["settings"]
     names = ("qdrantEnabled", "qdrantHost", "qdrantPort", "qdrantCollection", "qdrantEmbeddingModel", "qdrantApiKey")
     assert set(names) <= set(stored)
     for model in ("no-model", "/m", "p/", ""):
@@ -249,8 +250,8 @@ def test_the_key_of_qdrant_is_masked_and_an_empty_one_removes_it(
         world.client.get(path).text
         for path in ("/api/settings/qdrant", "/api/settings/memory", "/api/memory/engine-status", "/v1/stats")
     ]
-    everything.append(str(world.run(world.app.state.memstone.memory.settings)))
-    everything.append(str(world.run(world.app.state.memstone.memory.backends)))
+    everything.append(str(world.run(world.app.state.memstone.memory.settings.get)))
+    everything.append(str(world.run(lambda: world.app.state.memstone.memory.engine.run(backends.get_backends))))
     everything.append(caplog.text)
     assert not any(KEY in text for text in everything)
     gone = world.client.put("/api/settings/qdrant", json={"apiKey": ""}).json()

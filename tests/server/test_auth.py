@@ -16,6 +16,7 @@ from memstone.core.access.passwords import Cost
 from memstone.server.app import create_app
 from memstone.server.observe import redact_value
 from memstone.testing.clock import FakeClock
+from tests.server.calls import call_verb
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -101,7 +102,7 @@ def test_an_account_of_one_user_reaches_no_other(world: World) -> None:
     assert ada.get("/v1/memories?user_id=bob").status_code == 403
     assert ada.get("/v1/memories").json()["results"] == []
     assert ada.get("/v1/accounts").status_code == 403
-    assert ada.post("/v1/verbs/create_account", json={"login": "eve", "password": SENTENCE}).status_code == 403
+    assert call_verb(ada, "admin.accounts.create", {"login": "eve", "password": SENTENCE}).status_code == 403
     assert ada.get("/v1/auth/me").json()["user_id"] == "alice"
     assert ada.post("/v1/auth/password", json={"current": SENTENCE, "new": OTHER}).status_code == 200
 
@@ -138,7 +139,7 @@ def test_another_role_holds_at_once_whatever_the_token_says(world: World) -> Non
     made = account(world, role="admin")
     ada, _ = logged_in(world)
     assert ada.get("/v1/keys").status_code == 200
-    world.client.post("/v1/verbs/set_account", json={"account": made["id"], "role": "viewer"})
+    call_verb(world.client, "admin.accounts.update", {"account": made["id"], "role": "viewer"})
     assert ada.get("/v1/keys").status_code == 403
 
 
@@ -276,7 +277,7 @@ def test_no_password_and_no_token_is_ever_logged_or_told(world: World, caplog: p
         world.anonymous().post("/v1/auth/login", json={"login": ADA, "password": "wrong-but-mine", "x": 1}),
         ada.post("/v1/auth/password", json={"current": "wrong-but-mine", "new": OTHER}),
         world.client.post("/v1/accounts", json={"login": "b b", "password": "wrong-but-mine"}),
-        world.client.post("/v1/verbs/create_account", json={"login": 7, "password": "wrong-but-mine"}),
+        call_verb(world.client, "admin.accounts.create", {"login": 7, "password": "wrong-but-mine"}),
         refresh(world, tokens["refresh_token"] + "x"),
         world.client.get("/v1/accounts"),
     ]
@@ -310,7 +311,7 @@ def test_a_token_works_wherever_a_key_does(world: World) -> None:
     for path in ("/v1/stats", "/v1/keys", "/v1/requests", "/metrics"):
         expected = world.client.get(path).status_code
         assert ada.get(path).status_code == expected, path
-    assert ada.post("/v1/verbs/search", json={"query": "tea", "user_id": "alice"}).status_code == 200
+    assert call_verb(ada, "search", {"query": "tea", "user_id": "alice"}).status_code == 200
 
 
 def test_what_is_set_decides_how_long_tokens_are_valid() -> None:

@@ -30,7 +30,7 @@ def _asked(url: str, head: str, body: bytes) -> bytes:
 def test_nobody_without_a_key_has_a_body_read(tmp_path: Any) -> None:
     config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/m.db"}}
     with served(create_app(config)) as url:
-        for path in ("/v1/memories", "/v1/verbs/add", "/insert", "/memory/ingest", "/v1/chat/completions"):
+        for path in ("/v1/memories", "/v1/sessions", "/insert", "/memory/ingest", "/v1/chat/completions"):
             assert b" 401 " in _asked(url, f"POST {path}", b"{").partition(b"\r\n")[0], path
 
 
@@ -38,7 +38,7 @@ def test_a_body_that_stops_coming_is_not_waited_for_without_end(tmp_path: Any) -
     server = {"connections": {"body_seconds": 0.05}}
     config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/m.db"}, "server": server}
     with Memory(config) as memory, served(create_app(config)) as url:
-        key = memory.create_key()["key"]
+        key = memory.admin.keys.create()["key"]
         answer = _asked(url, "POST /v1/memories", b'{"messages"').partition(b"\r\n")[0]
         assert b" 401 " in answer
         host, port = url.removeprefix("http://").split(":")

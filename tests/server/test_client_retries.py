@@ -37,11 +37,13 @@ class Scripted:
     def __init__(self) -> None:
         self.answers: list[Response] = []
         self.seen: list[dict[str, Any]] = []
+        self.headers: list[Any] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request."""
-        body = await Request(scope, receive).body()
-        self.seen.append(json.loads(body or b"{}"))
+        request = Request(scope, receive)
+        self.headers.append(request.headers)
+        self.seen.append(json.loads(await request.body() or b"{}"))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         await answer(scope, receive, send)
 
@@ -75,6 +77,7 @@ def scripted() -> Iterator[tuple[Scripted, str]]:
 def service(scripted: tuple[Scripted, str], monkeypatch: pytest.MonkeyPatch) -> Scripted:
     monkeypatch.setattr(link, "_FIRST_WAIT", 0.0)
     scripted[0].seen.clear()
+    scripted[0].headers.clear()
     return scripted[0]
 
 
@@ -117,12 +120,12 @@ def test_an_add_is_repeated_only_if_it_was_certainly_not_carried_out(service: Sc
 def test_a_batch_that_is_sent_again_has_the_same_key(service: Scripted, client: Client) -> None:
     service.answers = [Response("", 502), fine({"results": []})]
     client.add_many([{"messages": "tea", "user_id": "alice"}])
-    first, second = (one["idempotency_key"] for one in service.seen)
+    first, second = (one["idempotency-key"] for one in service.headers)
     assert first == second
     client.add_many([{"messages": "tea", "user_id": "alice"}])
     client.add_many([], idempotency_key="mine")
-    assert service.seen[2]["idempotency_key"] != first
-    assert service.seen[3]["idempotency_key"] == "mine"
+    assert service.headers[2]["idempotency-key"] != first
+    assert service.headers[3]["idempotency-key"] == "mine"
 
 
 def test_a_service_that_asks_for_time_gets_it(

@@ -24,6 +24,7 @@ from memstone.config import Settings
 from memstone.errors import LLMError
 from memstone.server.app import create_app
 from tests.patience import LONG
+from tests.server.calls import call_verb
 from tests.server.upstream import served
 from tests.server.world import World
 
@@ -66,10 +67,10 @@ def test_the_eleven_routes_answer_with_and_without_a_slash(client: TestClient, s
 
 @pytest.mark.req("X-22")
 def test_every_family_of_routes_shows_the_same_memory(client: TestClient) -> None:
-    made = client.post("/v1/verbs/add", json={"messages": "tea is on the shelf", "user_id": "alice", "infer": False})
+    made = call_verb(client, "add", {"messages": "tea is on the shelf", "user_id": "alice", "infer": False})
     memory_id = made.json()["results"][0]["id"]
     one = client.get(f"/v1/memories/{memory_id}").json()
-    called = client.post("/v1/verbs/get", json={"memory_id": memory_id}).json()
+    called = call_verb(client, "get", {"memory_id": memory_id}).json()
     assert {name: called[name] for name in one if name in called} == {name: one[name] for name in called}
     entry = client.get(f"/api/memory/{memory_id}").json()["memory"]
     assert (entry["id"], entry["content"]) == (memory_id, one["memory"])
@@ -77,11 +78,11 @@ def test_every_family_of_routes_shows_the_same_memory(client: TestClient) -> Non
     assert [(item["id"], item["preview"]) for item in console] == [(memory_id, one["memory"])]
     client.put(f"/api/memory/{memory_id}", json={"content": "tea is in the box"})
     assert client.get(f"/v1/memories/{memory_id}").json()["memory"] == "tea is in the box"
-    assert client.post("/v1/verbs/get", json={"memory_id": memory_id}).json()["memory"] == "tea is in the box"
+    assert call_verb(client, "get", {"memory_id": memory_id}).json()["memory"] == "tea is in the box"
 
 
 @pytest.mark.req("X-22")
-@pytest.mark.parametrize("path", ["/v1/memories/x", "/api/memory/x", "/v1/console/memories/x/history", "/v1/verbs/get"])
+@pytest.mark.parametrize("path", ["/v1/memories/x", "/api/memory/x", "/v1/console/memories/x/history"])
 def test_every_family_wants_the_same_key(world: World, path: str) -> None:
     method = "POST" if "verbs" in path else "GET"
     refused = world.anonymous().request(method, path)
@@ -116,7 +117,7 @@ def test_an_error_is_described_by_its_status_code_and_a_suggestion() -> None:
         wrong = client.post("/v1/memories", json={"message": "I live in Oslo"})
         unknown = client.get("/v1/memories/no-such-id")
         world.app.state.memstone.doorkeeper._memory = world.run(memory)
-        token = world.run(world.app.state.memstone.doorkeeper._memory.create_key)["key"]
+        token = world.run(world.app.state.memstone.doorkeeper._memory.admin.keys.create)["key"]
         failed = world.anonymous(Authorization=f"Bearer {token}").post(
             "/v1/memories", json={"messages": "I live in Oslo", "user_id": "a", "strict": True}
         )
@@ -137,7 +138,7 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Path) -> N
     store = f"sqlite:///{tmp_path}/m.db"
     config = {"store": {"url": store}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory, served(create_app(config)) as url:
-        key = memory.create_key("first", verbs=["admin"])["key"]
+        key = memory.admin.keys.create("first", verbs=["admin"])["key"]
         port = int(url.rsplit(":", 1)[1])
         printed = io.StringIO()
         with redirect_stdout(printed):
@@ -173,7 +174,7 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
         _print_startup_help(settings, None, _Shown(), given)
     code = shlex.split(printed.getvalue().splitlines()[-2])[-1]
     memory = code[code.index("print(") + 6 : code.index(".search(")]
-    asked = f"from memstone import *; m = {memory}; print(m.settings()['preset'], m.stats()['memories'])"
+    asked = f"from memstone import *; m = {memory}; print(m.settings.get()['preset'], m.stats()['memories'])"
     with Memory(settings) as mine:
         mine.add("I live in Oslo", user_id="alice", infer=False)
     shown = _pasted(shlex.join([sys.executable, "-c", asked]), tmp_path)
@@ -235,7 +236,7 @@ def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_ca
         url = re.search(r"listens on (\S+)", service.stdout.readline())
         assert url is not None
         with Client(url[1], key) as client:
-            first = client.keys()[0]
+            first = client.admin.keys.list()[0]
             assert (first["name"], first["may_assert_user"]) == ("first", True), "the operator's"
             assert (first["verbs"], first["user_id"], first["agent_id"]) == (["read", "write", "admin"], None, None)
         service.terminate()

@@ -389,6 +389,6 @@ def test_erasing_takes_the_id_typed_again_and_gives_a_report(world: World) -> No
     assert (texts(world), texts(world, "bob")) == ([], ["I like chess"])
     verified = world.client.post("/v1/console/erasures/verify", json=told).json()
     assert (verified["unchanged"], verified["sealed_by_this_store"], verified["left"]) == (True, True, {})
-    world.run(erase_rows.compact_store, world.app.state.memstone.memory._engine.parts)
+    world.run(erase_rows.compact_store, world.app.state.memstone.memory.engine.parts)
     verified = world.client.post("/v1/console/erasures/verify", json=told).json()
     assert (verified["ok"], verified["complete"]) == (True, True)

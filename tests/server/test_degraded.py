@@ -35,10 +35,10 @@ def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> t
 
 CALLS = [
     ("/v1/context", {**WHERE, "gate": "always"}),
-    ("/v1/verbs/context", {**WHERE, "gate": "always"}),
+    ("/v1/context", {**WHERE, "gate": "always"}),
     ("/v1/memories/search", WHERE),
-    ("/v1/verbs/search", WHERE),
-    ("/v1/verbs/retrieve_preview", WHERE),
+    ("/v1/memories/search", {**WHERE, "limit": 5}),
+    ("/v1/memories/search/preview", WHERE),
 ]
 
 
@@ -76,7 +76,7 @@ def test_the_receipt_of_a_chat_tells_callers_no_more_and_the_library_all(
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     for told in (
         httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120),
-        httpx2.post(f"{gate.url}/v1/verbs/receipt", json={"receipt_id": number}, headers=headers, timeout=120),
+        httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120),
     ):
         assert told.status_code == 200, told.text
         assert [one["code"] for one in told.json()["degraded"]] == [broken.code]

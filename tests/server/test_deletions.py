@@ -9,7 +9,8 @@ from typing import Any, Final
 import pytest
 from fastapi.routing import APIRoute
 
-from memstone.remote.verbs import VERBS
+from memstone.remote.routes import ROUTES
+from tests.server.calls import call_verb, operation_of
 from tests.server.conftest import CONFIG
 from tests.server.rooms import ended
 from tests.server.stock import Stocked, dump, example_of, stock
@@ -22,7 +23,7 @@ WORDS: Final = re.compile(
 NOT_CONFIGURED: Final = frozenset({"/api/settings/qdrant/cleanup"})
 NEEDS_CONFIRM: Final = frozenset({"/v1/reset", "/memory/clear"})
 """Deletions that nothing can narrow."""
-OF_ONE: Final = frozenset({"/v1/pause", "/v1/verbs/resume"})
+OF_ONE: Final = frozenset({"/v1/pause"})
 """Ends one pause: that of exactly those who are named, or of whom the key speaks for."""
 
 
@@ -60,35 +61,24 @@ def flag(stocked: Stocked, method: str, path: str) -> tuple[str, bool]:
 
 def request_of(stocked: Stocked, method: str, path: str) -> dict[str, Any]:
     """What deletes something that is there."""
-    verb = path.removeprefix("/v1/verbs/") if path.startswith("/v1/verbs/") else ""
     alice, names = {"user_id": "alice"}, stocked.names
     queries = {
         "/v1/memories": {"user_id": "alice", "run_id": "r1"},
         "/v1/settings": alice,
         "/v1/pause": {"user_id": "carol"},
         "/memory/identity/overrides/{position}": alice,
+        "/v1/identity/overrides/{position}": alice,
     }
     bodies: dict[str, Any] = {
         "/v1/memories/batch": {"ids": [names["memory_id"]]},
-        "delete": {"memory_id": names["memory_id"]},
-        "delete_many": {"ids": [names["memory_id"]]},
-        "delete_all": {"user_id": "alice", "run_id": "r1"},
-        "delete_agent": {"agent_id": "helper"},
-        "delete_vectors": {"ids": ["fact-1"]},
-        "erase": alice,
-        "reject": {"memory_id": names["quarantined_id"]},
-        "remove_account": {"account": names["account_id"]},
-        "remove_override": {"position": 0, "user_id": "alice"},
-        "resume": {"user_id": "carol"},
-        "revoke_key": {"key_id": names["key_id"]},
-        "rollback": {"user_id": "alice", "since": "2020-01-01"},
-        "unlink_vector": {"vector_id": "fact-1", "user_id": "alice"},
-        "unset_settings": alice,
-        "unshare": {"memory_id": names["memory_id"], "user_id": "alice"},
+        "/v1/memories/delete": {"user_id": "alice", "run_id": "r1"},
+        "/v1/vectors/delete": {"ids": ["fact-1"]},
+        "/v1/vectors/unlink": {"vector_id": "fact-1", "user_id": "alice"},
+        "/v1/admin/erase": alice,
         "/v1/console/memories/{memory_id}/unshare": alice,
         "/v1/console/rollback": {"user_id": "alice", "since": "2020-01-01", "dry_run": False},
     }
-    body = bodies.get(verb or path, example_of(stocked.world, method, path) if method != "DELETE" else None)
+    body = bodies.get(path, example_of(stocked.world, method, path) if method != "DELETE" else None)
     return {"params": queries.get(path, {}), **({} if body is None else {"json": dict(body)})}
 
 
@@ -118,7 +108,7 @@ def test_a_dry_run_of_every_deletion_changes_nothing_and_says_so(stocked: Stocke
             told = ended(stocked.world, answer.json())["result"] if answer.status_code == 202 else answer.json()
             assert told.get("dry_run") is True or told.get("dryRun") is True, (method, path, told)
         tried += 1
-    assert tried > 30
+    assert tried > 24
 
 
 def test_the_same_request_without_it_deletes(stocked: Stocked) -> None:
@@ -148,7 +138,7 @@ def test_a_dry_run_counts_what_a_deletion_deletes(stocked: Stocked) -> None:
 def test_a_dry_run_that_is_neither_true_nor_false_deletes_nothing(stocked: Stocked, value: str) -> None:
     before = dump(stocked.path)
     assert stocked.world.client.delete(f"/v1/memories?user_id=alice&dry_run={value}").status_code == 400
-    assert stocked.world.client.post("/v1/verbs/delete_all", json={"user_id": "a", "dry_run": value}).status_code == 400
+    assert call_verb(stocked.world.client, "delete_all", {"user_id": "a", "dry_run": value}).status_code == 400
     assert dump(stocked.path) == before
 
 
@@ -182,7 +172,7 @@ def test_what_nothing_narrows_must_be_confirmed(stocked: Stocked) -> None:
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("DELETE", "/v1/memories"), ("POST", "/v1/verbs/delete_all"), ("DELETE", "/v1/settings")],
+    [("DELETE", "/v1/memories"), ("POST", "/v1/memories/delete"), ("DELETE", "/v1/settings")],
 )
 def test_a_key_of_one_user_empties_what_it_reaches_when_that_is_confirmed(
     stocked: Stocked, method: str, path: str
@@ -199,16 +189,15 @@ def test_a_key_of_one_user_empties_what_it_reaches_when_that_is_confirmed(
 def test_settings_of_a_tenant_are_all_removed_only_when_that_is_confirmed(stocked: Stocked) -> None:
     client = stocked.world.client
     assert client.delete("/v1/settings").status_code == 400
-    assert client.post("/v1/verbs/unset_settings", json={}).status_code == 400
+    assert call_verb(client, "settings.unset", {}).status_code == 400
     assert client.delete("/v1/settings?names=context.budget").json()["unset"] == 1
     assert client.put("/v1/settings", json={"values": {"context.budget": 900}}).is_success
     assert client.delete("/v1/settings?confirm=default").json()["unset"] == 1
 
 
 def test_every_verb_that_deletes_has_a_dry_run(stocked: Stocked) -> None:
-    named = {name for name in VERBS if WORDS.search(name)}
-    routed = {path.rpartition("/")[2] for _, path, _ in deletions(stocked) if path.startswith("/v1/verbs/")}
-    assert named - {"reset"} == routed
+    named = {operation_of(name) for name in ROUTES if WORDS.search(name) and name not in ("reset", "settings.resume")}
+    assert named <= {f"{method} {path}" for method, path, _ in deletions(stocked)}
 
 
 def test_a_deletion_of_memories_is_never_about_a_whole_tenant_and_says_what_is(stocked: Stocked) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HUGE: Final = 2**63
 RAW: Final = (str(-HUGE - 1), "9" * 5_000, "1e999", "NaN", '"\\ud800"', '"\\u0000"', "[" * 5_000)
-LEFT_OUT: Final = frozenset({"/v1/events/stream", "/v1/reset", "/memory/clear", "/v1/verbs/reset", "/v1/console/erase"})
+LEFT_OUT: Final = frozenset({"/v1/events/stream", "/v1/reset", "/memory/clear", "/v1/console/erase"})
 _GIVEN_ID: Final = "0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"
 Places = tuple[str | int, ...]
 
@@ -134,7 +134,7 @@ def test_what_json_can_say_and_nobody_can_hold_is_a_problem_of_the_request(asked
         "POST /v1/memories": f'{{"messages": "x", "user_id": "alice", "infer": false, "metadata": {{"n": {raw}}}}}',
         "POST /v1/memories/search": f'{{"query": "x", "user_id": "alice", "filters": {{"n": {{"gte": {raw}}}}}}}',
         f"PUT /v1/memories/{known}": f'{{"metadata": {{"n": {raw}}}}}',
-        "POST /v1/verbs/backfill": f'{{"conversations": [{{"id": {raw}, "messages": []}}], "user_id": "alice"}}',
+        "POST /v1/sessions/backfill": f'{{"conversations": [{{"id": {raw}, "messages": []}}], "user_id": "alice"}}',
         "POST /insert": f'{{"vectors": [{{"id": "v", "values": [{raw}, 1.0]}}], "userId": "alice"}}',
         "POST /v1/import": f'{{"type": "header", "format": "memstone", "version": {raw}}}',
         "POST /v1/chat/completions": f'{{"model": "m", "messages": {raw}}}',

@@ -100,7 +100,7 @@ def told(lines: Iterator[str], count: int) -> list[dict[str, Any]]:
 @pytest.mark.req("N-46")
 def test_a_stream_tells_what_happens_and_goes_on_where_it_was_cut(service: tuple[str, Memory]) -> None:
     address, memory = service
-    key = memory.create_key("all", verbs=ALL)["key"]
+    key = memory.admin.keys.create("all", verbs=ALL)["key"]
     memory.add("I like tea", user_id="alice", infer=False)
     with listening(address, key) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
@@ -117,7 +117,7 @@ def test_a_stream_tells_what_happens_and_goes_on_where_it_was_cut(service: tuple
 @pytest.mark.req("N-46")
 def test_a_bound_stream_tells_of_its_own_user_and_beats_while_nothing_happens(service: tuple[str, Memory]) -> None:
     address, memory = service
-    key = memory.create_key("bob", user_id="bob")["key"]
+    key = memory.admin.keys.create("bob", user_id="bob")["key"]
     with listening(address, key) as stream:
         memory.add("The word is swordfish", user_id="alice", infer=False)
         lines = stream.iter_lines()
@@ -133,11 +133,11 @@ def test_a_stream_ends_with_its_key(service: tuple[str, Memory], *, busy: bool) 
     """Within two seconds, also where others ended it, and whether or not there is something to tell."""
     assert CHECK + EVERY <= 2
     address, memory = service
-    made = memory.create_key("all", verbs=ALL)
+    made = memory.admin.keys.create("all", verbs=ALL)
     with listening(address, made["key"]) as stream:
         lines = stream.iter_lines()
         next(lines)
-        memory.revoke_key(made["id"])
+        memory.admin.keys.revoke(made["id"])
         rest = list[str]()
         for number, line in enumerate(lines):
             rest.append(line)
@@ -149,7 +149,7 @@ def test_a_stream_ends_with_its_key(service: tuple[str, Memory], *, busy: bool) 
 
 
 @pytest.mark.parametrize(
-    "owner", ["memstone.async_memory.AsyncMemory.events", "memstone.server.access.Doorkeeper.admit_anew"]
+    "owner", ["memstone.api.aio.review.AsyncReviewVerbs.events", "memstone.server.access.Doorkeeper.admit_anew"]
 )
 def test_a_stream_whose_store_fails_says_so_and_ends(
     service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch, owner: str
@@ -158,7 +158,7 @@ def test_a_stream_whose_store_fails_says_so_and_ends(
         raise StorageBusy("postgresql://db.internal/memstone: no connection")
 
     address, memory = service
-    with listening(address, memory.create_key("all", verbs=ALL)["key"]) as stream, capture_logs() as logs:
+    with listening(address, memory.admin.keys.create("all", verbs=ALL)["key"]) as stream, capture_logs() as logs:
         lines = stream.iter_lines()
         next(lines)
         monkeypatch.setattr(owner, busy)

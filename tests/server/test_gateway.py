@@ -32,7 +32,7 @@ def settled(gate: Gate, user: str, count: int = 1) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_one_session_said_is_shown_in_the_next(gate: Gate, *, stream: bool) -> None:
     client = gate.openai()
-    pool = f"key:{gate.memory.keys()[0]['id']}"
+    pool = f"key:{gate.memory.admin.keys.list()[0]['id']}"
     answer = ask(client, "I live in Oslo", stream=stream)
     text = (
         "".join(one.choices[0].delta.content or "" for one in answer) if stream else answer.choices[0].message.content
@@ -70,7 +70,7 @@ def test_an_upstream_that_fails_is_tried_again_before_the_first_byte(gate: Gate)
 @pytest.mark.parametrize("wish", ["off", "inject-off", "extract-off"])
 def test_a_request_may_go_without_memory(gate: Gate, wish: str) -> None:
     client = gate.openai()
-    pool = f"key:{gate.memory.keys()[0]['id']}"
+    pool = f"key:{gate.memory.admin.keys.list()[0]['id']}"
     gate.memory.add("I live in Oslo", user_id=pool)
     ask(client, "Where do I live? I like tea.", extra_headers={"x-memory": wish})
     assert ("Oslo" in shown(gate.upstream)) == (wish == "extract-off")
@@ -94,7 +94,7 @@ def test_a_key_that_may_name_users_remembers_nobody_when_nobody_is_named(gate: G
     ask(client, "Where do I live?", extra_headers={"x-openwebui-user-id": "bob"})
     assert "Oslo" not in shown(gate.upstream)
     ask(client, "Where do I live?", extra_headers={"X-Memstone-User": "alice"})
-    assert gate.memory.get_all(user_id="key:" + gate.memory.keys()[0]["id"])["results"] == []
+    assert gate.memory.get_all(user_id="key:" + gate.memory.admin.keys.list()[0]["id"])["results"] == []
     assert not any("Eve" in one["memory"] for one in gate.memory.get_all(user_id="alice")["results"])
     assert before <= gate.memory.stats()["memories"]
 
@@ -174,7 +174,7 @@ def test_a_model_that_nobody_runs_is_an_error_with_a_hint(gate: Gate, tmp_path: 
     with (
         Memory(config) as memory,
         served(create_app(config)) as url,
-        openai.OpenAI(api_key=memory.create_key()["key"], base_url=f"{url}/v1", max_retries=0) as client,
+        openai.OpenAI(api_key=memory.admin.keys.create()["key"], base_url=f"{url}/v1", max_retries=0) as client,
     ):
         with pytest.raises(openai.BadRequestError, match="no upstream runs"):
             client.chat.completions.create(model="claude", messages=[{"role": "user", "content": "x"}])

@@ -15,7 +15,7 @@ from tests.server.gate import Gate, ask, gated, until
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Gate]:
     with gated(tmp_path, preset="companion", write={"mode": "manual"}, context={}) as made:
-        made.memory.save_agent("nurse", model="m-nurse", system_prompt="You are a nurse.")
+        made.memory.agents.save("nurse", model="m-nurse", system_prompt="You are a nurse.")
         yield made
 
 
@@ -41,7 +41,7 @@ def test_running_an_agent_goes_from_the_gate_to_the_transcript(gate: Gate) -> No
     turns = gate.memory.get_all(user_id="alice", agent_id="nurse", run_id="monday", layers=["turn"])["results"]
     assert sorted(one["role"] for one in turns) == ["assistant", "user"]
     assert all("memstone-memory" not in one["memory"] for one in turns)
-    assert gate.memory.end_session(user_id="alice", agent_id="nurse", run_id="monday")["results"]
+    assert gate.memory.sessions.end(user_id="alice", agent_id="nurse", run_id="monday")["results"]
 
 
 @pytest.mark.req("S-68")
@@ -87,14 +87,14 @@ def test_an_agent_streams_too(gate: Gate) -> None:
 def test_what_is_wrong_is_said_before_a_model_is_asked(
     gate: Gate, agent: str, key: dict[str, Any], body: dict[str, Any], status: int
 ) -> None:
-    gate.memory.save_agent("plain", name="without a model")
+    gate.memory.agents.save("plain", name="without a model")
     answer = run(gate, agent, "hello", key or {"user_id": "alice"}, **body)
     assert answer.status_code == status
     assert len(gate.upstream.seen) == (status == 200)
 
 
 def test_an_agent_whose_id_holds_a_slash_runs_too(gate: Gate) -> None:
-    gate.memory.save_agent("ward/nurse", model="m-ward")
+    gate.memory.agents.save("ward/nurse", model="m-ward")
     for agent in ("ward/nurse", "ward%2Fnurse"):
         assert run(gate, agent, "Hello.").status_code == 200
         assert gate.upstream.seen[-1]["model"] == "m-ward"
@@ -133,9 +133,9 @@ def test_what_was_ingested_for_nobody_is_recalled_where_nobody_is_named(gate: Ga
 def test_plain_chat_goes_on_as_it_came_whatever_an_agent_is_allowed(
     gate: Gate, path: str, body: dict[str, Any], headers: dict[str, str]
 ) -> None:
-    gate.memory.save_agent("nurse", settings={"searchMemoryEnabled": True})
+    gate.memory.agents.save("nurse", settings={"searchMemoryEnabled": True})
     gate.memory.add("I am allergic to peanuts.", user_id="alice", agent_id="nurse", infer=False)
-    gate.memory.add_override("Always answer in French", user_id="alice")
+    gate.memory.identity.add_override("Always answer in French", user_id="alice")
     key = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     sent = {"model": "m", **body}
     answer = httpx2.post(f"{gate.url}{path}", json=sent, headers={**key, **headers}, timeout=120)

@@ -69,7 +69,7 @@ def no_memories(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def empty_context(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     gate.memory.add("I love tea", user_id="dave")
-    gate.memory.set_settings({"context.gate": "heuristic"}, user_id="dave")
+    gate.memory.settings.set({"context.gate": "heuristic"}, user_id="dave")
     sum_ = {"messages": [{"role": "user", "content": "What is 17 * 23?"}]}
     return noticed(gate, Skip.EMPTY_CONTEXT, sum_, user_id="dave")
 
@@ -82,7 +82,7 @@ def disabled(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         {"inject.chat": False},
     )
     for number, setting in enumerate(switches):
-        gate.memory.set_settings(setting, user_id=f"u{number}")
+        gate.memory.settings.set(setting, user_id=f"u{number}")
     found = [one for number in range(4) for one in noticed(gate, Skip.DISABLED, user_id=f"u{number}")]
     assert len(found) == 4, "each of them is told"
     return found[:1]
@@ -93,19 +93,19 @@ def opted_out(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def paused(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    gate.memory.pause(user_id="alice", run_id=SESSION)
+    gate.memory.settings.pause(user_id="alice", run_id=SESSION)
     return noticed(gate, Skip.PAUSED, user_id="alice")
 
 
 def no_user(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    engine = gate.app.state.memstone.memory._engine
+    engine = gate.app.state.memstone.memory.engine
     policy = replace(engine.parts.policy, identity=PRESETS["shared"].identity)
     engine.parts = replace(engine.parts, policy=policy)
     return chat(gate, {"may_assert_user": True})
 
 
 def user_in_body(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    engine = gate.app.state.memstone.memory._engine
+    engine = gate.app.state.memstone.memory.engine
     engine.parts = replace(engine.parts, policy=replace(engine.parts.policy, identity=PRESETS["shared"].identity))
     return chat(gate, {"may_assert_user": True}, {"user": "alice"})
 
@@ -126,7 +126,8 @@ def deadline(gate: Gate, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     async def slow(*_: Any, **__: Any) -> Any:
         await asyncio.sleep(600)
 
-    object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(gate.app.state.memstone.settings.gateway, name, 75.0)
     patch.setattr("memstone.engine.engine.Engine.shown", slow)
     return chat(gate, ALICE)
 
@@ -187,7 +188,7 @@ def test_what_was_shown_is_told_with_its_place(tmp_path: Path, position: Positio
 def test_an_agent_is_shown_memories_before_the_words_of_the_user_and_the_event_says_so(tmp_path: Path) -> None:
     with gated(tmp_path) as gate:
         gate.memory.add("I live in Oslo", user_id="alice", agent_id="guide")
-        gate.memory.save_agent("guide", model="m")
+        gate.memory.agents.save("guide", model="m")
         auth = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
         with structlog.testing.capture_logs() as logs:
             asked = {"messages": ASKED}

@@ -31,7 +31,7 @@ def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
 @pytest.mark.req("X-1", "P-7", "O-2")
 def test_two_users_on_one_key_never_meet_even_when_a_header_is_dropped(gate: Gate) -> None:
     client = gate.openai(may_assert_user=True)
-    own = "key:" + gate.memory.keys()[0]["id"]
+    own = "key:" + gate.memory.admin.keys.list()[0]["id"]
     ask(client, "I live in Oslo", extra_headers=ALICE)
     ask(client, "I live in Rome", extra_headers=BOB)
     until(lambda: gate.facts("alice") and gate.facts("bob"))
@@ -57,7 +57,7 @@ def test_two_users_on_one_key_never_meet_even_when_a_header_is_dropped(gate: Gat
 @pytest.mark.req("X-39", "X-1")
 def test_a_key_that_may_not_name_anybody_remembers_each_name_apart(gate: Gate) -> None:
     client = gate.openai()
-    own = "key:" + gate.memory.keys()[0]["id"]
+    own = "key:" + gate.memory.admin.keys.list()[0]["id"]
     ask(client, "I live in Oslo", extra_headers=ALICE)
     ask(client, "I live in Rome", user="bob")
     until(lambda: gate.facts(f"{own}:alice") and gate.facts(f"{own}:bob"))

@@ -148,7 +148,7 @@ def test_a_loop_of_somebody_else_is_shown_nothing_of_it(gate: Gate) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_who_sends_results_alone_is_still_known(gate: Gate, *, stream: bool) -> None:
     """A service that keeps an answer keeps what belongs to the question, but no instructions."""
-    gate.memory.set_overrides(["Answer in French."], user_id="alice")
+    gate.memory.identity.set_overrides(["Answer in French."], user_id="alice")
     gate.memory.add("I live in Oslo", user_id="alice")
     tool: Any = {"type": "function", "name": "weather", "parameters": {}, "strict": False}
     output: Any = {"type": "function_call_output", "call_id": "c0", "output": "rain"}
@@ -184,15 +184,15 @@ def asserted(gate: Gate, *messages: Any, user: str) -> str:
 def test_what_is_no_longer_shared_is_not_shown_to_the_end_of_a_loop(gate: Gate) -> None:
     """It is still there, but for somebody else."""
     (one,) = gate.memory.add("The office closes at six.", user_id="alice", infer=False)["results"]
-    gate.memory.share(one["id"], user_id="bob")
+    gate.memory.sharing.share(one["id"], user_id="bob")
     assert "at six" in asserted(gate, WHEN, user="bob")
-    gate.memory.unshare(one["id"], user_id="bob")
+    gate.memory.sharing.unshare(one["id"], user_id="bob")
     assert "at six" not in asserted(gate, WHEN, CALLED, RESULT, user="bob")
 
 
 def test_words_in_which_something_deleted_was_said_are_not_shown_to_the_end_of_a_loop(gate: Gate) -> None:
     said: Any = {"role": "user", "content": "What exactly did I say about Zoltan, word for word?"}
-    gate.memory.set_settings({"context.gate": "heuristic"}, user_id="alice")
+    gate.memory.settings.set({"context.gate": "heuristic"}, user_id="alice")
     gate.memory.add("My dentist is Zoltan.", user_id="alice")
     assert "My dentist is Zoltan" in asserted(gate, said, user="alice")
     (fact,) = gate.memory.get_all(user_id="alice")["results"]
@@ -204,7 +204,7 @@ def test_words_in_which_something_deleted_was_said_are_not_shown_to_the_end_of_a
 def test_what_everybody_is_told_and_what_has_changed_stays_to_the_end_of_a_loop(
     gate: Gate, key: dict[str, Any]
 ) -> None:
-    gate.memory.set_settings({"recall.bootstrap_min": 5}, user_id="alice")
+    gate.memory.settings.set({"recall.bootstrap_min": 5}, user_id="alice")
     gate.memory.add("The office closes at five.", user_id="*", infer=False)
     gate.memory.add("I live in Oslo", user_id="alice")
     client = gate.openai(**key)

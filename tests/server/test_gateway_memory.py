@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 import structlog
 
+from memstone.drive import drive
+from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import StorageBusy
 from memstone.server.gateway.counts import SKIPPED
 from tests.server.gate import Gate, ask, gated, said, until
@@ -83,7 +86,8 @@ def test_an_application_that_asks_for_a_title_is_not_the_user(gate: Gate) -> Non
 def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: str) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
     settings = gate.app.state.memstone.settings.gateway
-    object.__setattr__(settings, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(settings, name, 75.0 if failure == "slow" else 60_000.0)
 
     async def broken(self: Any, *_: Any, **__: Any) -> Any:
         if failure == "slow":
@@ -119,7 +123,7 @@ def test_a_store_that_takes_no_writes_does_not_hold_an_answer_up(tmp_path: Path)
 
         object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memstone.async_memory.AsyncMemory.add", stuck)
+            patch.setattr("memstone.api.aio.verbs.AsyncMemoryVerbs.add", stuck)
             client = gate.openai(user_id="alice")
             assert said(ask(client, "I live in Oslo")) == "Noted."
             assert said(ask(client, "I live in Oslo", stream=True), stream=True) == "Noted."
@@ -158,7 +162,7 @@ def test_settings_of_a_user_switch_showing_and_learning(
 ) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
     before = gate.facts("alice")
-    gate.memory.set_settings(setting, user_id="alice")
+    gate.memory.settings.set(setting, user_id="alice")
     client = gate.openai(user_id="alice")
     until(lambda: _resolved(gate, client) == shows)
     ask(client, "Where do I live? I like tea.")
@@ -167,7 +171,7 @@ def test_settings_of_a_user_switch_showing_and_learning(
         until(lambda: len(gate.facts("alice")) > len(before))
     else:
         until(lambda: gate.tasks == 0)
-        gate.memory.unset_settings(user_id="alice")
+        gate.memory.settings.unset(user_id="alice")
         assert gate.facts("alice") == before
 
 
@@ -228,7 +232,9 @@ def test_why_nobody_is_remembered_is_told(gate: Gate) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_hit_rate_is_known_from_the_answers_of_the_model(gate: Gate, *, stream: bool) -> None:
     def rate() -> float | None:
-        found: float | None = gate.memory.memory_page(user_id="alice")["stats"]["hit_rate"]
+        found: float | None = drive(gate.memory.engine.run(memory_page, PageRequest({"user_id": "alice"})))["stats"][
+            "hit_rate"
+        ]
         return found
 
     client = gate.openai(user_id="alice")
@@ -239,3 +245,28 @@ def test_the_hit_rate_is_known_from_the_answers_of_the_model(gate: Gate, *, stre
     gate.upstream.reply = "I do not know."
     said(ask(client, "Where does my sister live?", stream=stream), stream=stream)
     until(lambda: rate() not in (None, 1.0))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a block without its fences, which are its own."""
+    return [line for line in text.splitlines() if line and "memstone-memory" not in line]
+
+
+@pytest.mark.req("N-10", "O-52")
+@pytest.mark.parametrize("position", ["split", "system_merge"])
+def test_previews_show_what_a_chat_is_given_to_the_line(tmp_path: Path, position: str) -> None:
+    with gated(tmp_path, inject={"position": position}) as gate:
+        for text in ("I live in Oslo", "My sister Ida is vegan"):
+            gate.memory.add(text, user_id="alice")
+        hidden = gate.memory.add("I keep bees in the garden", user_id="alice")["results"][0]["id"]
+        gate.memory.profile.set_visibility(hidden, "hidden")  # so that it is recalled where it belongs
+        client, key = gate.openai(user_id="alice"), gate.key(user_id="alice")
+        for question, date in (("Where do I keep bees in the garden?", True), ("Thanks!", position != "split")):
+            ask(client, question, extra_headers={"x-memory": "extract-off"})
+            given = [one["content"] for one in gate.upstream.seen[-1]["messages"] if one["role"] == "system"]
+            lines = _lines("\n".join(given))
+            assert [any(word in line for line in lines) for word in ("Oslo", "Current date")] == [True, date]
+            for path, name in (("/api/memory/retrieve-preview", "block"), ("/v1/console/context", "text")):
+                asked = {"query": question, "user_id": "alice"}
+                answer = httpx2.post(f"{gate.url}{path}", json=asked, headers={"Authorization": f"Bearer {key}"})
+                assert _lines(answer.json()[name]) == lines

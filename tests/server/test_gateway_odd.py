@@ -102,7 +102,7 @@ ODD_ANSWERS = [
 
 @pytest.mark.parametrize("searching", [False, True])
 def test_an_odd_answer_comes_back_byte_for_byte(gate: Gate, *, searching: bool) -> None:
-    gate.memory.set_settings({"policy.search_tool": searching}, user_id="alice")
+    gate.memory.settings.set({"policy.search_tool": searching}, user_id="alice")
     for text in ODD_ANSWERS:
         answers(gate, CHAT, whole(text))
         answer = post(gate, {"model": "m", "messages": [USER]})
@@ -129,7 +129,7 @@ ODD_EVENTS = [
 
 @pytest.mark.parametrize("searching", [False, True])
 def test_an_odd_event_is_passed_on_and_so_is_what_follows(gate: Gate, *, searching: bool) -> None:
-    gate.memory.set_settings({"policy.search_tool": searching}, user_id="alice")
+    gate.memory.settings.set({"policy.search_tool": searching}, user_id="alice")
     for number, event in enumerate(ODD_EVENTS):
         sent = [f"data: {event}\n\n", chunk(content=f"rest {number}"), chunk("stop"), DONE]
         answers(gate, CHAT, pieces(*sent))
@@ -183,7 +183,7 @@ def test_a_last_event_without_its_empty_line_is_the_last_event(gate: Gate, end: 
 
 @pytest.mark.parametrize("searching", [False, True])
 def test_a_whole_answer_to_who_wanted_a_stream_is_a_whole_answer(gate: Gate, *, searching: bool) -> None:
-    gate.memory.set_settings({"policy.search_tool": searching}, user_id="alice")
+    gate.memory.settings.set({"policy.search_tool": searching}, user_id="alice")
     text = '{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}]}'
     answers(gate, CHAT, whole(text))
     answer = post(gate, {"model": "m", "stream": True, "messages": [USER]})

@@ -37,7 +37,7 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     ],
 )
 def test_who_is_paused_is_shown_nothing(gate: Gate, paused: dict[str, str], headers: dict[str, str]) -> None:
-    gate.memory.pause(**paused)
+    gate.memory.settings.pause(**paused)
     raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
         model="m", messages=[{"role": "user", "content": ASKED}], extra_headers=headers
     )
@@ -46,25 +46,25 @@ def test_who_is_paused_is_shown_nothing(gate: Gate, paused: dict[str, str], head
 
 
 def test_a_pause_holds_for_nobody_else(gate: Gate) -> None:
-    gate.memory.pause(run_id="s")
-    gate.memory.pause(agent_id="nurse")
+    gate.memory.settings.pause(run_id="s")
+    gate.memory.settings.pause(agent_id="nurse")
     ask(gate.openai(user_id="alice"), ASKED, extra_headers={"X-Memstone-Session": "other", "X-Agent-Id": "cook"})
     assert "Oslo" in gate.sent
     assert "memory_search" in gate.sent
 
 
 def test_a_session_in_the_body_can_be_paused_too(gate: Gate) -> None:
-    gate.memory.pause(run_id="s")
+    gate.memory.settings.pause(run_id="s")
     ask(gate.openai(user_id="alice"), ASKED, extra_body={"session_id": "s"})
     assert "Oslo" not in gate.sent
 
 
 def test_a_request_without_a_session_is_not_looked_up_by_its_number(gate: Gate) -> None:
-    gate.memory.set_settings({"policy.search_tool": False}, user_id="alice")
+    gate.memory.settings.set({"policy.search_tool": False}, user_id="alice")
     client = gate.openai(user_id="alice")
     for _ in range(3):
         ask(client, ASKED, extra_headers={"x-memory": "extract-off"})
-    known = gate.app.state.memstone.memory._engine.parts.tunings.policies
+    known = gate.app.state.memstone.memory.engine.parts.tunings.policies
     assert {(user, run) for _, user, _, run in known} == {("alice", "")}
 
 
@@ -74,9 +74,9 @@ def test_while_settings_cannot_be_read_the_model_gets_no_tool(
     gate: Gate, monkeypatch: pytest.MonkeyPatch, failure: str, off: str
 ) -> None:
     if off == "paused":
-        gate.memory.pause(user_id="alice")
+        gate.memory.settings.pause(user_id="alice")
     else:
-        gate.memory.set_settings({"policy.enabled": False}, user_id="alice")
+        gate.memory.settings.set({"policy.enabled": False}, user_id="alice")
     client = gate.openai(user_id="alice")
     ask(gate.openai(user_id="bob"), "hello", extra_headers={"x-memory": "extract-off"})  # the version is known now
 
@@ -85,7 +85,8 @@ def test_while_settings_cannot_be_read_the_model_gets_no_tool(
             await asyncio.sleep(600)
         raise StorageBusy("no") if failure == "busy" else RuntimeError("no")
 
-    object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(gate.app.state.memstone.settings.gateway, name, 75.0 if failure == "slow" else 60_000.0)
     if failure == "busy":  # what the settings themselves make of a store that does not answer
         monkeypatch.setattr("memstone.engine.policy._read_stored_settings", broken)
     else:
@@ -134,7 +135,7 @@ def test_what_a_request_says_in_two_headers_is_a_list(gate: Gate) -> None:
 
 def test_the_session_in_a_body_goes_on_except_to_an_agent(gate: Gate) -> None:
     """Some services group by it; the field of a run is ours, and no upstream knows it there."""
-    gate.memory.save_agent("nurse", model="m")
+    gate.memory.agents.save("nurse", model="m")
     ask(gate.openai(user_id="alice"), "hello", extra_body={"session_id": "s"})
     assert gate.upstream.seen[-1]["session_id"] == "s"
     until(lambda: [one for one in gate.turns("alice") if one["run_id"] == "s"])

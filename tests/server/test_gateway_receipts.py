@@ -101,7 +101,7 @@ def test_whoever_asks_the_same_service_for_a_receipt_finds_it_at_once(gate: Gate
 def test_a_receipt_that_is_held_is_nobody_elses(gate: Gate) -> None:
     assert looked_up(gate, promised(gate), user_id="bob").status_code == 404
     gate.memory.acting_for("other").add("I live in Rome", user_id="alice")
-    headers = {"Authorization": f"Bearer {gate.memory.acting_for('other').create_key()['key']}"}
+    headers = {"Authorization": f"Bearer {gate.memory.acting_for('other').admin.keys.create()['key']}"}
     number = promised(gate, "And where do I live now?")
     assert httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120).status_code == 404
     assert looked_up(gate, number, user_id="alice").status_code == 200
@@ -132,7 +132,7 @@ def test_a_service_that_is_stopped_loses_nothing(tmp_path: Path, monkeypatch: py
     with gated(tmp_path) as gate:
         gate.memory.add("I live in Oslo", user_id="alice")
         numbers = [promised(gate, f"{WHERE} I ask for the {time}. time") for time in range(3)]
-        assert gate.app.state.memstone.memory._engine.parts.late._held, "they are still held"
+        assert gate.app.state.memstone.memory.engine.parts.late._held, "they are still held"
     assert sorted(stored(tmp_path)) == sorted(numbers)
 
 
@@ -141,7 +141,7 @@ def test_a_service_that_is_stopped_loses_nothing(tmp_path: Path, monkeypatch: py
 def test_nothing_of_somebody_who_was_erased_is_written_afterwards(gate: Gate, tmp_path: Path, by: str) -> None:
     number, other = promised(gate), promised(gate, user="bob")
     if by == "another":
-        assert gate.memory.erase(user_id="alice")["complete"]
+        assert gate.memory.admin.erase(user_id="alice")["complete"]
         assert stored(tmp_path) == [], "both are still held"
     else:
         headers = {"Authorization": f"Bearer {gate.key(verbs=['read', 'write', 'admin'])}"}
@@ -166,7 +166,7 @@ def test_nothing_of_a_chat_in_the_midst_of_an_erasure_is_written_afterwards(
 
     number, other = promised(gate), promised(gate, user="bob")
     monkeypatch.setattr(erase, "erased_note", begun_before)
-    assert gate.memory.erase(user_id="alice")["complete"]
+    assert gate.memory.admin.erase(user_id="alice")["complete"]
     assert looked_up(gate, other).status_code == 200
     assert looked_up(gate, number).status_code == 404
     assert stored(tmp_path) == [other]
@@ -203,7 +203,7 @@ def test_a_receipt_that_cannot_be_kept_is_told_of_and_no_other_is_promised_until
         raise StorageReadOnly("the store may not be written")
 
     monkeypatch.setattr(deferred_receipts, "_PAUSES", (0.0, 0.0))
-    late = gate.app.state.memstone.memory._engine.parts.late
+    late = gate.app.state.memstone.memory.engine.parts.late
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memstone"):
         patch.setattr(SqliteLedger, "note", refused)
         number = promised(gate)

@@ -29,7 +29,7 @@ SEARCH = {"name": "memory_search", "arguments": '{"query": "where"}'}
 def gate(tmp_path: Path) -> Iterator[Gate]:
     with gated(tmp_path, upstream={"retries": 0}) as made:
         made.memory.add("I live in Oslo", user_id="alice")
-        made.memory.set_settings({"policy.search_tool": True}, user_id="bob")
+        made.memory.settings.set({"policy.search_tool": True}, user_id="bob")
         yield made
 
 
@@ -158,7 +158,7 @@ def test_what_fails_for_another_reason_without_memory_says_nothing_about_memory(
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_no_receipt_is_named_where_memory_was_refused_in_a_later_round(gate: Gate, *, stream: bool) -> None:
-    gate.memory.set_settings({"policy.search_tool": True}, user_id="alice")
+    gate.memory.settings.set({"policy.search_tool": True}, user_id="alice")
     asks = {"index": 0, "id": "c", "type": "function", "function": SEARCH}
     message = {"role": "assistant", "content": None, "tool_calls": [asks]}
     told = whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message}]}))

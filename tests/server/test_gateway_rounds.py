@@ -97,11 +97,11 @@ def test_a_response_is_continued_by_whose_it_is_whoever_else_is_erased(gate: Gat
     gate.upstream.turns = [Turn(LONG, [CALL]), Turn("You live in Oslo.")]
     raw: Any = list(client.responses.create(model="m", input=ASKED, stream=True))
     assert raw[-1].response.id == "r2"
-    gate.memory.erase(user_id="bob")
+    gate.memory.admin.erase(user_id="bob")
     for asks, continued in ((client, "r1"), (gate.openai(user_id="bob"), "r2"), (gate.openai(user_id="alice"), "r1")):
         asks.responses.create(model="m", input="And now?", previous_response_id="r2")
         assert gate.upstream.seen[-1]["previous_response_id"] == continued
-    gate.memory.erase(user_id="alice")
+    gate.memory.admin.erase(user_id="alice")
     client.responses.create(model="m", input="And now?", previous_response_id="r2")
     assert gate.upstream.seen[-1]["previous_response_id"] == "r2"
 

@@ -171,7 +171,7 @@ def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not
             f'[[gateway.upstreams]]\nname = "up"\nbase_url = "{behind}/v1"\n'
         )
         with Memory({"store": {"url": f"sqlite:///{tmp_path}/k.db"}, "embedder": {"provider": "hash"}}) as memory:
-            key = memory.create_key(user_id="alice")["key"]
+            key = memory.admin.keys.create(user_id="alice")["key"]
         ended, broken = _killed(tmp_path, str(config), key)
         until(lambda: upstream.open == 0)
     assert (sorted(ended), sorted(broken)) == (list(range(10)), list(range(10, 20)))
@@ -179,7 +179,7 @@ def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not
         turns = memory.get_all(user_id="alice", layers=["turn"], limit=100)["results"]
         kept = {one["memory"] for one in turns if one["role"] == "user"}
         assert kept == {f"message {number}" for number in ended}
-        assert memory.flush(everybody=True)["waiting"] == 0
+        assert memory.sessions.flush(everybody=True)["waiting"] == 0
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])

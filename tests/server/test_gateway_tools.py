@@ -23,7 +23,7 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     with gated(tmp_path, inject={"chat": False}) as made:
         made.memory.add("I live in Oslo", user_id="alice")
         made.memory.add("I live in Rome", user_id="bob")
-        made.memory.set_settings({"policy.search_tool": True}, user_id="alice")
+        made.memory.settings.set({"policy.search_tool": True}, user_id="alice")
         yield made
 
 
@@ -98,14 +98,14 @@ def test_without_the_setting_there_is_no_tool(gate: Gate) -> None:
 
 
 def test_while_memory_is_paused_there_is_no_tool(gate: Gate) -> None:
-    gate.memory.pause(user_id="alice")
+    gate.memory.settings.pause(user_id="alice")
     ask(gate.openai(user_id="alice"), "Where do I live?")
     assert "tools" not in gate.upstream.seen[-1]
 
 
 @pytest.mark.req("S-62")
 def test_the_setting_of_an_agent_counts_where_it_is_run_and_not_where_a_header_names_it(gate: Gate) -> None:
-    gate.memory.save_agent("nurse", model="m", settings={"searchMemoryEnabled": True})
+    gate.memory.agents.save("nurse", model="m", settings={"searchMemoryEnabled": True})
     ask(gate.openai(user_id="bob"), "Where do I live?", extra_headers={"X-Agent-Id": "nurse"})
     assert tools_of(gate.upstream.seen[-1]) == []
     ask(gate.openai(user_id="alice"), "Where do I live?", extra_headers={"X-Agent-Id": "nurse"})
@@ -122,7 +122,7 @@ def test_the_setting_of_an_agent_counts_where_it_is_run_and_not_where_a_header_n
 def test_the_two_switches_of_an_agent_are_independent(tmp_path: Path, *, disabled: bool, searches: bool) -> None:
     with gated(tmp_path) as gate:
         gate.memory.add("I live in Oslo", user_id="alice", agent_id="nurse", infer=False)
-        gate.memory.save_agent(
+        gate.memory.agents.save(
             "nurse", model="m", settings={"disableMemory": disabled, "searchMemoryEnabled": searches}
         )
         gate.upstream.turns = [Turn("", [CALL]), Turn("Oslo.")] if searches else [Turn("Hm.")]
@@ -145,8 +145,8 @@ def test_who_wants_no_memory_at_all_is_not_searched_either(
     tmp_path: Path, setting: dict[str, Any], *, offered: bool
 ) -> None:
     with gated(tmp_path, policy={"search_tool": True}) as gate:
-        gate.memory.save_agent("nurse", model="m", settings={"disableMemory": True, "searchMemoryEnabled": True})
-        gate.memory.set_settings(setting, user_id="alice")
+        gate.memory.agents.save("nurse", model="m", settings={"disableMemory": True, "searchMemoryEnabled": True})
+        gate.memory.settings.set(setting, user_id="alice")
         ask(gate.openai(user_id="alice"), "Where do I live?")
         assert tools_of(gate.upstream.seen[-1]) == (["memory_search"] if offered else [])
 
@@ -159,7 +159,7 @@ def test_a_caller_who_chooses_the_tool_is_left_alone(gate: Gate, choice: Any) ->
 
 def test_a_model_cannot_name_another_user(gate: Gate) -> None:
     gate.upstream.turns = [Turn("", [("c", "memory_search", {"query": "live", "user_id": "bob"})]), Turn("Hm.")]
-    gate.memory.set_settings({"policy.search_tool": True})
+    gate.memory.settings.set({"policy.search_tool": True})
     client = gate.openai(may_assert_user=True)
     ask(client, "Where does Bob live?", extra_headers={"X-Memstone-User": "alice"})
     told = json.loads(gate.upstream.seen[-1]["messages"][-1]["content"])

@@ -92,7 +92,7 @@ def gateway(place: Path, *upstreams: dict[str, Any]) -> Iterator[httpx2.Client]:
         "gateway": {"upstreams": list(upstreams), "recall_ms": 120_000},
     }
     with Memory(config) as memory, served(create_app(config)) as url:
-        key = memory.create_key(user_id="alice")["key"]
+        key = memory.admin.keys.create(user_id="alice")["key"]
         with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=LONG) as client:
             yield client
 

@@ -44,7 +44,7 @@ def test_health_needs_no_key_and_writes_nothing(world: World) -> None:
     for _ in range(3):
         assert client.get("/healthz").json() == {"status": "ok"}
         assert client.get("/readyz").json() == {"status": "ok", "reason": None}
-        assert world.run(world.app.state.memstone.memory.health)["level"] == "healthy"
+        assert world.run(world.app.state.memstone.memory.admin.health)["level"] == "healthy"
     assert counted(world) == before
 
 
@@ -80,7 +80,7 @@ def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> Non
         async def peek(self, _: Any) -> Any:
             raise Corrupted("the file is not a database: /secret/place")
 
-    parts = world.app.state.memstone.memory._engine.parts
+    parts = world.app.state.memstone.memory.engine.parts
     whole = parts.ledger
     object.__setattr__(parts, "ledger", Broken())
     answer = world.anonymous().get("/readyz")
@@ -146,7 +146,7 @@ def test_a_folder_that_cannot_be_written_is_told(
         with monkeypatch.context() as patched:
             patched.setattr(ledger, "TemporaryFile", broken)
             assert (recheck(world).status_code, recheck(world).json()["reason"]) == (503, reason)
-            assert world.run(world.app.state.memstone.memory.health)["level"] == "unavailable"
+            assert world.run(world.app.state.memstone.memory.admin.health)["level"] == "unavailable"
         assert recheck(world).status_code == 200
 
 
@@ -216,7 +216,7 @@ def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
 def test_a_service_that_ends_does_not_wait_for_those_who_listen_to_its_feed(tmp_path: Path) -> None:
     config = {**CONFIG, "store": {"url": f"sqlite:///{tmp_path}/h.db"}}
     with Memory(config) as memory:
-        key = memory.create_key(verbs=["admin"])["key"]
+        key = memory.admin.keys.create(verbs=["admin"])["key"]
     app = create_app(config)
     service = Service(uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=600))
     thread = threading.Thread(target=service.run)
@@ -249,7 +249,7 @@ def test_a_process_that_cannot_write_its_files_lives_and_is_not_ready(tmp_path: 
         *program,
     ]  # of 512 bytes: no file may grow beyond 48 KiB
     with Memory(alone(tmp_path)) as memory:
-        memory.create_key("one")
+        memory.admin.keys.create("one")
     environment = {**os.environ, "MEMSTONE_EMBEDDER__PROVIDER": "hash"}
     with subprocess.Popen(limited, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
         try:

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from memstone import Memory
+from memstone.literals import LayerName
 from tests.ports import free_port
 
 _CLIENTS: Final = 8
@@ -100,23 +101,23 @@ def killed(place: Path, key: str, times: int, **environment: str) -> dict[str, s
 def assert_kept(place: Path, acknowledged: dict[str, set[int]]) -> None:
     """Everything that was acknowledged is a memory, or waits to become one; nothing is there twice."""
     with Memory({"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}) as memory:
-        assert memory.check()["integrity"] == ["ok"]
+        assert memory.admin.check()["integrity"] == ["ok"]
         for user, numbers in acknowledged.items():
             turns = user.rpartition("x")[2] in "1357"
-            layers = ["turn"] if turns else ["fact"]
+            layers: list[LayerName] = ["turn"] if turns else ["fact"]
             found = [one["memory"] for one in memory.get_all(user_id=user, layers=layers, limit=1_000)["results"]]
             assert len(found) == len(set(found))
             mark = "My favourite number is {at} of {user}." if turns else "note {user} {at}"
             assert {mark.format(at=at, user=user) for at in numbers} <= set(found), user
         stats = memory.stats()
         assert stats["dead"] == 0
-        assert memory.health()["level"] == "healthy"
+        assert memory.admin.health()["level"] == "healthy"
 
 
 def tried(tmp_path: Path, times: int) -> None:
     place = tmp_path / "k.db"
     with Memory({"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}) as memory:
-        key = memory.create_key("writer", may_assert_user=True)["key"]
+        key = memory.admin.keys.create("writer", may_assert_user=True)["key"]
     acknowledged = killed(place, key, times)
     assert sum(map(len, acknowledged.values())) >= 20 * times
     assert_kept(place, acknowledged)
@@ -139,7 +140,7 @@ def test_no_session_is_lost_when_the_service_is_killed_before_it_was_formed(tmp_
     place = tmp_path / "b.db"
     config = {"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory:
-        key = memory.create_key("writer", may_assert_user=True)["key"]
+        key = memory.admin.keys.create("writer", may_assert_user=True)["key"]
     later = {"MEMSTONE_WRITE__MODE": "background", "MEMSTONE_WRITE__DEBOUNCE_SECONDS": "2"}
     later["MEMSTONE_WRITE__LEASE_SECONDS"] = "2"  # what a killed service had begun is free again after that
     acknowledged = killed(place, key, 3, **later)
@@ -147,7 +148,7 @@ def test_no_session_is_lost_when_the_service_is_killed_before_it_was_formed(tmp_
     time.sleep(3)
     with Memory(config) as memory:
         for user in sessions:
-            memory.end_session(user_id=user)
-        memory.flush(everybody=True)
+            memory.sessions.end(user_id=user)
+        memory.sessions.flush(everybody=True)
         assert memory.stats()["pending"] == 0
     assert_kept(place, acknowledged)

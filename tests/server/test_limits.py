@@ -214,7 +214,7 @@ def test_what_goes_to_a_model_has_a_limit_of_its_own(path: str, *, chunked: bool
 
     with World.of({**CONFIG, "server": {"body_bytes": 2_048}, "gateway": {"body_bytes": 8_192}}) as world:
         for agent in ("nurse", "ward/nurse"):
-            world.run(world.app.state.memstone.memory.save_agent, agent)
+            world.run(world.app.state.memstone.memory.agents.save, agent)
         passed = world.client.post(path, content=body(4_000))
         assert "no upstream runs the model" in passed.json()["detail"]
         refused = world.client.post(path, content=body(9_000))
@@ -272,7 +272,7 @@ def test_half_of_a_rate_leaves_the_other_half_as_it_is(given: dict[str, int], li
 )
 def test_one_user_cannot_fill_the_disk_of_all_by_default(config: dict[str, Any], memories: int | None) -> None:
     with World.of({**CONFIG, **config}) as world:
-        quotas = world.app.state.memstone.memory._engine.parts.policy.quotas
+        quotas = world.app.state.memstone.memory.engine.parts.policy.quotas
     assert quotas.user_memories == memories
     assert (quotas.user_turns, quotas.user_chars) == (500_000, 100_000_000)
     assert quotas.tenant_memories is None
@@ -321,7 +321,7 @@ def test_tokens_are_estimated_where_a_provider_does_not_tell(tmp_path: Any) -> N
     with World.over(served(tmp_path, llm, FakeClock(), 1_000_000)) as world:
         said(world.client, 1)
         memory = world.app.state.memstone.memory
-        parts = memory._engine.parts
+        parts = memory.engine.parts
         counted = world.run(parts.ledger.peek, lambda tx: tx.metrics.counted("default", "", parts.now()))
         sent = sum(len(one["content"]) for one in llm.prompts[0].messages)
         assert sent / 8 < counted[SPENT] < sent
@@ -342,7 +342,7 @@ def test_sessions_that_are_formed_later_go_on_by_rules_too(tmp_path: Any) -> Non
         memory = world.app.state.memstone.memory
         world.run(world.app.state.memstone.governor.count, "default", 60)
         said(world.client, 1, run_id="s1")
-        formed = world.run(memory.end_session, user_id="alice")
+        formed = world.run(memory.sessions.end, user_id="alice")
         assert [one["distillation"] for one in formed["results"]] == ["distilled"]
         assert llm.prompts == []
         assert world.run(memory.stats)["pending"] == 0

@@ -15,7 +15,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from structlog.testing import capture_logs
 
-from memstone import AsyncMemory, Memory
+from memstone import Memory
+from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.config import Settings
 from memstone.errors import ScopeError, StorageBusy
 from memstone.server.app import create_app
@@ -54,7 +55,7 @@ def session(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Session]:
         yield run
         return
     with Memory(config) as memory, served(create_app(config)) as url:
-        token = memory.create_key(user_id="alice")["key"]
+        token = memory.admin.keys.create(user_id="alice")["key"]
         way = _http if request.param == "http" else _sse
 
         def over_http(work: Callable[[Client], Awaitable[Any]]) -> Any:
@@ -185,7 +186,7 @@ def test_over_http_a_key_is_needed_and_its_bounds_hold(tmp_path: Any) -> None:
     with Memory(config) as memory, served(create_app(config)) as url:
         memory.add("I live in Rome", user_id="bob")
         theirs = memory.get_all(user_id="bob")["results"][0]["id"]
-        reader = memory.create_key(user_id="alice", verbs=["read"])["key"]
+        reader = memory.admin.keys.create(user_id="alice", verbs=["read"])["key"]
         assert httpx2.post(f"{url}/mcp", json={}, timeout=LONG).status_code == 401
         assert httpx2.get(f"{url}/mcp/sse", timeout=LONG).status_code == 401
         assert httpx2.post(f"{url}/mcp/messages?session_id=0", json={}, timeout=LONG).status_code == 401
@@ -206,7 +207,7 @@ def test_over_http_a_key_is_needed_and_its_bounds_hold(tmp_path: Any) -> None:
 
         for way in (_http, _sse):
             asyncio.run(way(url, reader, steps))
-            asyncio.run(way(url, memory.create_key(user_id="alice")["key"], deleting))
+            asyncio.run(way(url, memory.admin.keys.create(user_id="alice")["key"], deleting))
         assert memory.get_all(user_id="alice")["results"] == []
         assert len(memory.get_all(user_id="bob")["results"]) == 1
 
@@ -282,7 +283,7 @@ def test_a_setting_opens_the_tools_to_other_machines() -> None:
 def test_a_session_takes_messages_only_from_the_key_that_opened_it(tmp_path: Any) -> None:
     config = {"store": {"url": f"sqlite:///{tmp_path}/m.db"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory, served(create_app(config)) as url:
-        tokens = [memory.create_key(user_id=user)["key"] for user in ("alice", "bob")]
+        tokens = [memory.admin.keys.create(user_id=user)["key"] for user in ("alice", "bob")]
         alice, bob = ({"Authorization": f"Bearer {token}"} for token in tokens)
         with httpx2.stream("GET", f"{url}/mcp/sse", headers=alice, timeout=LONG) as stream:
             lines = stream.iter_lines()
@@ -297,10 +298,10 @@ def test_a_stream_ends_with_its_key(tmp_path: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(mcp_http, "CHECK_SECONDS", 0.0)
     config = {"store": {"url": f"sqlite:///{tmp_path}/m.db"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory, served(create_app(config)) as url:
-        made = memory.create_key(user_id="alice")
+        made = memory.admin.keys.create(user_id="alice")
         headers = {"Authorization": f"Bearer {made['key']}"}
         with httpx2.stream("GET", f"{url}/mcp/sse", headers=headers, timeout=LONG) as stream:
-            memory.revoke_key(made["id"])
+            memory.admin.keys.revoke(made["id"])
             assert [line for line in stream.iter_lines() if line.startswith("data:")], "and it comes to an end"
 
 
@@ -308,7 +309,7 @@ def test_a_service_ends_although_somebody_listens(tmp_path: Any) -> None:
     config = {"store": {"url": f"sqlite:///{tmp_path}/m.db"}, "embedder": {"provider": "hash"}}
     app = create_app(config)
     with Memory(config) as memory:
-        headers = {"Authorization": f"Bearer {memory.create_key(user_id='alice')['key']}"}
+        headers = {"Authorization": f"Bearer {memory.admin.keys.create(user_id='alice')['key']}"}
         with served(app) as url, httpx2.stream("GET", f"{url}/mcp/sse", headers=headers, timeout=LONG) as stream:
             lines = stream.iter_lines()
             assert next(lines).startswith("event: endpoint")
@@ -344,7 +345,7 @@ def test_a_tool_that_breaks_says_so_without_telling_what_was_said(
     async def broken(*_: Any, **__: Any) -> Any:
         raise ValueError("Anna lives in Oslo")
 
-    monkeypatch.setattr(AsyncMemory, "search", broken)
+    monkeypatch.setattr(AsyncMemoryVerbs, "search", broken)
     with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world:
         call = _tool_call("memory_search", query="tea", user_id="alice")
         answer = world.client.post("/mcp", json=call, headers=ACCEPTS)
@@ -364,7 +365,7 @@ def test_where_the_store_is_is_no_matter_of_a_model(monkeypatch: pytest.MonkeyPa
 
     call = _tool_call("memory_search", query="tea", user_id="alice")
     with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world, capture_logs() as logs:
-        monkeypatch.setattr(AsyncMemory, "search", busy)
+        monkeypatch.setattr(AsyncMemoryVerbs, "search", busy)
         tool = world.client.post("/mcp", json=call, headers=ACCEPTS)
         monkeypatch.setattr(world.app.state.memstone.doorkeeper, "admit", busy)
         door = world.client.post("/mcp", json=call, headers=ACCEPTS)

@@ -125,7 +125,7 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
         assert " 4111" not in known
 
     async def paused(model: Model) -> None:
-        await model.memory.pause(user_id="me")
+        await model.memory.settings.pause(user_id="me")
         await model.fails("This repo uses pnpm, not npm.", "nothing was stored: memory is paused for this user")
         await model.fails("This repo uses pnpm, not npm.", "nothing was stored: memory is paused", key="pm")
 
@@ -157,11 +157,11 @@ def test_what_a_model_is_asked_to_remember_is_stored_where_memory_is_off_for_cha
     setting: dict[str, Any], named: dict[str, str]
 ) -> None:
     async def work(model: Model) -> None:
-        await model.memory.set_settings(setting, user_id="me")
+        await model.memory.settings.set(setting, user_id="me")
         data = await model.adds("This repo uses pnpm, not npm.", **named)
         assert data["memory"]["content"] == "This repo uses pnpm, not npm."
         assert await model.knows() == ["This repo uses pnpm, not npm."]
         assert (await model.adds("This repo uses pnpm, not npm.", **named))["message"] == "it was known already"
-        assert (await model.memory.settings(user_id="me"))["settings"][next(iter(setting))] in (False, 0)
+        assert (await model.memory.settings.get(user_id="me"))["settings"][next(iter(setting))] in (False, 0)
 
     with_model(work)

@@ -11,6 +11,7 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.model.access import Verb
+from memstone.results import StoreStats
 from memstone.server.mcp.server import keyed_server, local_server
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
 from memstone.server.mcp.tools import tools_by_name
@@ -47,7 +48,7 @@ class Tools:
         """What a search finds."""
         return [one["content"] for one in (await self.data("memory_search", **arguments))["memories"]]
 
-    async def everything(self) -> tuple[list[Any], dict[str, Any]]:
+    async def everything(self) -> tuple[list[Any], StoreStats]:
         """All that is stored."""
         return [line async for line in self.memory.export(everybody=True)][1:], await self.memory.stats()
 
@@ -243,7 +244,7 @@ def test_the_same_without_the_built_in_model(embedder: str) -> None:
 def test_a_search_works_where_nothing_is_shown_in_chats(off: dict[str, Any]) -> None:
     async def work(over: Tools) -> None:
         await over.memory.add("likes tea", user_id="alice", infer=False)
-        await over.memory.set_settings(off, user_id="alice")
+        await over.memory.settings.set(off, user_id="alice")
         assert await over.found(query="tea") == await over.found() == ["likes tea"]
 
     with_tools(work)
@@ -253,7 +254,7 @@ def test_a_search_works_where_nothing_is_shown_in_chats(off: dict[str, Any]) -> 
 def test_a_budget_of_nothing_finds_nothing() -> None:
     async def work(over: Tools) -> None:
         await over.memory.add("likes tea", user_id="alice", infer=False)
-        await over.memory.set_settings({"context.budget": 0}, user_id="alice")
+        await over.memory.settings.set({"context.budget": 0}, user_id="alice")
         empty = {"memories": [], "count": 0, "totalTokens": 0}
         for given in ({"query": "tea"}, {}, {"query": "tea", "maxTokens": 500}):
             assert await over.data("memory_search", **given) == empty
@@ -271,7 +272,7 @@ def test_a_budget_is_kept_and_the_best_is_always_there() -> None:
         for most, expected in ((1, 1), (10, 1), (20, 2), (45, 4)):
             data = await over.data("memory_search", query="tea note", maxTokens=most)
             assert (data["count"], data["totalTokens"]) == (expected, 10 * expected)
-        await over.memory.set_settings({"context.budget": 30}, user_id="alice")
+        await over.memory.settings.set({"context.budget": 30}, user_id="alice")
         assert (await over.data("memory_search", query="tea note"))["count"] == 3, (
             "the configured budget is the default"
         )
@@ -390,7 +391,7 @@ def test_a_model_is_not_given_what_a_person_marked_private(scope: str | None) ->
         for text in ("I have diabetes. Zebras sleep standing up.", "I like tea."):
             await tools.memory.add(text, user_id="alice")
         (fact,) = [one for one in (await tools.memory.get_all(user_id="alice"))["results"] if "diab" in one["memory"]]
-        await tools.memory.set_visibility(fact["id"], "private")
+        await tools.memory.profile.set_visibility(fact["id"], "private")
         await tools.memory.add(
             "I have diabetes. The weather forecast mumbles about drizzle over the fjord.", user_id="alice"
         )

@@ -74,7 +74,7 @@ def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
     # What the model is shown is what this is about, not which question calls for what.
     shown = {"gate": "always"} if request.param == "companion" else {}
     with gated(tmp_path, preset=request.param, context={"min_score": 0.0, **shown}) as made:
-        made.memory.save_agent("helper", model="m")
+        made.memory.agents.save("helper", model="m")
         yield made
 
 
@@ -94,7 +94,7 @@ def remembered(gate: Gate, *users: str) -> None:
 
 def owners(gate: Gate, **key: Any) -> tuple[Phone, Callable[[str], str]]:
     """A key with its clients, and under whom what is said in a name is stored."""
-    made = gate.memory.create_key(**key)
+    made = gate.memory.admin.keys.create(**key)
     trusted = key.get("may_assert_user", False)
     return Phone(gate, made["key"]), lambda name: name if trusted else f"key:{made['id']}:{name}"
 
@@ -144,7 +144,7 @@ def test_when_clients_begin_to_send_names_the_keys_memory_waits_to_be_moved(gate
     phone.chat(OSLO, "")
     until(lambda: known(gate, own))
     assert phone.shown("chat", ASKED, "anna") == "", "it might be somebody else's"
-    gate.memory.reassign({"user_id": own}, {"user_id": stored("anna")})
+    gate.memory.sharing.reassign({"user_id": own}, {"user_id": stored("anna")})
     assert "Oslo" in phone.shown("chat", ASKED, "anna")
     assert phone.shown("chat", ASKED, "bert") == ""
     assert phone.shown("chat", ASKED, "") == ""
@@ -160,7 +160,7 @@ def test_the_first_key_of_a_server_is_the_operators(gate: Gate) -> None:
     assert "Oslo" in phone.shown(way, ASKED, "anna")
     assert phone.shown(way, ASKED, "bert") == ""
     getattr(phone, way)(ROME, "")
-    expected = {"gateway": f"key:{gate.memory.keys()[-1]['id']}", "companion": "owner"}.get(gate.preset)
+    expected = {"gateway": f"key:{gate.memory.admin.keys.list()[-1]['id']}", "companion": "owner"}.get(gate.preset)
     if expected:
         until(lambda: known(gate, expected))
         assert phone.shown(way, ASKED, "") == "Rome"

@@ -17,6 +17,8 @@ import pytest
 from memstone import Memory
 from memstone.adapters.store_key import AesGcm
 from memstone.config import Settings
+from memstone.drive import drive
+from memstone.engine import backends
 from memstone.errors import Corrupted, InvalidInput, MissingExtra
 from memstone.server.stored import with_stored
 from memstone.server.urls import Guard
@@ -70,7 +72,7 @@ def test_no_file_of_a_service_holds_a_key_that_was_set(
         changed = world.client.put("/api/settings/memory", json=CHOSEN)
         assert changed.json()["backendConfigs"]["openai"]["apiKey"] == "***WXYZ"
         world.client.put("/api/settings/qdrant", json={"host": "q.example.com", "apiKey": OTHER})
-        world.run(world.app.state.memstone.memory.backup, tmp_path / "m.backup")
+        world.run(world.app.state.memstone.memory.admin.backups.create, tmp_path / "m.backup")
         assert (tmp_path / "m.db-wal").exists(), "while it runs there is a log, too"
         assert files_with(tmp_path, KEY, OTHER) == []
     said = capfd.readouterr()
@@ -81,14 +83,14 @@ def test_no_file_of_a_service_holds_a_key_that_was_set(
 
 def test_a_key_that_is_removed_or_replaced_leaves_nothing_behind(path: Path, tmp_path: Path) -> None:
     with opened(path) as memory:
-        memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
         sealed = stored(path)
-        memory.set_backends({"qdrantApiKey": OTHER})
+        drive(memory.engine.run(backends.set_backends, {"qdrantApiKey": OTHER}))
         replaced = stored(path)
         assert files_with(tmp_path, *sealed) == []
-        memory.set_backends({"qdrantApiKey": ""})
+        drive(memory.engine.run(backends.set_backends, {"qdrantApiKey": ""}))
         assert files_with(tmp_path, *sealed, *replaced) == []
-        assert memory.backends()["settings"]["qdrantApiKey"] == ""
+        assert drive(memory.engine.run(backends.get_backends))["settings"]["qdrantApiKey"] == ""
 
 
 def stored(path: Path) -> list[str]:
@@ -120,7 +122,7 @@ def test_a_key_that_was_stored_as_it_is_gets_sealed_when_a_service_starts(path: 
         memory.add("I live in Oslo", user_id="alice", infer=False)
     store_plain(path)
     with opened(path) as memory:
-        memory.backup(tmp_path / "old.backup")
+        memory.admin.backups.create(tmp_path / "old.backup")
     shutil.copy(path, path.with_name("m.db.before-0002"))
     assert set(files_with(tmp_path, KEY)) == {"m.db", "old.backup", "m.db.before-0002"}
 
@@ -130,7 +132,7 @@ def test_a_key_that_was_stored_as_it_is_gets_sealed_when_a_service_starts(path: 
     assert files_with(tmp_path, KEY) == []
     assert all(one.startswith("sealed:1:") for one in stored(path))
     with opened(path) as memory:
-        checked = memory.verify_backup(tmp_path / "old.backup")
+        checked = memory.admin.backups.verify(tmp_path / "old.backup")
         assert (checked["origin"], checked["rewritten"]) == ("ours", True)
         assert memory.get_all(user_id="alice")["results"]
     with closing(sqlite3.connect(path.with_name("m.db.before-0002"))) as older:
@@ -149,7 +151,7 @@ def test_a_lost_key_is_said_aloud_and_nothing_is_deleted(
     kept = shutil.move(path.with_name("m.db.key"), tmp_path / "kept.key")
     if lost == "another":
         with opened(path) as memory:
-            memory.backup(tmp_path / "m.backup")  # makes another key
+            memory.admin.backups.create(tmp_path / "m.backup")  # makes another key
 
     later = with_stored(settings(path), PUBLIC)
 
@@ -157,31 +159,33 @@ def test_a_lost_key_is_said_aloud_and_nothing_is_deleted(
     said = {record.getMessage(): vars(record)["setting"] for record in caplog.records if "setting" in vars(record)}
     assert said == {"backends.key_unreadable": "backendConfigs.openai", "backends.not_applied": "embeddingSource"}
     with opened(path) as memory:
-        shown = memory.backends()
+        shown = drive(memory.engine.run(backends.get_backends))
         assert shown["unreadable"] == ["backendConfigs.openai"]
         assert shown["settings"]["backendConfigs"]["openai"]["apiKey"] == "***"
-        memory.set_backends({"qdrantPort": 6334})
-        assert memory.backends()["unreadable"] == ["backendConfigs.openai"], "other changes leave it as it is"
+        drive(memory.engine.run(backends.set_backends, {"qdrantPort": 6334}))
+        assert drive(memory.engine.run(backends.get_backends))["unreadable"] == ["backendConfigs.openai"], (
+            "other changes leave it as it is"
+        )
     shutil.copy(kept, path.with_name("m.db.key"))
     assert with_stored(settings(path), PUBLIC).embedder.config["api_key"] == KEY
 
 
 def test_a_lost_key_is_replaced_by_setting_the_providers_key_again(path: Path) -> None:
     with opened(path) as memory:
-        memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
         path.with_name("m.db.key").unlink()
-        changed = memory.set_backends({"qdrantApiKey": OTHER})
+        changed = drive(memory.engine.run(backends.set_backends, {"qdrantApiKey": OTHER}))
         assert (changed["unreadable"], changed["settings"]["qdrantApiKey"]) == ([], "***ABCD")
-        assert memory.backends()["unreadable"] == []
+        assert drive(memory.engine.run(backends.get_backends))["unreadable"] == []
 
 
 def test_a_sealed_key_is_of_no_use_under_another_name_or_for_another_tenant(path: Path) -> None:
     with opened(path) as memory:
-        memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             moved = "UPDATE settings SET key = 'backendConfigs.openai' WHERE scope_key = 'service:secrets'"
             database.execute(moved)
-        assert memory.backends()["unreadable"] == ["backendConfigs.openai"]
+        assert drive(memory.engine.run(backends.get_backends))["unreadable"] == ["backendConfigs.openai"]
 
 
 def test_sealing_never_gives_the_same_twice_and_notices_every_change() -> None:
@@ -201,45 +205,49 @@ def test_without_cryptography_no_key_is_stored(path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
     with opened(path) as memory:
         with pytest.raises(MissingExtra, match="cryptography") as caught:
-            memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
+            drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
         assert "memstone[server]" in caught.value.hint
-        assert memory.backends()["settings"]["qdrantHost"] == ""
-        memory.set_backends({"qdrantHost": "q.example.com"})
+        assert drive(memory.engine.run(backends.get_backends))["settings"]["qdrantHost"] == ""
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com"}))
     assert files_with(path.parent, KEY) == []
 
 
 @pytest.mark.parametrize("name", ["api_key", "token", "password", "clientSecret", "Authorization", "accessKey"])
 def test_what_is_called_like_a_secret_is_not_stored_beside_the_choices(path: Path, name: str) -> None:
     with opened(path) as memory, pytest.raises(InvalidInput, match="backendConfigs") as caught:
-        memory.set_backends({"backendConfigs": {"openai": {"baseUrl": "https://a.example.com", name: KEY}}})
+        drive(
+            memory.engine.run(
+                backends.set_backends, {"backendConfigs": {"openai": {"baseUrl": "https://a.example.com", name: KEY}}}
+            )
+        )
     assert "apiKey" in caught.value.hint
 
 
 def test_a_foreign_backup_brings_no_keys_of_providers(path: Path, tmp_path: Path) -> None:
     with opened(path) as memory:
-        memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
-        memory.backup(tmp_path / "m.backup")
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
+        memory.admin.backups.create(tmp_path / "m.backup")
     with opened(tmp_path / "new.db") as memory:
-        memory.restore_backup(tmp_path / "m.backup", foreign=True)
-        assert memory.backends()["stored"] == []
+        memory.admin.backups.restore(tmp_path / "m.backup", foreign=True)
+        assert drive(memory.engine.run(backends.get_backends))["stored"] == []
 
 
 def test_with_its_key_a_backup_brings_them_to_a_new_machine(path: Path, tmp_path: Path) -> None:
     with opened(path) as memory:
-        memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
-        memory.backup(tmp_path / "m.backup")
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
+        memory.admin.backups.create(tmp_path / "m.backup")
     shutil.copy(path.with_name("m.db.key"), tmp_path / "new.db.key")
     with opened(tmp_path / "new.db") as memory:
-        memory.restore_backup(tmp_path / "m.backup")
-        assert memory.backends()["settings"]["qdrantApiKey"] == "***WXYZ"
+        memory.admin.backups.restore(tmp_path / "m.backup")
+        assert drive(memory.engine.run(backends.get_backends))["settings"]["qdrantApiKey"] == "***WXYZ"
 
 
 def test_a_database_holds_no_key_that_was_set(postgres: Server) -> None:
     name = postgres.database()
     config = {"store": {"url": postgres.url(name), "durable": False}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory:
-        memory.set_backends({"qdrantHost": "q.example.com", "qdrantApiKey": KEY})
-        assert memory.backends()["settings"]["qdrantApiKey"] == "***WXYZ"
+        drive(memory.engine.run(backends.set_backends, {"qdrantHost": "q.example.com", "qdrantApiKey": KEY}))
+        assert drive(memory.engine.run(backends.get_backends))["settings"]["qdrantApiKey"] == "***WXYZ"
     with postgres.superuser(name) as connection:
         rows = connection.execute("SELECT value FROM memstone.settings").fetchall()
     assert any("sealed:1:" in row[0] for row in rows)

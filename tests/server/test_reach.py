@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from memstone.errors import Unauthenticated
 from memstone.server.rest import feed
+from tests.server.calls import call_verb
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -40,7 +41,7 @@ def test_whichever_route_a_bound_key_takes_it_changes_its_own_part_alone(world: 
     answers: list[Any] = [
         bob.put(f"/v1/memories/{ids[0]}", json={"text": "changed 0"}),
         bob.put(f"/api/memory/{ids[1]}", json={"content": "changed 1"}),
-        bob.post("/v1/verbs/update", json={"memory_id": ids[2], "text": "changed 2"}),
+        call_verb(bob, "update", {"memory_id": ids[2], "text": "changed 2"}),
         bob.delete(f"/v1/memories/{ids[3]}"),
         bob.delete(f"/api/memory/{ids[4]}"),
         bob.request("DELETE", "/v1/memories/batch", json={"ids": [ids[5]]}),
@@ -72,7 +73,7 @@ def test_a_key_of_an_agent_does_not_write_who_somebody_is(world: World) -> None:
     answers = [
         agent.post("/memory/identity/overrides", json=said),
         agent.put("/memory/identity/overrides", json={"texts": [said["text"]], "user_id": "alice"}),
-        agent.post("/v1/verbs/set_narrative", json=said),
+        call_verb(agent, "identity.set_narrative", said),
     ]
     assert [(one.status_code, one.json()["code"]) for one in answers] == [(403, "forbidden")] * 3
     shown = world.client.get("/memory/identity", params={"user_id": "alice"}).json()
@@ -127,12 +128,12 @@ def test_quotas_and_masking_take_an_administrator_on_every_route() -> None:
             admin_of_bob.put("/v1/settings", json=QUOTA),
             bob.put("/v1/settings", json=masking),
             writer.put("/v1/settings?user_id=bob", json=QUOTA),
-            writer.post("/v1/verbs/set_settings", json={**QUOTA, "user_id": "bob"}),
+            call_verb(writer, "settings.set", {**QUOTA, "user_id": "bob"}),
             writer.delete("/v1/settings?user_id=bob&names=quota.user_memories"),
-            writer.post("/v1/verbs/unset_settings", json={"names": ["quota.user_memories"], "user_id": "bob"}),
+            call_verb(writer, "settings.unset", {"names": ["quota.user_memories"], "user_id": "bob"}),
             writer.put("/agents/helper", json=agent),
             writer.post("/agents", json={"id": "helper", **agent}),
-            writer.post("/v1/verbs/save_agent", json={"agent_id": "helper", **agent}),
+            call_verb(writer, "agents.save", {"agent_id": "helper", **agent}),
             world.as_key(agent_id="helper", verbs=bound).put("/agents/helper", json=agent),
         ):
             assert (answer.status_code, answer.json().get("code")) == (403, "forbidden"), answer.request.url

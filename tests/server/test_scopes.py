@@ -44,8 +44,6 @@ def asked_by(path: str, scope: str) -> tuple[str, str, dict[str, Any]]:
         "GET /v1/memories/search": ("GET", "/v1/memories/search", {"params": {"q": "tea", **who}}),
         "POST /v1/memories/search": ("POST", "/v1/memories/search", {"json": {"query": "tea", **who}}),
         "POST /v1/context": ("POST", "/v1/context", {"json": {"query": "tea", "gate": "always", **who}}),
-        "POST /v1/verbs/search": ("POST", "/v1/verbs/search", {"json": {"query": "tea", **who}}),
-        "POST /v1/verbs/context": ("POST", "/v1/verbs/context", {"json": {"query": "tea", "gate": "always", **who}}),
         "POST /api/memory/retrieve-preview": (
             "POST",
             "/api/memory/retrieve-preview",
@@ -58,8 +56,6 @@ ROUTES: Final = (
     "GET /v1/memories/search",
     "POST /v1/memories/search",
     "POST /v1/context",
-    "POST /v1/verbs/search",
-    "POST /v1/verbs/context",
     "POST /api/memory/retrieve-preview",
 )
 
@@ -103,7 +99,7 @@ def gate_client(gate: Gate, key: str) -> openai.OpenAI:
 
 def known(gate: Gate) -> str:
     """A key whose pool has two sessions, and something that is everybody's."""
-    key = gate.memory.create_key()
+    key = gate.memory.admin.keys.create()
     pool = f"key:{key['id']}"
     gate.memory.add(HERE, user_id=pool, run_id="r1", infer=False)
     gate.memory.add(THERE, user_id=pool, run_id="r2", infer=False)
@@ -126,7 +122,7 @@ def test_a_chat_looks_as_far_as_its_header_says(gate: Gate) -> None:
 @pytest.mark.parametrize(("scope", "shown"), [("session", "session"), ("owner", "apiKey"), ("global", "global")])
 def test_a_chat_looks_as_far_as_its_settings_say(gate: Gate, scope: str, shown: str) -> None:
     key = known(gate)
-    gate.memory.set_settings({"context.scope": scope})
+    gate.memory.settings.set({"context.scope": scope})
     assert told(gate, key, "r1", None) == FOUND[scope]
     assert told(gate, key, "r1", "apiKey") == FOUND["apiKey"], "the request has the last word"
-    assert gate.memory.settings(names="gateway")["effective"]["scope"] == shown
+    assert gate.memory.settings.get(names="gateway")["effective"]["scope"] == shown

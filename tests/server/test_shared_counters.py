@@ -9,6 +9,7 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.server.app import create_app
+from tests.server.calls import call_verb
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -35,10 +36,9 @@ def test_counters_of_the_process_are_the_operators(world: World, tenant: str, ke
         assert page.json()["stats"]["cacheStats"] == {"hits": 0, "misses": 0}
     for answer in (
         other.get("/api/memory/engine-status"),
-        other.post("/v1/verbs/engine_status", json={}),
-        other.post("/v1/verbs/memory_page", json=asked),
+        call_verb(other, "admin.status", {}),
         other.get("/v1/stats"),
-        other.post("/v1/verbs/stats", json={}),
+        call_verb(other, "stats", {}),
         other.get("/v1/console/dashboard", params=asked),
         other.get("/v1/console/health"),
         other.get("/metrics"),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.server.calls import call_verb
 from tests.server.conftest import CONFIG
 from tests.server.rooms import ALL, ended
 from tests.server.world import World
@@ -35,7 +36,7 @@ def test_the_report_of_an_erasure_shows_a_tenant_nothing_of_the_operators_files(
     say(admin, "bob")
     made = ended(world, world.client.post("/v1/console/backup").json())
     assert made["state"] == "done", made
-    report = admin.post("/v1/verbs/erase", json={"user_id": "bob"})
+    report = call_verb(admin, "admin.erase", {"user_id": "bob"})
     started = admin.post("/v1/console/erase", json={"user_id": "nobody", "confirm": "nobody"})
     assert (report.status_code, started.status_code) == (200, 202)
     job = ended(World(world.app, admin), started.json())
@@ -45,7 +46,7 @@ def test_the_report_of_an_erasure_shows_a_tenant_nothing_of_the_operators_files(
         assert str(tmp_path) not in answer
         assert FILE not in answer
         assert "backups/" not in answer
-    own = world.client.post("/v1/verbs/erase", json={"user_id": "carol"}).text
+    own = call_verb(world.client, "admin.erase", {"user_id": "carol"}).text
     assert str(tmp_path / "backups") in own, "the operator is shown what is theirs"
     assert world.client.get("/v1/memories?user_id=alice").json()["results"], "and others keep theirs"
 
@@ -57,7 +58,7 @@ def test_the_report_of_an_erasure_shows_a_tenant_nothing_of_the_operators_files(
         ("POST", "/v1/console/backup", None),
         ("GET", "/v1/console/database", None),
         ("GET", "/v1/console/configuration", None),
-        ("POST", "/v1/verbs/check", {}),
+        ("GET", "/v1/console/database", {}),
         ("GET", "/api/settings/qdrant", None),
         ("PUT", "/api/settings/qdrant", {"enabled": False}),
         ("POST", "/api/settings/qdrant/cleanup", {}),

@@ -39,7 +39,7 @@ class World:
         """A client with a new key."""
         assert self.client.portal is not None or self.app is not None
         memory = self.app.state.memstone.memory.acting_for(tenant)
-        made = self.run(memory.create_key, **key)
+        made = self.run(memory.admin.keys.create, **key)
         client = TestClient(self.app, headers={"Authorization": f"Bearer {made['key']}"})
         client.portal = self.portal
         return client

@@ -98,6 +98,26 @@ def test_small_talk_and_silence_have_no_digest() -> None:
     assert build_extractive_digest([Message("system", "You are a pirate called Bob.")]) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("My aunt came to stay. She taught me her rye bread. I want to bake it again next week.", "I want to bake it"),
+        ("The audition went well! They asked about my cello. I should hear back by Friday.", "hear back by Friday"),
+        ("We bought a boat. Its name is Gull. It leaks at the stern. The mast is fine. I am worried", "I am worried"),
+    ],
+)
+def test_an_episode_ends_as_the_message_ends_that_tells_something(said: str, last: str) -> None:
+    lines = digest_of(session(said, "> Nice!")).summary.splitlines()
+
+    assert last in lines[-1]
+    assert len(lines) <= 3
+
+
+@pytest.mark.parametrize("end", ["Thanks!", "What do you think?", "Could you put that into French for me?"])
+def test_a_question_or_a_courtesy_at_the_end_is_not_told(end: str) -> None:
+    assert end not in digest_of(session(f"I sold my cello to a school in Cremona. {end}")).summary
+
+
 DINNER = session(
     "hey, im making dinner for six on saturday and two of them are vegetarian",
     "> Nice! A mushroom lasagne would feed six.",

@@ -52,7 +52,7 @@ def opened(embedder: Mapping[str, Any]) -> Memory:
 
 def source(embedder: Mapping[str, Any]) -> tuple[str | None, str | None]:
     with opened(embedder) as memory:
-        found = memory.engine_status()["embedding"]
+        found = memory.admin.status()["embedding"]
         return found["provider"], found.get("destination")
 
 
@@ -72,7 +72,7 @@ def test_auto_really_embeds_there(server: WireServer) -> None:
     with opened({"provider": "auto", "remote": at(server)}) as memory:
         memory.add("I live in Oslo", user_id="ann")
         assert memory.search("Oslo", user_id="ann")["results"]
-        assert memory.engine_status()["embedding"]["dim"] == 4
+        assert memory.admin.status()["embedding"]["dim"] == 4
     assert server.requests
 
 
@@ -103,7 +103,7 @@ def test_auto_without_any_model_searches_by_words_and_says_so(caplog: pytest.Log
     with caplog.at_level(logging.WARNING, "memstone"), opened({"provider": "auto", "remote": OPENAI}) as memory:
         memory.add("I live in Oslo", user_id="ann")
         assert memory.search("Oslo", user_id="ann")["results"]
-        assert memory.engine_status()["embedding"]["available"] is False
+        assert memory.admin.status()["embedding"]["available"] is False
     assert "search is by text only" in caplog.text
 
 
@@ -119,7 +119,7 @@ def test_a_source_that_is_named_is_not_replaced() -> None:
 @pytest.mark.req("N-2")
 def test_transformers_is_the_local_model_in_the_same_space() -> None:
     with opened({"provider": "transformers", "config": {"threads": 1}}) as one, opened({"provider": "local"}) as other:
-        spaces = [memory.engine_status()["vector_store"]["signature"] for memory in (one, other)]
+        spaces = [memory.admin.status()["vector_store"]["signature"] for memory in (one, other)]
     assert spaces[0] == spaces[1] == "local:all-minilm-l6-v2-int8:384"
 
 
@@ -216,7 +216,7 @@ def test_a_function_that_takes_too_long_is_a_timeout() -> None:
         raise TimeoutError("a minute")
 
     with Memory({"store": {"url": "memory:"}}, embedder=slow) as memory:
-        found = memory.engine_status()["embedding"]
+        found = memory.admin.status()["embedding"]
     assert (found["available"], found["error"]) == (False, "timeout")
 
 
@@ -226,4 +226,4 @@ def test_without_a_key_no_text_is_sent_to_who_wants_one() -> None:
         answer = memory.add("I live in Oslo", user_id="ann")
         assert answer["status"] == "deferred"
         with pytest.raises(AuthenticationFailed, match=r"api\.openai\.com wants a key"):
-            memory.reindex()
+            memory.admin.reindex()

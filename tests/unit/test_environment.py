@@ -80,7 +80,7 @@ def test_no_variable_controls_whether_and_how_memory_works(monkeypatch: pytest.M
         monkeypatch.setenv(name, "0")
     assert Settings.load(env=dict.fromkeys(names, "0")) == Settings.load(env={})
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
-        found = memory.settings(names="gateway")
+        found = memory.settings.get(names="gateway")
         assert found["settings"]["memoryEnabled"] is True
         assert found["settings"]["memoryMaxTokens"] == 1_400
         assert set(found["sources"].values()) <= {"default", "preset", "configuration"}

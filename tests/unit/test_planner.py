@@ -299,6 +299,23 @@ def test_a_turn_that_says_more_than_its_fact_is_shown_beside_it() -> None:
     assert [one.id for one in planned([learned, turn], route="recall").chosen] == ["m1", "t1"]
 
 
+@pytest.mark.req("S-30")
+def test_an_answer_stands_behind_what_it_answers() -> None:
+    said = Item("t1", "The roof leaks.", Layer.TURN, "2026-01-02", speaker="user")
+    other = Item("t2", "Beans like the sun.", Layer.TURN, "2026-01-03", speaker="user")
+    answer = Item("t3", "Seal it with silicone.", Layer.TURN, "2026-01-02", speaker="assistant", reply_to="t1")
+    for items, order in (
+        ([answer, said, other], ["silicone", "leaks", "Beans"]),
+        ([other, answer, said], ["Beans", "silicone", "leaks"]),
+        ([answer, other], ["silicone", "Beans"]),
+    ):
+        shown = planned(items, route="transcript", budget=2_000)
+        at = [shown.text.index(word) for word in order]
+        leaks = shown.text.find("leaks")
+        assert leaks < shown.text.index("silicone") or leaks == -1
+        assert at[order.index("Beans")] in (min(at), max(at))
+
+
 def test_the_same_words_are_shown_once() -> None:
     shown = planned([fact(1, "Likes tea."), fact(2, "likes  TEA"), fact(3, " ")], overrides=[fact(4, "Likes tea")])
     assert [one.id for one in shown.chosen] == ["m4"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +22,10 @@ from memstone.cli.rendering import (
     print_table,
 )
 from memstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from memstone.literals import RoleName
+    from memstone.results import AccountItem
 
 _ROLES: Final = click.Choice(["viewer", "editor", "admin"])
 _FROM_STDIN: Final = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
@@ -44,7 +49,7 @@ def add(
     *,
     login: str,
     name: str,
-    role: str,
+    role: RoleName,
     for_user: str | None,
     for_agent: str | None,
     password_stdin: bool,
@@ -52,7 +57,7 @@ def add(
     """Let somebody log in; the password is asked for, and never shown."""
     password = _read_password(from_stdin=password_stdin)
     with given.memory(create=True) as memory:
-        made = memory.create_account(login, password, name=name, role=role, user_id=for_user, agent_id=for_agent)
+        made = memory.admin.accounts.create(login, password, name=name, role=role, user_id=for_user, agent_id=for_agent)
     if not given.answered(made):
         print_line(f"{escape_control_chars(made['login'])} may log in as {made['role']}")
     return OK
@@ -63,13 +68,13 @@ def add(
 def listed(given: Given) -> int:
     """Show the accounts."""
     with given.memory() as memory:
-        found = memory.accounts()
+        found = memory.admin.accounts.list()
     if not given.answered({"results": found}):
         _show_accounts(found)
     return OK if found else NOTHING
 
 
-def _show_accounts(found: list[dict[str, Any]]) -> None:
+def _show_accounts(found: Sequence[AccountItem]) -> None:
     if not found:
         print_note("nobody may log in")
         return
@@ -132,7 +137,7 @@ def passwd(given: Given, *, account: str, password_stdin: bool) -> int:
 
 def _change_account(given: Given, account: str, done: str, **values: Any) -> int:
     with given.memory() as memory:
-        answer = memory.set_account(account, **values)
+        answer = memory.admin.accounts.update(account, **values)
     if not given.answered(answer):
         print_line(f"{escape_control_chars(answer['login'])} {done}")
     return OK
@@ -144,7 +149,7 @@ def _change_account(given: Given, account: str, done: str, **values: Any) -> int
 def remove(given: Given, *, account: str) -> int:
     """Remove an account; its sessions end."""
     with given.memory() as memory:
-        gone = memory.remove_account(account)
+        gone = memory.admin.accounts.remove(account)
     if not given.answered(gone):
         print_line(f"{escape_control_chars(gone['login'])} is removed")
     return OK
@@ -156,7 +161,7 @@ def remove(given: Given, *, account: str) -> int:
 def rotate_key(given: Given, *, at_once: bool) -> int:
     """Sign the tokens of people who log in with another key from now on; nobody has to log in again."""
     with given.memory() as memory:
-        answer = memory.rotate_token_key(grace=not at_once)
+        answer = memory.admin.accounts.rotate_token_key(grace=not at_once)
     if not given.answered(answer):
         print_line("tokens are signed with another key")
     return OK
@@ -183,7 +188,7 @@ def instructions(given: Given, *, use_case: str) -> int:
     from memstone.memory import Memory
 
     with given.logging(), Memory(_in_memory_settings(given)) as memory:  # no store is needed to think about one
-        answer = memory.suggest_instructions(use_case)
+        answer = memory.settings.suggest_instructions(use_case)
     if not given.answered(answer):
         print_line(_as_toml(answer["example_settings"]["extract"]))
         for one in answer.get("degraded", ()):

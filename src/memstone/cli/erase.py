@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -12,6 +12,9 @@ from memstone.cli.arguments import Given, ask_confirmation, confirm_by_typing, f
 from memstone.cli.fail import FAILED, NOTHING, OK
 from memstone.cli.rendering import Column, Progress, Table, print_line, print_note, print_table
 from memstone.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from memstone.results import ErasureCheck, ErasureReport, ErasureVerification, RedactResult
 
 # --- ``erase`` --------------------------------------------------------------------------------------------------------
 
@@ -40,7 +43,7 @@ def erase(given: Given, *, memory_id: str | None, report: str | None, verify: st
             return NOTHING
         progress = Progress("erasing")
         try:
-            answer = memory.erase(**given.scope(), memory_id=memory_id, progress=progress)
+            answer = memory.admin.erase(**given.scope(), memory_id=memory_id, progress=progress)
         finally:
             progress.finish()
     if report is not None:
@@ -61,7 +64,7 @@ def _confirm_erasure(given: Given, memory_id: str | None) -> bool:
     return confirm_by_typing(given, wanted, f"Type {wanted} to erase it", without="erases")
 
 
-def _show_erasure(answer: dict[str, Any], report: str | None) -> None:
+def _show_erasure(answer: ErasureReport, report: str | None) -> None:
     table = Table([Column("TABLE", grows=True), Column("ROWS", right=True)])
     for name, count in answer["erased"].items():
         table.add(name, f"{count:,}")
@@ -83,7 +86,7 @@ def _show_erasure(answer: dict[str, Any], report: str | None) -> None:
         print_line(f"report written to {report}")
 
 
-def _summarize_erasure(answer: dict[str, Any]) -> str:
+def _summarize_erasure(answer: ErasureReport) -> str:
     if answer["complete"]:
         return "erased, and every check was passed"
     if answer["pending"]:
@@ -93,13 +96,14 @@ def _summarize_erasure(answer: dict[str, Any]) -> str:
     return "erased, but not every check was passed"
 
 
-def _show_check(check: dict[str, Any]) -> None:
+def _show_check(check: ErasureCheck) -> None:
     for copy in check.get("copies", ()):
         left = copy["state"] in ("missing", "unreachable")
         reason = f": {copy['reason']}" if copy.get("reason") else ""
         print_note(f"backup {copy.get('path', '')} {copy['state']}{reason}", "warn" if left else "dim")
     if not check["ok"] and not check.get("pending"):
-        problem = check.get("error", {}).get("message") or check.get("hint") or "something is left"
+        error = check.get("error")
+        problem = (error["message"] if error else "") or check.get("hint") or "something is left"
         print_note(f"error: {check['check']}: {problem}", "bad")
 
 
@@ -111,13 +115,13 @@ def _verify_report(given: Given, file: str, *, other: bool) -> int:
     except ValueError as error:
         raise InvalidInput(f"{file} holds no JSON: {error}", hint="--report writes such a file") from error
     with given.memory() as memory:
-        answer = memory.verify_erasure(report)
+        answer = memory.admin.verify_erasure(report)
     if not given.answered(answer):
         _show_verified(answer)
     return OK if answer["ok"] else NOTHING
 
 
-def _show_verified(answer: dict[str, Any]) -> None:
+def _show_verified(answer: ErasureVerification) -> None:
     if not answer["unchanged"]:
         print_note("error: the report was changed after it was written", "bad")
     if not answer["sealed_by_this_store"]:
@@ -156,7 +160,7 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
             return NOTHING
         progress = Progress("masking" if applied else "looking")
         try:
-            answer = memory.redact(progress, dry_run=not applied)
+            answer = memory.admin.redact(progress, dry_run=not applied)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -164,7 +168,7 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
     return FAILED if answer.get("degraded") else OK
 
 
-def _masking_show(answer: dict[str, Any]) -> None:
+def _masking_show(answer: RedactResult) -> None:
     if answer["found"]:
         table = Table([Column("KIND", grows=True), Column("ROWS", right=True)])
         for kind, count in sorted(answer["by_kind"].items()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -22,6 +22,9 @@ from memstone.cli.rendering import (
 )
 from memstone.errors import NotFoundError
 
+if TYPE_CHECKING:
+    from memstone.results import DerivedItem, EpisodeItem, IdentityItem, IdentityResult
+
 
 @click.group(invoke_without_command=True)
 @for_scope
@@ -34,7 +37,7 @@ def identity(given: Given) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return OK
     with given.memory() as memory:
-        answer = memory.identity(user_id=_require_user(given))
+        answer = memory.identity.get(user_id=_require_user(given))
     if not given.answered(answer):
         _show_identity(answer)
     return OK if answer["overrides"] or answer["derived"] or answer["narrative"] else NOTHING
@@ -56,7 +59,7 @@ def add_override(given: Given, text: str) -> int:
     """
     said = arguments.read_text_argument(text)
     with given.memory(create=True) as memory:
-        answer = memory.add_override(said, user_id=_require_user(given))
+        answer = memory.identity.add_override(said, user_id=_require_user(given))
     return _report_change(given, answer)
 
 
@@ -67,7 +70,7 @@ def remove_override(given: Given, number: int) -> int:
     """Delete the override with this NUMBER, as `memstone identity` shows it."""
     with given.memory() as memory:
         try:
-            answer = memory.remove_override(number - 1, user_id=_require_user(given))
+            answer = memory.identity.remove_override(number - 1, user_id=_require_user(given))
         except NotFoundError:
             raise NotFoundError(f"no override has the number {number}", hint="`memstone identity` shows them") from None
     return _report_change(given, answer)
@@ -82,7 +85,7 @@ def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
     if bool(texts) == clear:
         raise click.UsageError("give the texts, or --clear for none at all")
     with given.memory(create=True) as memory:
-        answer = memory.set_overrides(list(texts), user_id=_require_user(given))
+        answer = memory.identity.set_overrides(list(texts), user_id=_require_user(given))
     return _report_change(given, answer)
 
 
@@ -99,11 +102,11 @@ def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
         raise click.UsageError("give the text, or --back")
     said = None if text is None else arguments.read_text_argument(text)
     with given.memory(create=not back) as memory:
-        answer = memory.set_narrative(said, user_id=_require_user(given))
+        answer = memory.identity.set_narrative(said, user_id=_require_user(given))
     return _report_change(given, answer)
 
 
-def _report_change(given: Given, answer: dict[str, Any]) -> int:
+def _report_change(given: Given, answer: IdentityResult) -> int:
     if not given.answered(answer):
         for warning in answer.get("warnings", ()):
             print_note(f"warning: {warning}", "warn")
@@ -111,7 +114,7 @@ def _report_change(given: Given, answer: dict[str, Any]) -> int:
     return OK
 
 
-def _show_identity(answer: dict[str, Any]) -> None:
+def _show_identity(answer: IdentityResult) -> None:
     overrides, derived, narrative = answer["overrides"], answer["derived"], answer["narrative"]
     if not (overrides or derived or narrative):
         print_note("nothing is known about who this user is")
@@ -130,7 +133,7 @@ def _show_identity(answer: dict[str, Any]) -> None:
         print_line(style_text(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
 
 
-def _show_numbered_entries(title: str, entries: Sequence[dict[str, Any]]) -> None:
+def _show_numbered_entries(title: str, entries: Sequence[DerivedItem] | Sequence[IdentityItem]) -> None:
     print_line(style_text(title, "head"))
     table = Table([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
     for number, entry in enumerate(entries, 1):
@@ -152,13 +155,13 @@ def _print_separator(before: Sequence[Any]) -> None:
 def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int:
     """List what sessions were about, newest first."""
     with given.memory() as memory:
-        answer = memory.episodes(**given.scope(), limit=limit, offset=offset, since=since)
+        answer = memory.sessions.episodes(**given.scope(), limit=limit, offset=offset, since=since)
     if not given.answered(answer):
         _show_episodes(answer["results"])
     return OK if answer["results"] else NOTHING
 
 
-def _show_episodes(found: Sequence[dict[str, Any]]) -> None:
+def _show_episodes(found: Sequence[EpisodeItem]) -> None:
     if not found:
         print_note("no sessions have been distilled")
         return

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,6 +19,8 @@ from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
     from memstone.config import Settings
+    from memstone.literals import VerbName
+    from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
 
@@ -67,9 +69,9 @@ def _first_key(settings: Settings) -> str | None:
     from memstone.memory import Memory
 
     with Memory(settings) as memory:
-        if memory.keys():
+        if memory.admin.keys.list():
             return None
-        made = memory.create_key(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)
+        made = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)
         token: str = made["key"]
         return token
 
@@ -183,7 +185,7 @@ def create(
     given: Given,
     *,
     name: str,
-    verbs: tuple[str, ...],
+    verbs: tuple[VerbName, ...],
     for_user: str | None,
     for_agent: str | None,
     may_assert_user: bool,
@@ -191,7 +193,7 @@ def create(
 ) -> int:
     """Make a key and show it, this once."""
     with given.memory(create=True) as memory:
-        made = memory.create_key(
+        made = memory.admin.keys.create(
             name,
             verbs=verbs or ("read", "write"),
             user_id=for_user,
@@ -210,7 +212,7 @@ def create(
 def listed(given: Given) -> int:
     """Show the keys; never the secrets, which are kept nowhere."""
     with given.memory() as memory:
-        found = memory.keys()
+        found = memory.admin.keys.list()
     if not given.answered({"results": found}):
         for key in found:
             print_line(f"{key['prefix']}  {_describe_key(key)}")
@@ -223,10 +225,12 @@ def listed(given: Given) -> int:
 @click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
 @click.option("--may-assert-user/--no-may-assert-user", default=None, help="Whether it says for which user it asks.")
 @for_store
-def change(given: Given, *, key_id: str, name: str | None, verbs: tuple[str, ...], may_assert_user: bool | None) -> int:
+def change(
+    given: Given, *, key_id: str, name: str | None, verbs: tuple[VerbName, ...], may_assert_user: bool | None
+) -> int:
     """Change what a key is called and what it may do; its secret stays."""
     with given.memory() as memory:
-        changed = memory.set_key(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
+        changed = memory.admin.keys.update(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
     if not given.answered(changed):
         print_line(f"{changed['prefix']}  {_describe_key(changed)}")
     return OK
@@ -239,7 +243,7 @@ def change(given: Given, *, key_id: str, name: str | None, verbs: tuple[str, ...
 def rotate(given: Given, *, key_id: str, grace: float) -> int:
     """Give a key a new secret under the same id."""
     with given.memory() as memory:
-        made = memory.rotate_key(key_id, grace_seconds=grace)
+        made = memory.admin.keys.rotate(key_id, grace_seconds=grace)
     if not given.answered(made):
         print_line(made["key"])
     return OK
@@ -251,13 +255,13 @@ def rotate(given: Given, *, key_id: str, grace: float) -> int:
 def revoke(given: Given, *, key_id: str) -> int:
     """End a key at once."""
     with given.memory() as memory:
-        ended = memory.revoke_key(key_id)
+        ended = memory.admin.keys.revoke(key_id)
     if not given.answered(ended):
         print_line(f"{ended['prefix']} is revoked")
     return OK
 
 
-def _describe_reach(key: dict[str, Any]) -> str:
+def _describe_reach(key: KeyItem) -> str:
     """Whom a key reaches, in words."""
     who = "its own pools"
     if key["user_id"] or "admin" in key["verbs"]:
@@ -267,7 +271,7 @@ def _describe_reach(key: dict[str, Any]) -> str:
     return f"{who}, with agent {key['agent_id']}" if key["agent_id"] else who
 
 
-def _describe_key(key: dict[str, Any]) -> str:
+def _describe_key(key: KeyItem) -> str:
     who = _describe_reach(key)
     until = f", until {key['expires_at']}" if key["expires_at"] else ""
     ended = ", revoked" if key["revoked_at"] else ""

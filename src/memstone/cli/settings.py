@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -13,8 +13,12 @@ from memstone.cli.arguments import Given, ask_confirmation, for_scope, for_store
 from memstone.cli.fail import NOTHING, OK
 from memstone.cli.rendering import Column, Table, day_time, print_line, print_note, print_table, show_pairs
 from memstone.errors import NotFoundError
+from memstone.literals import Vocabulary
 
-_VOCABULARIES: Final = click.Choice(["native", "gateway", "companion", "agent"])
+if TYPE_CHECKING:
+    from memstone.results import AgentItem, AgentList, PauseScope
+
+_VOCABULARIES: Final = click.Choice(get_args(Vocabulary))
 
 
 def _settings_scope(given: Given) -> dict[str, Any]:
@@ -40,19 +44,22 @@ def settings(given: Given) -> int:
 @click.option("--all", "every", is_flag=True, help="Also what is at its default.")
 @click.option("--names", "vocabulary", type=_VOCABULARIES, default="native", show_default=True, help="Whose names.")
 @for_scope
-def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: str) -> int:
+def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: Vocabulary) -> int:
     """Show settings with where each value comes from; those with these NAMES, or all that differ."""
     return _get_settings(given, names, vocabulary, every=every)
 
 
-def _get_settings(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) -> int:
+def _get_settings(given: Given, names: Sequence[str], vocabulary: Vocabulary, *, every: bool) -> int:
     with given.memory() as memory:
-        answer = memory.settings(**_settings_scope(given), names=vocabulary)
+        answer = memory.settings.get(**_settings_scope(given), names=vocabulary)
     unknown = [name for name in names if name not in answer["settings"]]
     if unknown:
         raise NotFoundError(f"there is no setting {unknown[0]}", hint="`memstone settings get --all` shows every one")
     shown = names or [name for name, source in answer["sources"].items() if every or source != "default"]
-    kept = {part: {name: answer[part][name] for name in shown} for part in ("settings", "sources")}
+    kept: dict[str, dict[str, Any]] = {
+        "settings": {name: answer["settings"][name] for name in shown},
+        "sources": {name: answer["sources"][name] for name in shown},
+    }
     if not given.answered({**answer, **kept}):
         _show_settings(kept)
     return OK if shown else NOTHING
@@ -80,7 +87,7 @@ def set_(given: Given, pairs: Sequence[str]) -> int:
             raise click.BadParameter(f"{pair!r} is not name=value", param_hint="NAME=VALUE")
         values[name.strip()] = arguments.parse_scalar(value)
     with given.memory(create=True) as memory:
-        answer = memory.set_settings(values, **_settings_scope(given))
+        answer = memory.settings.set(values, **_settings_scope(given))
     if not given.answered(answer):
         show_pairs((name, json.dumps(value, ensure_ascii=False)) for name, value in answer["set"].items())
     return OK
@@ -95,7 +102,7 @@ def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
     if bool(names) == every:
         raise click.UsageError("name settings, or give --all")
     with given.memory() as memory:
-        answer = memory.unset_settings(None if every else list(names), **_settings_scope(given))
+        answer = memory.settings.unset(None if every else list(names), **_settings_scope(given))
     if not given.answered(answer):
         print_line(f"{answer['unset']:,} removed")
     return OK if answer["unset"] else NOTHING
@@ -113,10 +120,10 @@ def pause(given: Given, *, until: str | None) -> int:
     where they are together.
     """
     with given.memory(create=True) as memory:
-        answer = memory.pause(**given.scope(), until=until)
+        answer = memory.settings.pause(**given.scope(), until=until)
     if not given.answered(answer):
-        until = answer["paused"].pop("until")
-        print_line(f"paused{f' until {day_time(until)}' if until else ''}: {_format_scope(answer['paused'])}")
+        end = answer["paused"]["until"]
+        print_line(f"paused{f' until {day_time(end)}' if end else ''}: {_format_scope(answer['paused'])}")
     return OK
 
 
@@ -125,14 +132,14 @@ def pause(given: Given, *, until: str | None) -> int:
 def resume(given: Given) -> int:
     """End a pause."""
     with given.memory() as memory:
-        answer = memory.resume(**given.scope())
+        answer = memory.settings.resume(**given.scope())
     if not given.answered(answer):
         print_line(f"resumed: {_format_scope(answer['resumed'])}" if answer["resumed"] else "nobody was paused")
     return OK if answer["resumed"] else NOTHING
 
 
-def _format_scope(found: dict[str, Any]) -> str:
-    return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items())
+def _format_scope(found: PauseScope) -> str:
+    return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items() if kind != "until")
 
 
 @click.group(invoke_without_command=True)
@@ -142,13 +149,13 @@ def agents(given: Given) -> int:
     if click.get_current_context().invoked_subcommand is not None:
         return OK
     with given.memory() as memory:
-        answer = memory.agents()
+        answer = memory.agents.list()
     if not given.answered(answer):
         _show_agents(answer)
     return OK if answer["agents"] else NOTHING
 
 
-def _show_agents(answer: dict[str, Any]) -> None:
+def _show_agents(answer: AgentList) -> None:
     if not answer["agents"]:
         print_note("there are no agents")
         return
@@ -166,7 +173,7 @@ def _show_agents(answer: dict[str, Any]) -> None:
 def show_agent(given: Given, agent_id: str) -> int:
     """Show one agent."""
     with given.memory() as memory:
-        found = memory.agent(agent_id)
+        found = memory.agents.get(agent_id)
     if found is None:
         raise NotFoundError(f"no agent {agent_id}", hint="`memstone agents` lists those that are known")
     if not given.answered(found):
@@ -174,10 +181,11 @@ def show_agent(given: Given, agent_id: str) -> int:
     return OK
 
 
-def _show_agent(found: dict[str, Any]) -> None:
-    own = {name: json.dumps(value) for name, value in found.pop("settings").items()}
-    times = {name: day_time(found.pop(name)) for name in ("created_at", "updated_at")}
-    show_pairs([*found.items(), *own.items(), *times.items()])
+def _show_agent(found: AgentItem) -> None:
+    own = {name: json.dumps(value) for name, value in found["settings"].items()}
+    times = {"created_at": day_time(found["created_at"]), "updated_at": day_time(found["updated_at"])}
+    rest = {name: value for name, value in found.items() if name != "settings" and name not in times}
+    show_pairs([*rest.items(), *own.items(), *times.items()])
 
 
 @agents.command("save")
@@ -190,7 +198,7 @@ def save(given: Given, agent_id: str, *, name: str | None, model: str | None, pr
     """Make an agent, or change one. What is set for it: `memstone settings set ... --agent ID`."""
     said = None if prompt is None else arguments.read_text_argument(prompt)
     with given.memory(create=True) as memory:
-        saved = memory.save_agent(agent_id, name=name, model=model, system_prompt=said)
+        saved = memory.agents.save(agent_id, name=name, model=model, system_prompt=said)
     if not given.answered(saved):
         _show_agent(saved)
     return OK
@@ -207,7 +215,7 @@ def delete(given: Given, agent_id: str, *, yes: bool) -> int:
     ):
         return NOTHING
     with given.memory() as memory:
-        answer = memory.delete_agent(agent_id)
+        answer = memory.agents.delete(agent_id)
     if not given.answered(answer):
         print_line(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
     return OK

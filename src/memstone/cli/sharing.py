@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -21,6 +22,9 @@ from memstone.cli.rendering import (
     style_text,
 )
 
+if TYPE_CHECKING:
+    from memstone.results import ReplacementItem
+
 _WHY: Final = "Why; kept in the history."
 
 
@@ -34,7 +38,7 @@ def share(given: Given, memory_id: str, *, reason: str | None) -> int:
     --user, --agent and --run say who. The user * is everybody, project:NAME a project.
     """
     with given.memory() as memory:
-        answer = memory.share(memory_id, **given.scope(), reason=reason)
+        answer = memory.sharing.share(memory_id, **given.scope(), reason=reason)
     if not given.answered(answer):
         shared = answer["event"] == "LINK"
         print_line(f"shared {answer['id']}" if shared else f"nothing to do: {answer['reason']} ({answer['id']})")
@@ -48,7 +52,7 @@ def share(given: Given, memory_id: str, *, reason: str | None) -> int:
 def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
     """Take a memory from somebody; the others keep it, and with the last one it is deleted."""
     with given.memory() as memory:
-        answer = memory.unshare(memory_id, **given.scope(), reason=reason)
+        answer = memory.sharing.unshare(memory_id, **given.scope(), reason=reason)
     if not given.answered(answer):
         last = answer["event"] == "DELETE"
         print_line(f"deleted {memory_id}: nobody else held it" if last else f"taken away {memory_id}")
@@ -63,7 +67,7 @@ def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
 def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> int:
     """Change what a memory says for one of those who hold it; `update` changes it for all."""
     with given.memory() as memory:
-        answer = memory.replace(memory_id, text, **given.scope(), reason=reason)
+        answer = memory.sharing.replace(memory_id, text, **given.scope(), reason=reason)
     if not given.answered(answer):
         done = "replaced by" if answer["event"] == "REPLACE" else "updated"
         print_line(f"{done} {answer['id']}: {escape_control_chars(answer['memory'])}")
@@ -77,13 +81,13 @@ def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> i
 def updates(given: Given, *, limit: int, offset: int) -> int:
     """List what took the place of what, newest first."""
     with given.memory() as memory:
-        answer = memory.memory_updates(**given.scope(), limit=limit, offset=offset)
+        answer = memory.review.replacements(**given.scope(), limit=limit, offset=offset)
     if not given.answered(answer):
         _show_updates(answer["results"])
     return OK if answer["results"] else NOTHING
 
 
-def _show_updates(results: list[dict[str, Any]]) -> None:
+def _show_updates(results: Sequence[ReplacementItem]) -> None:
     if not results:
         print_note("nothing was replaced")
         return
@@ -118,7 +122,7 @@ def reassign(given: Given, **ids: str | None) -> int:
     progress = Progress("moving", hidden=given.json)
     with given.memory() as memory:
         try:
-            answer = memory.reassign(old, new, progress)
+            answer = memory.sharing.reassign(old, new, progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -142,7 +146,7 @@ def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said:
     """Say whether a memory was useful: it gains or loses weight."""
     about = {"receipt_id" if receipt else "memory_id": memory_id}
     with given.memory() as memory:
-        answer = memory.feedback(**about, useful=useful, note=said, **given.scope())
+        answer = memory.review.feedback(**about, useful=useful, note=said, **given.scope())
     if not given.answered(answer):
         print_line(f"noted for {len(answer['ids']):,} {'memory' if len(answer['ids']) == 1 else 'memories'}")
     return OK
@@ -159,10 +163,15 @@ def metrics(given: Given, *, since: str | None) -> int:
     if given.agent or given.run:
         raise click.UsageError("metrics takes --user or --everybody only")
     with given.memory() as memory:
-        answer = memory.metrics(user_id=given.user, everybody=given.everybody, since=since)
+        answer = memory.admin.metrics(user_id=given.user, everybody=given.everybody, since=since)
     if not given.answered(answer):
-        rates = [(name, _format_percent(value)) for name, value in answer.items() if name.endswith("_rate")]
-        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *rates])
+        rates = {
+            "memory_replacement_rate": answer["memory_replacement_rate"],
+            "memory_dedup_rate": answer["memory_dedup_rate"],
+            "retrieval_hit_rate": answer["retrieval_hit_rate"],
+        }
+        shown = [(name, _format_percent(value)) for name, value in rates.items()]
+        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *shown])
         print_line(style_text("  ".join(f"{name} {count:,}" for name, count in answer["counts"].items()), "dim"))
     return OK
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,6 +22,10 @@ from memstone.cli.rendering import (
     print_table,
 )
 
+if TYPE_CHECKING:
+    from memstone.literals import LayerName, StatusName
+    from memstone.results import EventFeed, PreviewList, RestoreResult, RollbackResult, UndoItem, UndoResult
+
 _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
 
@@ -35,13 +39,13 @@ def events(given: Given, *, after: int, limit: int) -> int:
     Of a --user, --agent or --run, or of --everybody.
     """
     with given.memory() as memory:
-        answer = memory.events(after, limit=limit, **given.scope_or_everybody())
+        answer = memory.review.events(after, limit=limit, **given.scope_or_everybody())
     if not given.answered(answer):
         _show_events(answer)
     return OK if answer["results"] else NOTHING
 
 
-def _show_events(answer: dict[str, Any]) -> None:
+def _show_events(answer: EventFeed) -> None:
     if not answer["results"]:
         print_note("nothing happened")
         return
@@ -80,7 +84,7 @@ def undo(given: Given, event_id: str | None, *, job_id: str | None) -> int:
     return OK
 
 
-def _show_results(results: Sequence[dict[str, Any]]) -> None:
+def _show_results(results: Sequence[UndoItem]) -> None:
     table = Table(
         [Column("EVENT", style=event_style), Column("ID"), Column("STATUS", spare=1), Column("MEMORY", grows=True)]
     )
@@ -89,7 +93,7 @@ def _show_results(results: Sequence[dict[str, Any]]) -> None:
     print_table(table)
 
 
-def _warn_missing_vectors(answer: dict[str, Any]) -> None:
+def _warn_missing_vectors(answer: RestoreResult | UndoResult | RollbackResult) -> None:
     for one in answer.get("degraded", ()):
         print_note(f"warning: it is back, but without a vector: {one['message']}", "warn")
         print_note("hint: `memstone reindex` makes it", "note")
@@ -105,7 +109,7 @@ def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
     With --version it says again what it said then. `memstone history ID` shows what that was.
     """
     with given.memory() as memory:
-        answer = memory.restore(memory_id, version)
+        answer = memory.review.restore(memory_id, version)
     if not given.answered(answer):
         _warn_missing_vectors(answer)
         _show_results([answer])
@@ -126,12 +130,12 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     """
     with given.memory() as memory:
         what = {"source": source, "since": since, **given.scope_or_everybody()}
-        if not (dry_run or yes or _confirm_rollback(given, memory.rollback(**what, dry_run=True))):
+        if not (dry_run or yes or _confirm_rollback(given, memory.review.rollback(**what, dry_run=True))):
             print_note("nothing was taken back")
             return NOTHING
         progress = Progress("taking back")
         try:
-            answer = memory.rollback(**what, dry_run=dry_run, progress=progress)
+            answer = memory.review.rollback(**what, dry_run=dry_run, progress=progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -139,13 +143,13 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     return NOTHING if answer["skipped"] else OK
 
 
-def _confirm_rollback(given: Given, planned: dict[str, Any]) -> bool:
+def _confirm_rollback(given: Given, planned: RollbackResult) -> bool:
     """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
     print_note(_format_rollback(planned))
     return planned["undone"] > 0 and ask_confirmation(given, "Take all of this back?", without="takes back")
 
 
-def _show_rollback(answer: dict[str, Any]) -> None:
+def _show_rollback(answer: RollbackResult) -> None:
     if answer["conflicts"]:
         table = Table([Column("NOT TAKEN BACK", style=event_style), Column("ID"), Column("WHY", grows=True)])
         for one in answer["conflicts"]:
@@ -159,7 +163,7 @@ def _show_rollback(answer: dict[str, Any]) -> None:
     _warn_missing_vectors(answer)
 
 
-def _format_rollback(answer: dict[str, Any]) -> str:
+def _format_rollback(answer: RollbackResult) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
     done = "would be taken back" if answer["dry_run"] else "taken back"
     changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
@@ -174,7 +178,7 @@ def _changes_status(name: str, text: str) -> click.Command:
     @for_store
     def change(given: Given, memory_id: str, *, reason: str | None) -> int:
         with given.memory() as memory:
-            answer = getattr(memory, name)(memory_id, reason)
+            answer = getattr(memory.review, name)(memory_id, reason)
         if not given.answered(answer):
             print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
         return OK
@@ -188,7 +192,9 @@ def _changes_status(name: str, text: str) -> click.Command:
 @click.option("--status", "statuses", type=click.Choice(_STATUSES), multiple=True, help="Only in this state.")
 @click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Where to look; everywhere.")
 @for_scope_or_everybody
-def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[str], layers: Sequence[str]) -> int:
+def inspect(
+    given: Given, query: str | None, *, limit: int, statuses: Sequence[StatusName], layers: Sequence[LayerName]
+) -> int:
     """Look through memories in every layer, also disabled ones.
 
     Texts are previews without secrets, addresses and numbers of people. Each says why it was found. Without a QUERY the
@@ -196,7 +202,7 @@ def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[s
     """
     wanted = None if query is None else arguments.read_text_argument(query)
     with given.memory() as memory:
-        answer = memory.inspect(
+        answer = memory.review.list(
             wanted, **given.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None
         )
     if not given.answered(answer):
@@ -204,7 +210,7 @@ def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[s
     return OK if answer["results"] else NOTHING
 
 
-def _show_inspected(answer: dict[str, Any]) -> None:
+def _show_inspected(answer: PreviewList) -> None:
     table = Table(
         [
             Column("SCORE", right=True, spare=2),

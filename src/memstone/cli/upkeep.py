@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,7 @@ from memstone.errors import ConfigError, Corrupted, MemstoneError, NotFoundError
 if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.memory import Memory
+    from memstone.results import ConsolidateResult, StoreCheck, StoreStats, VectorSpace
 
 
 # --- what ``memstone doctor`` looks at --------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ def _check_sqlite() -> Check:
         from memstone.memory import Memory
 
         with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
-            return Check("installed", "sqlite", GOOD, f"{memory.check()['sqlite']} with FTS5")
+            return Check("installed", "sqlite", GOOD, f"{memory.admin.check()['sqlite']} with FTS5")
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         return _check_from_error("installed", "sqlite", error)
 
@@ -129,7 +130,7 @@ def _check_store(given: Given, signature: str) -> Iterator[Check]:
 
     try:
         with given.memory(damaged=True) as memory:
-            facts = memory.check()
+            facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
             yield from _check_contents(memory, signature)
     except NotFoundError as error:
@@ -148,13 +149,13 @@ def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
     yield from _check_index_signature(counts["indexes"], signature)
 
 
-def _check_file(facts: dict[str, Any]) -> Iterator[Check]:
+def _check_file(facts: StoreCheck) -> Iterator[Check]:
     told = f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
     yield Check("store", "file", GOOD, told)
     yield _check_integrity(facts)
 
 
-def _check_database(facts: dict[str, Any]) -> Iterator[Check]:
+def _check_database(facts: StoreCheck) -> Iterator[Check]:
     versions = f"PostgreSQL {facts['postgresql']}, pgvector {facts['pgvector']}"
     yield Check("store", "database", GOOD, f"{versions}, schema {facts['schema']}, {facts['bytes']:,} bytes")
     if facts["walled"]:
@@ -164,14 +165,14 @@ def _check_database(facts: dict[str, Any]) -> Iterator[Check]:
     yield Check("store", "row security", DOUBT, f"it does not bind {facts['role']}, which may see every tenant", hint)
 
 
-def _check_integrity(facts: dict[str, Any]) -> Check:
+def _check_integrity(facts: StoreCheck) -> Check:
     if facts["integrity"] == ["ok"] and not facts["foreign_keys"]:
         return Check("store", "integrity", GOOD, "SQLite's own check found nothing")
     found = "; ".join(facts["integrity"]) + (f"; {facts['foreign_keys']} broken links" if facts["foreign_keys"] else "")
     return Check("store", "integrity", BAD, found, "restore a backup, or save what can be read: " + _REBUILD)
 
 
-def _check_index_counts(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
+def _check_index_counts(counts: StoreStats, *, vectors: bool) -> Iterator[Check]:
     live = counts["memories"]
     yield Check("store", "memories", GOOD, f"{live:,} live, {counts['events']:,} events")
     if counts["fulltext"] == live:
@@ -188,7 +189,7 @@ def _check_index_counts(counts: dict[str, Any], *, vectors: bool) -> Iterator[Ch
         yield Check("store", "waiting", DOUBT, detail, "`memstone flush --everybody` tries again")
 
 
-def _check_index_signature(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
+def _check_index_signature(spaces: Sequence[VectorSpace], signature: str) -> Iterator[Check]:
     active = next((space["signature"] for space in spaces if space["state"] == "active"), "")
     held = next((f", held as {space['quant']}" for space in spaces if space["quant"]), "")
     if not signature or not active:
@@ -283,7 +284,7 @@ def reindex(given: Given) -> int:
     progress = Progress("indexing")
     with given.memory() as memory:
         try:
-            answer = memory.reindex(progress)
+            answer = memory.admin.reindex(progress)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -304,7 +305,7 @@ def flush(given: Given) -> int:
     again. What another process is working on stays with it.
     """
     with given.memory() as memory:
-        answer = memory.flush(**given.scope_or_everybody())
+        answer = memory.sessions.flush(**given.scope_or_everybody())
     if not given.answered(answer):
         print_line(f"{answer['stored']:,} stored, {answer['waiting']:,} still waiting")
     return FAILED if answer["waiting"] else OK
@@ -385,7 +386,7 @@ def consolidate(given: Given, *, dry_run: bool) -> int:
     with given.memory() as memory:
         progress(0)
         try:
-            answer = memory.consolidate(**given.scope_or_everybody(), dry_run=dry_run)
+            answer = memory.admin.consolidate(**given.scope_or_everybody(), dry_run=dry_run)
         finally:
             progress.finish()
     if not given.answered(answer):
@@ -393,12 +394,13 @@ def consolidate(given: Given, *, dry_run: bool) -> int:
     return OK if answer["status"] == "completed" else NOTHING
 
 
-def _show_consolidation(answer: dict[str, Any], *, dry_run: bool) -> None:
+def _show_consolidation(answer: ConsolidateResult, *, dry_run: bool) -> None:
     if answer["status"] != "completed":
         print_note(_REFUSED[answer["status"]], "warn")
         return
-    counts = [(words, answer[name]) for name, words in _LINES]
-    counts += [(words, answer["purged"].get(name, 0)) for name, words in _PURGED]
+    told: Mapping[str, Any] = answer
+    counts = [(words, told[name]) for name, words in _LINES]
+    counts += [(words, told["purged"].get(name, 0)) for name, words in _PURGED]
     done = [(words, f"{count:,}") for words, count in counts if count]
     if not done:
         print_line("nothing to do")
@@ -421,7 +423,7 @@ def summarize(given: Given, *, max_tokens: int, older_than_days: float | None, d
     """
     options: dict[str, Any] = {"max_tokens": max_tokens, "older_than_days": older_than_days, "dry_run": dry_run}
     with given.memory() as memory:
-        answer = memory.summarize(**given.scope(), **options)
+        answer = memory.admin.summarize(**given.scope(), **options)
     if not given.answered(answer):
         count, total, saved = (f"{answer[name]:,}" for name in ("summarizedCount", "originalCount", "tokensSaved"))
         print_line(f"{count} of {total} {'would be shortened' if dry_run else 'shortened'}, {saved} tokens saved")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memstone.results import GateResult
 
 
 class GateMode(StrEnum):
@@ -49,6 +52,15 @@ class GateDecision:
     reason: str
     matched: str = ""
     asks_memory: bool = False
+
+    def as_dict(self) -> GateResult:
+        """As JSON can hold it."""
+        return {
+            "route": self.route.value,
+            "reason": self.reason,
+            "matched": self.matched,
+            "asks_memory": self.asks_memory,
+        }
 
     @property
     def helps(self) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from memstone.literals import PresetName
 
 # --- rules of a configuration's own -----------------------------------------------------------------------------------
 
@@ -304,7 +307,7 @@ class Policy:
     inject: Injection = Injection()
     quotas: Quotas = Quotas()
     paused: tuple[tuple[str, str], ...] = ()
-    preset: str = "facts"
+    preset: PresetName = "facts"
 
     @property
     def instructions(self) -> str:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A JSON request; headers may hold secrets and are never logged."""
+    """A JSON request, or one whose body is bytes; headers may hold secrets and are never logged."""
 
     method: str
     url: str

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from http import HTTPStatus
+from string import Formatter
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from memstone.backoff import MAX_WAIT_SECONDS, parse_retry_after, retry_pause
 from memstone.engine.scoping import ExportLines
 from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, MemstoneError, StorageError
 from memstone.model.context import Citation, ContextPack, Section
-from memstone.model.context_gate import GateDecision, Route
+from memstone.model.context_gate import GateDecision
+from memstone.model.context_gate import Route as GateRoute
 from memstone.ports.io import HttpRequest, HttpResponse, Io
 from memstone.registry import load_adapter
-from memstone.remote.failures import failure, is_passing
-from memstone.remote.verbs import VERBS
+from memstone.remote.failures import failure, is_passing, problem_of
+from memstone.remote.routes import ROUTES, Route
 from memstone.remote.wire import plain, sent
 
 LONG_SECONDS: Final = 600.0
@@ -24,8 +27,9 @@ LONG_SECONDS: Final = 600.0
 
 _FIRST_WAIT: Final = 0.25
 _PAGE_CHARS: Final = 1_000_000
-_SUCCESS: Final = 200
 _BATCHES: Final = frozenset({"add_many", "update_many", "delete_many"})
+_BATCH_PATH: Final = ROUTES["delete_many"].path
+_WHO: Final = Route("GET", "/v1/me", repeatable=True)
 _ALWAYS_SAFE: Final = frozenset({429, 503})
 _NOT_SENT: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 
@@ -34,6 +38,7 @@ class Link:
     """Speaks to one service with one key, which stands in no message and no ``repr``."""
 
     def __init__(self, io_name: str, base_url: str, key: str, *, timeout: float, max_retries: int) -> None:
+        self.host: str
         self._base, self.host = _checked_address(base_url)
         self._key, self._timeout, self._retries = _checked_key(key), timeout, max_retries
         self._io: Io = load_adapter("io", io_name)()
@@ -43,37 +48,40 @@ class Link:
         return f"<{self._base}>"
 
     async def call(self, verb: str, given: Mapping[str, Any]) -> Any:
-        """What a method of ``Memory`` answers."""
+        """Ask for a verb; return what the method of ``Memory`` returns."""
         self._check_open()
-        body = sent(verb, given)
+        route, values = ROUTES[verb], sent(verb, given)
+        headers = {}
         if verb in _BATCHES:  # so that a batch that is sent twice is carried out once
-            body.setdefault("idempotency_key", secrets.token_hex(16))
-        return await self._answer(f"/v1/verbs/{verb}", body, verb)
+            headers["idempotency-key"] = values.pop("idempotency_key", None) or secrets.token_hex(16)
+        return await self._answer(route, *address_of(route, values), headers=headers)
 
     async def context(self, given: Mapping[str, Any]) -> ContextPack:
-        """The answer of ``context`` as the library gives it."""
+        """Ask for a context; return it as the library does."""
         return _pack(await self.call("context", given))
 
     async def reset(self) -> None:
         """Remove everything of the tenant, which the service wants to be named."""
-        tenant = (await self._answer("/v1/me", None, "get"))["tenant_id"]
-        await self._answer("/v1/reset", {"confirm": tenant}, "reset")
+        self._check_open()
+        tenant = (await self._answer(_WHO, _WHO.path, None))["tenant_id"]
+        await self._answer(ROUTES["reset"], ROUTES["reset"].path, {"confirm": tenant})
 
     async def load(self, records: ExportLines) -> dict[str, int]:
         """Put an export back, piece by piece: each is a request of its own, with the header of the whole."""
         self._check_open()
-        lines = _each(records)
+        lines, route = _each(records), ROUTES["load"]
         header, counts = await anext(lines, None), dict[str, int]()
         async for page in _pages(lines):
-            body = {"records": [] if header is None else [header, *page]}
-            for name, count in (await self.call("load", body)).items():
+            page_lines = [] if header is None else [plain(header, "records"), *page]
+            body = b"".join(json.dumps(line).encode() + b"\n" for line in page_lines)
+            for name, count in (await self._answer(route, route.path, body)).items():
                 counts[name] = counts.get(name, 0) + count
         return counts
 
     async def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """The lines of an export, as they come."""
+        """Yield the lines of an export, as they come."""
         self._check_open()
-        request = self._request("/v1/verbs/export", sent("export", given), LONG_SECONDS)
+        request = self._request("GET", address_of(ROUTES["export"], sent("export", given))[0], None, LONG_SECONDS)
         began = False
         try:
             async for line in self._io.http_lines(request):
@@ -83,7 +91,7 @@ class Link:
             if began or self._closed:
                 raise
             response = await self._io.http(request)  # again, to read what is wrong in full
-            if response.status != _SUCCESS:
+            if not _is_success(response):
                 raise failure(response, self.host, self._key) from None
             raise
 
@@ -96,21 +104,26 @@ class Link:
         if self._closed:
             raise StorageError("this client is closed", hint="make a new one")
 
-    async def _answer(self, path: str, body: Any, verb: str) -> Any:
-        call = VERBS[verb]
-        request = self._request(path, body, max(self._timeout, LONG_SECONDS) if call.long else self._timeout)
-        response = await self._sent(request, repeatable=call.repeatable)
-        if response.status != _SUCCESS:
+    async def _answer(self, route: Route, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
+        timeout = max(self._timeout, LONG_SECONDS) if route.long else self._timeout
+        response = await self._sent(
+            self._request(route.method, path, body, timeout, headers), repeatable=route.repeatable
+        )
+        if route.none_if_missing and response.status == HTTPStatus.NOT_FOUND and problem_of(response):
+            return None
+        if not _is_success(response):
             raise failure(response, self.host, self._key)
         try:
-            return json.loads(response.body)
+            answer = json.loads(response.body)
         except ValueError as error:
             raise BackendError(f"{self.host} did not answer with JSON", kind="http", name=self.host) from error
+        return answer[route.field] if route.field else answer
 
-    def _request(self, path: str, body: Any, timeout: float) -> HttpRequest:
+    def _request(
+        self, method: str, path: str, body: Any, timeout: float, more: Mapping[str, str] | None = None
+    ) -> HttpRequest:
         headers = {"authorization": f"Bearer {self._key}", "accept": "application/json, application/x-ndjson"}
-        method = "GET" if body is None else "POST"
-        return HttpRequest(method, f"{self._base}{path}", body, headers, timeout)
+        return HttpRequest(method, f"{self._base}{path}", body, {**headers, **(more or {})}, timeout)
 
     async def _sent(self, request: HttpRequest, *, repeatable: bool) -> HttpResponse:
         """Return an answer, after as many tries as are safe and allowed."""
@@ -129,6 +142,30 @@ class Link:
                     return response
             await self._io.sleep(retry_pause(attempt, base=_FIRST_WAIT, asked=asked))
         raise AssertionError  # pragma: no cover - the last try returns or raises
+
+
+def address_of(route: Route, values: dict[str, Any]) -> tuple[str, Any]:
+    """Return the path of a call, with its query, and its body: None where there is none."""
+    rest = dict(values)
+    names = [name for _, name, _, _ in Formatter().parse(route.path) if name]
+    path = route.path.format(**{name: quote(str(rest.pop(name)), safe="") for name in names})
+    in_query = set(rest) if route.method in ("GET", "DELETE") and route.path != _BATCH_PATH else set(route.query)
+    query = [(name, value) for name in rest if name in in_query for value in _query_values(rest[name])]
+    path = f"{path}?{urlencode(query)}" if query else path
+    body = {name: value for name, value in rest.items() if name not in in_query}
+    if route.body:
+        return path, body[route.body]
+    return path, None if route.method == "GET" or (route.method == "DELETE" and not body) else body
+
+
+def _query_values(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return [str(value).lower() if isinstance(value, bool) else str(value)]
+
+
+def _is_success(response: HttpResponse) -> bool:
+    return HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
 
 
 def _checked_address(base_url: str) -> tuple[str, str]:
@@ -179,7 +216,7 @@ def _pack(body: Mapping[str, Any]) -> ContextPack:
         **values,
         sections=tuple(Section(one["name"], one["heading"], tuple(one["lines"])) for one in body["sections"]),
         citations=tuple(Citation(**one) for one in body["citations"]),
-        gate=GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
+        gate=GateDecision(**{**body["gate"], "route": GateRoute(body["gate"]["route"])}),
         degraded=tuple(body["degraded"]),
         warnings=tuple(body["warnings"]),
     )

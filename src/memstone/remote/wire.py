@@ -13,8 +13,11 @@ from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Not, Or
 
-_NONE_SAYS_SOMETHING: Final = {"update": ("key", "expires_at"), "set_narrative": ("text",)}
+_NONE_SAYS_SOMETHING: Final = {"update": ("key", "expires_at"), "identity.set_narrative": ("text",)}
 """Where ``None`` means "take it away" and not "not given"."""
+
+_IDS: Final = frozenset({"user_id", "agent_id", "run_id", "project_id"})
+"""What is text in a store, whatever it is for a caller."""
 
 _MESSAGES: Final = ("messages", "turns")
 """What may hold objects that are messages."""
@@ -26,7 +29,7 @@ def sent(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
     said = {
         name: value for name, value in given.items() if value is not UNSET and (value is not None or name in clears)
     }
-    return {name: plain(value, name) for name, value in said.items()}
+    return {name: str(value) if name in _IDS else plain(value, name) for name, value in said.items()}
 
 
 def plain(value: Any, name: str) -> Any:

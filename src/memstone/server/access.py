@@ -18,17 +18,19 @@ from starlette.datastructures import Headers
 from starlette.requests import Request as requests_Request
 from starlette.responses import Response
 
+from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.async_memory import AsyncMemory
 from memstone.core.access.jwt import looks_like_one
 from memstone.core.settings.backends import operator_names
 from memstone.engine.access import accounts, keys
 from memstone.engine.access.accounts import Recognised
+from memstone.engine.engine import Engine
 from memstone.errors import Forbidden, InvalidInput, ScopeError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.policy import Identity
 from memstone.server.connections import is_local
 from memstone.server.errors import hide_store_details
-from memstone.server.schemas.base import Given
+from memstone.server.schemas.base import RequestBody
 from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
@@ -135,12 +137,17 @@ class Caller:
     """Somebody who may ask: the key, and the memory as that key reaches it."""
 
     key: ApiKey
-    memory: AsyncMemory
+    memory: AsyncMemoryVerbs
     bounds: Bounds
     """What the key reaches, and of it what this request is about."""
 
     person: Recognised | None = None
     """Who is logged in, where a token was shown and not a key."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine behind the memory, for what is no verb of it."""
+        return self.memory.engine
 
     @property
     def subjects(self) -> Subjects:
@@ -169,7 +176,7 @@ class Doorkeeper:
         self._known: OrderedDict[str, tuple[float, ApiKey | Recognised]] = OrderedDict()
         self._changes = 0
         self._noted: dict[str, float] = {}
-        self._acting: dict[Bounds, tuple[Parts, AsyncMemory]] = {}
+        self._acting: dict[Bounds, tuple[Parts, AsyncMemoryVerbs]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
@@ -177,7 +184,7 @@ class Doorkeeper:
         token = token_of(request)
         if not token:
             if self._open and is_local(request):
-                tenant = self._memory._engine.parts.tenant_id  # noqa: SLF001 - whose service it is
+                tenant = self._memory.engine.parts.tenant_id
                 return self._caller(ApiKey(tenant, "loopback", "", "", verbs=ALL_VERBS))
             raise Unauthenticated("no key was sent")
         return self._caller(await self._recognise_token(token))
@@ -207,7 +214,7 @@ class Doorkeeper:
         return key
 
     async def _looked_up(self, token: str) -> ApiKey | Recognised:
-        engine = self._memory._engine  # noqa: SLF001 - recognising somebody is not a verb of the face
+        engine = self._memory.engine
         if looks_like_one(token):
             return await engine.ask(accounts.authenticate_token, token)
         return await engine.ask(keys.authenticate_key, token)
@@ -215,7 +222,7 @@ class Doorkeeper:
     def _holds(self, known: ApiKey | Recognised) -> bool:
         """Whether a key or a token has not expired meanwhile."""
         until = known.expires_at if isinstance(known, ApiKey) else known.until
-        return until is None or self._memory._engine.parts.now() < until  # noqa: SLF001 - its clock
+        return until is None or self._memory.engine.parts.now() < until
 
     def knows(self, token: str) -> bool:
         """Whether a key was recognised before, at whatever time; it may have ended since."""
@@ -232,7 +239,7 @@ class Doorkeeper:
         if now - self._noted.get(key.id, -_NOTED_EVERY) < _NOTED_EVERY:
             return
         self._noted[key.id] = now
-        task = asyncio.create_task(self._memory._engine.ask(keys.note_use, key))  # noqa: SLF001
+        task = asyncio.create_task(self._memory.engine.ask(keys.note_use, key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -243,7 +250,7 @@ class Doorkeeper:
 
     @property
     def _identity(self) -> Identity:
-        return self._memory._engine.parts.policy.identity  # noqa: SLF001 - the values a service reads
+        return self._memory.engine.parts.policy.identity
 
     def narrowed(self, caller: Caller, headers: Headers) -> Caller:
         """The same caller in a request whose headers name a user: it is about that user, whatever else it says."""
@@ -253,14 +260,14 @@ class Doorkeeper:
         bounds = caller.bounds.for_user(named)
         return replace(caller, memory=self._memory_within_bounds(bounds), bounds=bounds)
 
-    def _memory_within_bounds(self, bounds: Bounds) -> AsyncMemory:
+    def _memory_within_bounds(self, bounds: Bounds) -> AsyncMemoryVerbs:
         """The memory within bounds: made once for all who reach the same."""
-        parts = self._memory._engine.parts  # noqa: SLF001 - whether it is still the one
+        parts = self._memory.engine.parts
         held = self._acting.get(bounds)
         if held is None or held[0] is not parts:
             if len(self._acting) >= _ENTRIES:
                 self._acting.clear()
-            held = self._acting[bounds] = parts, self._memory._within(bounds)  # noqa: SLF001 - for callers of a service
+            held = self._acting[bounds] = parts, AsyncMemoryVerbs(self._memory.engine.within(bounds))
         return held[1]
 
 
@@ -358,14 +365,18 @@ Chatter = Annotated[Caller, Depends(_admit_chat_caller)]
 
 
 def resolve_scope(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope of a request as keywords; who names nobody means everybody, which takes an administrator.
+    """Return the scope of a request as keywords; who names nobody means everybody, which takes an administrator.
 
-    Unless the key is not an administrator's, and a request that names nobody is about somebody.
+    Unless the key is not an administrator's, and a request that names nobody is about somebody; or the request says
+    ``everybody`` itself, true or false.
     """
     given: dict[str, Any] = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
-    given["everybody"] = not any(given.values()) and not is_bound(caller)
+    said = named.get("everybody")
+    given["everybody"] = not any(given.values()) and not is_bound(caller) if said is None else said
     if given["everybody"]:
         caller.needs(Verb.ADMIN)
+    if said:
+        caller.needs_tenant()
     return given
 
 
@@ -427,7 +438,9 @@ class Named:
     """The user, agent and run of a request's query."""
 
     def __init__(self, user_id: ScopeId = None, agent_id: ScopeId = None, run_id: ScopeId = None) -> None:
-        self.user_id, self.agent_id, self.run_id = user_id or None, agent_id or None, run_id or None
+        self.user_id: str | None = user_id or None
+        self.agent_id: str | None = agent_id or None
+        self.run_id: str | None = run_id or None
 
     def as_dict(self) -> dict[str, Any]:
         """The keywords of a call."""
@@ -437,7 +450,29 @@ class Named:
 NamedScope = Annotated[Named, Depends()]
 
 
-def merge_body(query: Mapping[str, Any], body: Given | None) -> dict[str, Any]:
+class NamedReach(Named):
+    """The same, where a request may also be about everybody."""
+
+    def __init__(
+        self,
+        user_id: ScopeId = None,
+        agent_id: ScopeId = None,
+        run_id: ScopeId = None,
+        *,
+        everybody: Annotated[bool | None, Query(description="about everybody; for administrators")] = None,
+    ) -> None:
+        super().__init__(user_id, agent_id, run_id)
+        self.everybody = everybody
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the keywords of a call."""
+        return {**super().as_dict(), "everybody": self.everybody}
+
+
+Reach = Annotated[NamedReach, Depends()]
+
+
+def merge_body(query: Mapping[str, Any], body: RequestBody | None) -> dict[str, Any]:
     """Return what the query and the body say together; raise if they say different things."""
     merged = dict[str, Any]()
     for name, value in query.items():

@@ -160,7 +160,7 @@ class Reception:
     def _engine_of(self, tenant_id: str | None) -> Engine:
         """Not as the caller reaches it: who logs in reaches nothing yet, and accounts are beyond everybody's bounds."""
         memory = self._state.memory if tenant_id is None else self._state.memory.acting_for(tenant_id)
-        return memory._engine  # noqa: SLF001 - logging in is not a verb of the face
+        return memory.engine
 
 
 def person_of(caller: Caller) -> Any:

@@ -84,10 +84,10 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        await ours._engine.open()  # noqa: SLF001 - a service looks after its memory; ``check`` would read all of it
+        await ours.engine.open()
         await state.ask_store()
         state.ready = True
-        warming = state.tasks.start(ours._engine.run(preload_models))  # noqa: SLF001 - a service looks after its memory
+        warming = state.tasks.start(ours.engine.run(preload_models))
         yield
         warming.cancel()
         state.ready = False
@@ -127,7 +127,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
 
 def attach_governor(memory: AsyncMemory, settings: Settings) -> Governor:
     """Let a memory tell its figures, and hold its language model to the budget of a day."""
-    engine = memory._engine  # noqa: SLF001 - a service looks after the memory it runs
+    engine = memory.engine
     engine.parts.watch.add(OBSERVED)
     governor, changed = create_governor(engine.parts, settings.server.llm_tokens_per_day)
     engine.parts = replace(engine.parts, **changed)

@@ -64,17 +64,17 @@ class State:
 
     async def ask_store(self) -> None:
         """Ask the store something it can always answer; nothing is written."""
-        parts = self.memory._engine.parts  # noqa: SLF001 - the store itself is not a verb of the face
+        parts = self.memory.engine.parts
         await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
 
     async def try_store(self) -> None:
         """Raise if the store cannot be written now; what is tried is taken back."""
-        await self.memory._engine.run(try_to_write)  # noqa: SLF001 - the store itself is not a verb of the face
+        await self.memory.engine.run(try_to_write)
 
     @property
     def receipts_lost(self) -> int:
         """How many receipts this process could not store and gave up."""
-        return self.memory._engine.parts.late.lost  # noqa: SLF001 - receipts behind an answer are not a verb of the face
+        return self.memory.engine.parts.late.lost
 
     async def spent_today(self, tenant_id: str) -> int | None:
         """What a tenant has spent of its tokens today; None where there is no budget."""

@@ -45,7 +45,7 @@ def _dict_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class StrictRoute(APIRoute):
     """A route that answers 400 to query parameters it does not have, to names given twice, and to a body it ignores.
 
-    Unknown fields of a body are refused by its form (``Given``). A route that reads its body by itself says so by
+    Unknown fields of a body are refused by its form (``RequestBody``). A route that reads its body by itself says so by
     describing it in ``openapi_extra``.
     """
 

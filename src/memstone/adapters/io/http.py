@@ -73,7 +73,10 @@ def stream_options(request: HttpRequest) -> dict[str, Any]:
     for name, value in headers.items():
         _check_header(name, value)
     content = None
-    if request.json is not None:
+    if isinstance(request.json, bytes):  # what is written already, such as the lines of an export
+        headers.setdefault("content-type", "application/octet-stream")
+        content = request.json
+    elif request.json is not None:
         headers.setdefault("content-type", "application/json")
         content = _encode_json(request.json)
     return {

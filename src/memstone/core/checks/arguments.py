@@ -21,8 +21,9 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_origin
 
+from memstone import literals
 from memstone.errors import InvalidInput, ScopeError, TooLarge, UsageError
 from memstone.model.functions import is_async
 from memstone.model.instant import Instant, When, parse_when
@@ -94,6 +95,11 @@ IDS: Final = {
 }
 """What an id is of, by the name of the argument, and where callers find it."""
 
+_TEXTS: Final = Rule(lambda value: isinstance(value, str) or _is_list(value), "text or a list of texts")
+
+WORDS: Final = tuple(name for name, value in vars(literals).items() if get_origin(value) is Literal)
+"""The annotations of arguments that are one of a few words."""
+
 RULES: Final[dict[str, Rule | None]] = {
     "Any": None,
     "Callable[[int, int], object]": _PROGRESS,
@@ -114,13 +120,17 @@ RULES: Final[dict[str, Rule | None]] = {
     "float": Rule(lambda value: isinstance(value, float) or _is_whole(value), "a number"),
     "int": Rule(_is_whole, "a whole number"),
     "str": _TEXT,
-    "str | Sequence[str]": Rule(lambda value: isinstance(value, str) or _is_list(value), "text or a list of texts"),
+    "str | Sequence[str]": _TEXTS,
     "str | int": Rule(
         lambda value: isinstance(value, str) or _is_whole(value) or _is_uuid(value),
         "text, a whole number or a UUID",
         error=ScopeError,
     ),
     "str | os.PathLike[str]": _PATH,
+    # A word is text here: the verb says which ones there are.
+    **dict.fromkeys(WORDS, _TEXT),
+    **{f"Sequence[{name}]": Rule(_is_list, "a list of texts", _IN_A_LIST) for name in WORDS},
+    **{f"{name} | Sequence[{name}]": _TEXTS for name in WORDS},
 }
 """By annotation, without ``| None``; None where the verb itself checks."""
 
@@ -179,8 +189,8 @@ class _Check:
             raise self.rule.refusal(name, value)
 
 
-def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
-    """The same method behind a check of what it is handed."""
+def argument_check(method: FunctionType) -> Callable[[tuple[object, ...], Arguments], None]:
+    """Return what refuses arguments of the wrong type, given as a method is given them, without ``self``."""
     names = _positional_names(method)[1:]
     checks = _checks_of(method)
 
@@ -191,6 +201,13 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
             if name in checks:  # Python itself says that there is no such argument
                 checks[name].apply(name, value)
 
+    return check
+
+
+def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
+    """The same method behind a check of what it is handed."""
+    check = argument_check(method)
+
     if iscoroutinefunction(method):
 
         @wraps(method)
@@ -199,7 +216,7 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
             try:
                 return await method(self, *args, **kwargs)
             except RecursionError as error:
-                raise _too_deep() from error
+                raise too_deep_error() from error
 
         return check_and_await
 
@@ -209,12 +226,12 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
         try:
             return method(self, *args, **kwargs)
         except RecursionError as error:
-            raise _too_deep() from error
+            raise too_deep_error() from error
 
     return check_and_call
 
 
-def _too_deep() -> InvalidInput:
+def too_deep_error() -> InvalidInput:
     """Return the error for what Python cannot go through to its end; the transaction it broke off in left nothing."""
     return InvalidInput("an argument is nested too deeply, or holds itself", hint="a few dozen levels are fine")
 

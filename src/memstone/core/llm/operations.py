@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
 from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
@@ -23,6 +23,9 @@ from memstone.language.text.normal import normal_text
 from memstone.language.text.statements import clause_at, is_of_the_speaker
 from memstone.model.memory import Kind
 from memstone.model.message import Message
+
+if TYPE_CHECKING:
+    from memstone.results import DroppedFact
 
 Side: TypeAlias = Literal["user", "agent"]
 """Whose memories are written: about the user, or from the agent's own side."""
@@ -150,7 +153,7 @@ class Dropped:
     text: str
     reason: str
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> DroppedFact:
         """As callers are told."""
         return {"text": self.text, "reason": self.reason}
 

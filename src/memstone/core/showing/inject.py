@@ -66,6 +66,14 @@ def insert_block(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, s
             return _insert_split(given, stable, volatile)
 
 
+def text_at(block: tuple[str, str, str], position: str) -> str:
+    """Return what a model reads of a block that stands in a position: all at once, or in its two parts."""
+    whole, stable, volatile = block
+    if position != Position.SPLIT:
+        return whole
+    return "\n\n".join(part for part in (stable, volatile) if part)
+
+
 def instruction_message(text: str, messages: Sequence[Any]) -> dict[str, Any]:
     """A system message for a list, in the words of that list."""
     newer = any(_message_role(message) == _NEWER for message in messages)

@@ -59,7 +59,7 @@ class Item:
     ``date`` is the day it was said. ``speaker`` is whose words these are, where they do not tell. ``sources`` are the
     ids of the turns it comes from, ``holds`` those of the memories that it tells as well. ``decision`` is the first one
     of an episode. ``note`` says what a reader should know about it, such as that it no longer holds. ``match`` is where
-    in its text the query was found.
+    in its text the query was found. ``reply_to`` is the turn that a turn of the assistant answers.
     """
 
     id: str
@@ -74,6 +74,7 @@ class Item:
     score: float | None = None
     quote: str = ""
     holds: tuple[str, ...] = ()
+    reply_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +291,7 @@ def _recalled_lines(
 ) -> tuple[str, ...]:
     """Take items in order until one does not fit; the first is taken in any case."""
     lines: list[str] = []
+    shown_items: list[Item] = []
     full = False
     shown = {one.id for one in picked.chosen}
     for item in items:
@@ -308,7 +310,17 @@ def _recalled_lines(
         room -= cost
         left[item.layer] -= 1
         lines.append(picked.take(item, said, line))
-    return tuple(lines)
+        shown_items.append(item)
+    return tuple(lines[at] for at in _order_of_talk(shown_items))
+
+
+def _order_of_talk(items: Sequence[Item]) -> list[int]:
+    """Return the places of items as they are shown: in the order in which they came, answers behind their question."""
+    known, groups = {item.id for item in items}, dict[str, list[int]]()
+    for at, item in enumerate(items):
+        first = item.reply_to if item.reply_to in known else item.id
+        groups.setdefault(first, []).append(at)
+    return [at for first, group in groups.items() for at in sorted(group, key=lambda one: items[one].id != first)]
 
 
 def _line_cost(line: str) -> int:

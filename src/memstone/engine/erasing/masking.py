@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.redact import RedactPolicy, Sensitive, redact_moving, redact_text
 from memstone.engine.runtime import Parts
@@ -25,6 +25,9 @@ from memstone.model.memory import INDEXED, Layer, Link, Record
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
 from memstone.ports.tables import TABLES, Key, StoredRow
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation, RedactResult
 
 # --- one stored memory without its secrets, and everything that follows from its text ---------------------------------
 
@@ -243,13 +246,13 @@ class Report:
     """The memories whose history says so."""
 
 
-async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
+async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: bool) -> RedactResult:
     """Scan everything of this tenant; without ``dry_run`` mask what is found."""
     report = Report()
     total = await parts.ledger.read(lambda tx: tx.stored.count(parts.tenant_id))
     for table in TABLES:
         await _scan_table(parts, table, report, progress, total, dry_run=dry_run)
-    answer: dict[str, Any] = {
+    answer: RedactResult = {
         "dry_run": dry_run,
         "scanned": report.scanned,
         "found": report.rows,
@@ -257,7 +260,9 @@ async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: boo
         "by_table": dict(report.tables),
     }
     if report.rows and not dry_run:
-        answer |= await _finish_redaction(parts)
+        degraded = await _finish_redaction(parts)
+        if degraded:
+            answer["degraded"] = degraded
     return answer
 
 
@@ -328,14 +333,17 @@ async def _mask_row(masking: Masking, table: str, row: StoredRow) -> Masked | No
     return Masked(row.values["memory_id"], Scope(tenant), frozenset(kinds)) if table == "events" else None
 
 
-async def _finish_redaction(parts: Parts) -> dict[str, Any]:
-    """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors."""
+async def _finish_redaction(parts: Parts) -> list[Degradation]:
+    """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors.
+
+    Gives what could not be done.
+    """
     await parts.ledger.write(lambda tx: tx.stored.tidy())
     parts.embedding.forget(parts.tenant_id)
     if not parts.embedding.on:
-        return {}
+        return []
     try:
         await fill_missing(parts)
     except MemstoneError as error:  # they are found by their words until a reindex
-        return {"degraded": [{"step": "embedding", **failure_of(error)}]}
-    return {}
+        return [{"step": "embedding", **failure_of(error)}]
+    return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.filters import where_link_direct, where_visible
 from memstone.core.llm.digest import (
@@ -54,6 +54,9 @@ from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Kind, Layer, Record, Vector
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import DroppedFact
 
 # --- the facts of a session on their way into the ledger --------------------------------------------------------------
 
@@ -210,7 +213,7 @@ class _Found:
     facts: list[Fact] = field(default_factory=list)
     identity: list[Fact] = field(default_factory=list)
     reason: str = ""
-    dropped: list[dict[str, str]] = field(default_factory=list)
+    dropped: list[DroppedFact] = field(default_factory=list)
     instead: str = ""
     """Why rules have made the digest, where a model was asked for it."""
 

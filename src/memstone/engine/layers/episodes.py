@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_current, where_in_scope, where_visible
 from memstone.core.llm.digest import Before
@@ -30,8 +30,12 @@ from memstone.model.instant import Instant, When, datetime_from_instant, parse_w
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import And, Condition, Op, Where
-from memstone.model.scope import Scope
+from memstone.model.scope import Scope, scope_ids
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import StatusName
+    from memstone.results import EpisodeItem, EpisodeList
 
 ACTOR: Final = "digest"
 RECENT: Final = 3
@@ -267,7 +271,7 @@ class EpisodesRequest:
     since: When | None = None
 
 
-async def list_episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any]:
+async def list_episodes(parts: Parts, request: EpisodesRequest) -> EpisodeList:
     """The episodes a scope sees, newest first."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit, offset = checked_limit(request.limit, parts.policy.limits.page), checked_offset(request.offset)
@@ -285,22 +289,23 @@ async def list_episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any
     return {"results": [format_episode(found) for found in await parts.ledger.read(work)]}
 
 
-def format_episode(found: Found) -> dict[str, Any]:
+def format_episode(found: Found) -> EpisodeItem:
     """An episode as callers see it."""
-    record, who = found.record, found.link.scope
+    record = found.record
     return {
         "id": record.id,
         "summary": record.text,
-        **{name: _read_texts(record.data, name) for name in ("topics", "entities", "decisions", "action_items")},
+        "topics": _read_texts(record.data, "topics"),
+        "entities": _read_texts(record.data, "entities"),
+        "decisions": _read_texts(record.data, "decisions"),
+        "action_items": _read_texts(record.data, "action_items"),
         "facts": _read_texts(record.data, "facts"),
         "salience": record.salience,
         "token_count": record.tokens,
         "model": record.model,
         "version": record.version,
-        "status": str(record.status),
-        "user_id": who.user_id or None,
-        "agent_id": who.agent_id or None,
-        "run_id": who.run_id or None,
+        "status": cast("StatusName", str(record.status)),
+        **scope_ids(found.link.scope),
         "occurred_at": record.occurred_at,
         "created_at": record.created_at,
         "updated_at": record.updated_at,

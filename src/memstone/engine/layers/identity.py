@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
@@ -41,6 +41,17 @@ from memstone.model.query import And, Condition, Not, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.literals import StatusName
+    from memstone.results import (
+        IdentityItem,
+        IdentityResult,
+        InstructionList,
+        NarrativeItem,
+        PinnedFact,
+        PinnedFactList,
+    )
+
 # --- who the user is --------------------------------------------------------------------------------------------------
 
 
@@ -55,19 +66,19 @@ class Written:
     vectors: Vectors = ()
 
 
-async def get_identity(parts: Parts, user_id: Any) -> dict[str, Any]:
+async def get_identity(parts: Parts, user_id: Any) -> IdentityResult:
     """An owner's identity as it is now."""
     owner = owner_for(parts, user_id)
     return await parts.ledger.read(lambda tx: _read_identity(tx, owner, parts.now()))
 
 
-async def add_override(parts: Parts, user_id: Any, text: str) -> dict[str, Any]:
+async def add_override(parts: Parts, user_id: Any, text: str) -> IdentityResult:
     """Keep something the user wrote; what is there already, in whatever case, is not added again."""
     owner = owner_for(parts, user_id)
     (written,), warnings = await _prepare_overrides(parts, [text])
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if normal_text(written.text) not in {normal_text(found.record.text) for found in rows}:
             _refuse_more(len(rows) + 1)
@@ -79,14 +90,14 @@ async def add_override(parts: Parts, user_id: Any, text: str) -> dict[str, Any]:
     return _add_warnings(parts, await parts.ledger.write(work), warnings)
 
 
-async def remove_override(parts: Parts, user_id: Any, position: int) -> dict[str, Any]:
+async def remove_override(parts: Parts, user_id: Any, position: int) -> IdentityResult:
     """Delete the override at a position, counted from 0."""
     owner = owner_for(parts, user_id)
     if isinstance(position, bool) or not isinstance(position, int) or position < 0:
         raise InvalidInput(f"position must be a whole number from 0, not {position!r}")
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if position >= len(rows):
             raise NotFoundError(f"no override at position {position}", hint=f"there are {len(rows)}, counted from 0")
@@ -96,7 +107,7 @@ async def remove_override(parts: Parts, user_id: Any, position: int) -> dict[str
     return _add_warnings(parts, await parts.ledger.write(work), [])
 
 
-async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dict[str, Any]:
+async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> IdentityResult:
     """Put these in the place of all overrides; what stays keeps its id."""
     owner = owner_for(parts, user_id)
     if isinstance(texts, str) or not isinstance(texts, Sequence):
@@ -107,7 +118,7 @@ async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dic
     order = list(dict.fromkeys(normal_text(one.text) for one in written))
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> IdentityResult:
         held: dict[str, Found] = {}
         for found in await rows_of(tx, owner, now, Kind.OVERRIDE):
             said = normal_text(found.record.text)
@@ -229,7 +240,7 @@ async def _ensure_spaces(tx: Tx, owner: Scope, vectors: Vectors) -> None:
         await ensure_space(tx, owner.tenant_id, space)
 
 
-def _add_warnings(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
+def _add_warnings(parts: Parts, shown: IdentityResult, warnings: Sequence[str]) -> IdentityResult:
     """The answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
     cap = parts.policy.retrieval.override_tokens
     size = sum(one["token_count"] for one in shown["overrides"])
@@ -239,7 +250,7 @@ def _add_warnings(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) 
     return {**shown, "warnings": told} if told else shown
 
 
-async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
+async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> IdentityResult:
     rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.NARRATIVE)
     overrides = [found.record for found in rows if found.record.kind == Kind.OVERRIDE]
     narrative = next((found.record for found in rows if found.record.kind == Kind.NARRATIVE), None)
@@ -252,11 +263,11 @@ async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
     }
 
 
-def _format_entry(record: Record) -> dict[str, Any]:
+def _format_entry(record: Record) -> IdentityItem:
     return {"id": record.id, "text": record.text, "token_count": record.tokens, "created_at": record.created_at}
 
 
-async def _format_narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> dict[str, Any]:
+async def _format_narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> NarrativeItem:
     return {
         "id": record.id,
         "text": record.text,
@@ -295,7 +306,7 @@ class PinnedRequest:
     limit: int = 100
 
 
-async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
+async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> PinnedFactList:
     """The most salient facts of a scope, without what ``standing_instructions`` tells."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
@@ -315,7 +326,7 @@ def salience_now(found: Found, now: Instant, decay_days: float | None, rules: Id
     return round(current_strength(Strength(record.salience, anchor), now, decay_days), 4)
 
 
-def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> dict[str, Any]:
+def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> PinnedFact:
     record, link = found.record, found.link
     return {
         "id": record.id,
@@ -326,7 +337,7 @@ def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: I
         "source_episode_id": record.data.get("episode"),
         "last_used": link.last_used_at,
         "use_count": link.use_count,
-        "status": str(record.status),
+        "status": cast("StatusName", str(record.status)),
         "tags": _read_tags(record.metadata),
         "user_id": link.scope.user_id or None,
         "agent_id": link.scope.agent_id or None,
@@ -340,12 +351,14 @@ def _read_tags(metadata: Mapping[str, Any]) -> list[str]:
     return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []
 
 
-async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> InstructionList:
     """How the user wants to be served whatever the subject, in their own words, oldest first."""
     where = where_visible(
         merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=And((where_link_direct(), STANDING))
     )
     rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
     lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
-    shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]
-    return {"text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines), "instructions": shown}
+    return {
+        "text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines),
+        "instructions": [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines],
+    }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
@@ -43,6 +43,9 @@ from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import IdentityResult
 
 BY_HAND: Final = "user"
 BY_RULES: Final = "rules"
@@ -115,7 +118,7 @@ async def regenerate_narrative(
     return {**stored, **spent}
 
 
-async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[str, Any]:
+async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> IdentityResult:
     """Write the text about the user by hand; None gives it back, and it is made anew with the next consolidation."""
     owner = owner_for(parts, user_id)
     now = parts.now()

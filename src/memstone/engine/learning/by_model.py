@@ -552,9 +552,9 @@ class Metered:
 
     def __init__(self, llm: Llm) -> None:
         self._llm = llm
-        self.calls = 0
-        self.input_tokens = 0
-        self.output_tokens = 0
+        self.calls: int = 0
+        self.input_tokens: int = 0
+        self.output_tokens: int = 0
 
     @property
     def model(self) -> str:

@@ -169,7 +169,7 @@ class NeedsVectors(Exception):
 
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__(*texts)
-        self.texts = list(texts)
+        self.texts: list[str] = list(texts)
 
 
 async def apply_plan(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from logging import DEBUG
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.filters import write_filters
 from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
@@ -51,6 +51,9 @@ from memstone.model.query import Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log, log_event
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation, DroppedFact, RemovalProposal
 
 # --- what a language model would do with facts that structure leaves open ---------------------------------------------
 
@@ -205,17 +208,17 @@ class Learned:
     outcomes: list[Outcome]
     error: MemstoneError | None = None
     partial: bool = False
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     unmet: list[str] = field(default_factory=list)
     """What was asked to be forgotten, and nothing that is known says it."""
 
     left_out: int = 0
     """How much of it is as it was left before: deleted by a person, or changed since it was said first."""
 
-    dropped: list[dict[str, str]] = field(default_factory=list)
+    dropped: list[DroppedFact] = field(default_factory=list)
     """What a model wrote and is not stored, and why."""
 
-    review: list[dict[str, Any]] = field(default_factory=list)
+    review: list[RemovalProposal] = field(default_factory=list)
     """Memories that a model would end all at once; they are left as they are until somebody looks at it."""
 
     warnings: list[str] = field(default_factory=list)
@@ -341,12 +344,12 @@ def _is_undecided(parts: Parts, said: ConverseConversation, fact: Fact) -> bool:
     return fact.judged and fact.adds and not fact.proposals and in_two(parts, said.prompt)
 
 
-async def _for_review(parts: Parts, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+async def _for_review(parts: Parts, asked: Sequence[dict[str, Any]]) -> list[RemovalProposal]:
     """What a model would end, by the ids that callers know."""
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[RemovalProposal]:
         rows = [(one, await tx.memories.at(one["seq"])) for one in asked]
-        return [{"id": row.id, **{name: one[name] for name in ("memory", "operation")}} for one, row in rows if row]
+        return [{"id": row.id, "memory": one["memory"], "operation": one["operation"]} for one, row in rows if row]
 
     return await parts.ledger.read(work) if asked else []
 

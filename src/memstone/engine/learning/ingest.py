@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_expiry, checked_metadata
 from memstone.core.redact import redact_text
@@ -49,6 +49,9 @@ from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import IngestResult
+
 # --- ``ingest`` -------------------------------------------------------------------------------------------------------
 
 
@@ -75,10 +78,10 @@ class Transcript:
     """The embedder is out of reach: the rest is stored without asking it again."""
 
 
-async def ingest_transcript(parts: Parts, request: IngestRequest) -> dict[str, Any]:
+async def ingest_transcript(parts: Parts, request: IngestRequest) -> IngestResult:
     """Store a transcript; gives what became of its turns."""
     if (idle := not_stored(parts)) is not None:
-        return dict.fromkeys(_COUNTED, 0) | {name: idle[name] for name in ("status", "reason", "hint")}
+        return {**_format_counts(Counter()), **idle}
     keeps = parts.policy.curation.keep_turns
     if not keeps and not request.learn:
         raise InvalidInput("turns are not kept here", hint="pass learn=True to learn from them, or set keep_turns")
@@ -238,11 +241,20 @@ async def new_entries(
     return entries
 
 
-_COUNTED: Final = ("stored", "known", "deleted", "masked", "dropped", "skipped", "queued")
+def _format_counts(counts: Counter[str]) -> IngestResult:
+    return {
+        "stored": counts["stored"],
+        "known": counts["known"],
+        "deleted": counts["deleted"],
+        "masked": counts["masked"],
+        "dropped": counts["dropped"],
+        "skipped": counts["skipped"],
+        "queued": counts["queued"],
+    }
 
 
-def _format_answer(said: Transcript) -> dict[str, Any]:
-    answer: dict[str, Any] = {name: said.counts[name] for name in _COUNTED}
+def _format_answer(said: Transcript) -> IngestResult:
+    answer = _format_counts(said.counts)
     if said.error is not None:
         answer["degraded"] = [{"step": "embedding", **failure_of(said.error)}]
     if said.warnings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.engine.learning.by_model import ask_model
@@ -10,10 +10,13 @@ from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
 from memstone.model.policy import Suggested
 
+if TYPE_CHECKING:
+    from memstone.results import InstructionSuggestion
+
 MOST_CHARS: Final = 2_000
 
 
-async def suggest_instructions(parts: Parts, use_case: str) -> dict[str, Any]:
+async def suggest_instructions(parts: Parts, use_case: str) -> InstructionSuggestion:
     """Instructions, settings and where they come from; nothing is changed.
 
     When the model fails or cannot be understood, the rules answer, and ``degraded`` says why.
@@ -28,12 +31,12 @@ async def suggest_instructions(parts: Parts, use_case: str) -> dict[str, Any]:
             lambda answer: parse_instructions(answer, text, parts.language.advice),
         )
     except MemstoneError as error:
-        failed = {"step": "instructions", **error.as_dict()}
-        return {**_format_suggestion(text, parts.language.advice.suggest(text), "rules"), "degraded": [failed]}
+        by_rules = _format_suggestion(text, parts.language.advice.suggest(text), "rules")
+        return {**by_rules, "degraded": [{"step": "instructions", **error.as_dict()}]}
     return _format_suggestion(text, advice.value.suggestion, "llm")
 
 
-def _format_suggestion(use_case: str, found: Suggested, source: str) -> dict[str, Any]:
+def _format_suggestion(use_case: str, found: Suggested, source: Literal["llm", "rules"]) -> InstructionSuggestion:
     return {
         "use_case": use_case,
         "source": source,

@@ -32,7 +32,7 @@ from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Link, Origin, Status
 from memstone.model.message import Message
-from memstone.model.policy import Policy
+from memstone.model.policy import Limits, Policy
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
@@ -56,7 +56,8 @@ class Cleaning:
     """How things are cleaned: by the limits and the redaction of a policy, at one moment."""
 
     def __init__(self, policy: Policy, now: Instant) -> None:
-        self.limits, self.now = policy.limits, now
+        self.limits: Limits = policy.limits
+        self.now: Instant = now
         self.redaction: RedactPolicy = redaction_of(policy)
 
 

@@ -42,6 +42,7 @@ from memstone.trace import log
 
 if TYPE_CHECKING:
     from memstone.engine.engine import Engine
+    from memstone.results import LoadResult
 
 
 # --- lines from whoever has them --------------------------------------------------------------------------------------
@@ -383,7 +384,7 @@ async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion
 # --- and back ---------------------------------------------------------------------------------------------------------
 
 
-async def load_export(parts: Parts, lines: ExportLines) -> dict[str, int]:
+async def load_export(parts: Parts, lines: ExportLines) -> LoadResult:
     """Put an export back; gives what was restored and what was already there."""
     rest = Incoming(lines)
     if parts.bounds is not None:
@@ -403,7 +404,13 @@ async def load_export(parts: Parts, lines: ExportLines) -> dict[str, int]:
 
         parts.waiting.left(parts.tenant_id)
         wake_worker(parts)
-    return counts
+    return {
+        "memories": counts["memories"],
+        "events": counts["events"],
+        "deletions": counts["deletions"],
+        "waiting": counts["waiting"],
+        "already_there": counts["already_there"],
+    }
 
 
 def _parse_line(parts: Parts, number: int, line: Mapping[str, Any]) -> Read:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
@@ -14,6 +14,9 @@ from memstone.model.instant import Instant
 from memstone.model.memory import USER, EntityRow, RelationRow
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import EntityItem, EntityList, RelationItem, RelationList
 
 MOST: Final = 0.5
 """What naming an entity adds to the score of a memory at most."""
@@ -77,13 +80,13 @@ def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequenc
     return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
 
 
-async def read_entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+async def read_entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:
     """What the memories of a scope speak of, most often mentioned first."""
     rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, limit, offset))
     return [_format_entity(row) for row in rows]
 
 
-async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[RelationItem]:
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
@@ -92,24 +95,30 @@ async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: i
     return [_format_edge(one, names) for one in found[offset : offset + limit]]
 
 
-async def list_entities(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def list_entities(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> EntityList:
     """What the memories of somebody speak of, as callers see it."""
     scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
     return {"results": await read_entities(parts, scope, most, checked_offset(offset))}
 
 
-async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> RelationList:
     """How that is related, as callers see it."""
     scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
     return {"results": await read_relations(parts, scope, most, checked_offset(offset))}
 
 
-def _format_entity(row: EntityRow) -> dict[str, Any]:
-    kept = ("id", "name", "type", "description", "mentions", "updated_at")
-    return {name: getattr(row, name) for name in kept}
+def _format_entity(row: EntityRow) -> EntityItem:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "type": row.type,
+        "description": row.description,
+        "mentions": row.mentions,
+        "updated_at": row.updated_at,
+    }
 
 
-def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> dict[str, Any]:
+def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> RelationItem:
     source, target = names[edge.source], names[edge.target]
     return {
         "source": source.name,

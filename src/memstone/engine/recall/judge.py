@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -48,6 +48,9 @@ from memstone.language.text.tokens import document_terms
 from memstone.model.memory import Origin, Vector
 from memstone.model.scope import Scope
 from memstone.products import multiply_matrices
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- whether a question is about something in memory, judged by weights fitted to questions of both -------------------
 
@@ -262,7 +265,7 @@ class Relevance:
     kept: list[Hit]
     reason: str
     chance: float | None = None
-    note: dict[str, Any] | None = None
+    note: Degradation | None = None
 
     @property
     def nothing(self) -> bool:
@@ -290,7 +293,7 @@ async def judge_relevance(
     try:
         return await _judge_hits(parts, scope, question, hits, rate, words)
     except MemstoneError as error:
-        note = {"step": "relevance", **error.as_dict()}
+        note: Degradation = {"step": "relevance", **error.as_dict()}
         return Relevance(list(hits), "what unrelated questions score is not known", note=note)
 
 

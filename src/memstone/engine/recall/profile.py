@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_in_scope, where_link_direct, where_visible
 from memstone.core.showing.inject import one_line
@@ -44,6 +44,9 @@ from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.tables import TurnFact
+
+if TYPE_CHECKING:
+    from memstone.results import ProfileFactItem, ProfileInstructionItem, ProfileResult, ProfileTurnItem
 
 MOST_TOKENS: Final = 16_000
 IDENTITY_TOKENS: Final = 200
@@ -326,7 +329,7 @@ def profile_fact(record: Record, rules: IdentityRules) -> ProfileFact:
     )
 
 
-async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> dict[str, Any]:
+async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> ProfileResult:
     """Return what a model is always shown of a person, in order, and what is left out with the reason."""
     scope, now = parts.scope(given), parts.now()
     if not scope.user_id:
@@ -340,10 +343,14 @@ async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -
         return await read_profile(tx, parts.blocks, wanted), who
 
     found, who = await parts.ledger.read(work)
-    overrides = [{"id": one.record.id, "memory": one.record.text} for one in who.overrides]
-    turns = [{"id": one.id, "memory": one.text, "date": one.date} for one in found.turns]
-    facts = [{"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts]
-    lines = (f"- {one['memory']}\n" for one in (*overrides, *facts))
+    overrides: list[ProfileInstructionItem] = [
+        {"id": one.record.id, "memory": one.record.text} for one in who.overrides
+    ]
+    turns: list[ProfileTurnItem] = [{"id": one.id, "memory": one.text, "date": one.date} for one in found.turns]
+    facts: list[ProfileFactItem] = [
+        {"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts
+    ]
+    lines = (f"- {text}\n" for text in (*(one["memory"] for one in overrides), *(one["memory"] for one in facts)))
     said = (f"- [{one['date']}] {one['memory']}\n" for one in turns)
     return {
         "instructions": overrides,

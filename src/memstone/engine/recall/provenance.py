@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from memstone.core.checks.filters import where_current
 from memstone.core.showing.profile import says_more
@@ -21,7 +21,10 @@ from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.tables import TurnFact
 
-_Traced: TypeAlias = tuple[Hit, dict[str, Any]]
+if TYPE_CHECKING:
+    from memstone.results import CurrentFact, HitSource
+
+_Traced: TypeAlias = "tuple[Hit, HitSource]"
 """A hit, and what is added about where it comes from."""
 
 _SPARE: Final = 20
@@ -120,10 +123,11 @@ def _of_turn(
         done.add(first.record.id)
         return [((first, hit[1]), {"source": record.id})]
     done.update(fact.record.id for fact, _ in found)
-    more: dict[str, Any] = {} if text == record.text else {"memory": text}
-    if found:
-        more["facts"] = [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]
-    return [(hit, more)]
+    if text != record.text:
+        hit = replace(hit[0], record=replace(record, text=text)), hit[1]
+    if not found:
+        return [(hit, {})]
+    return [(hit, {"facts": [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]})]
 
 
 def _turn_of(record: Record) -> str | None:
@@ -132,14 +136,14 @@ def _turn_of(record: Record) -> str | None:
     return evidence.get("turn") if isinstance(evidence, dict) else None
 
 
-async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
     """For each turn all that holds in the place of what it says, oldest change first and each memory once."""
     found = await parts.ledger.read(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
-    changes: dict[str, dict[str, dict[str, Any]]] = {}
+    changes: dict[str, dict[str, CurrentFact]] = {}
     for one in found:
         changes.setdefault(one.turn_id, {})[one.fact_id] = {"id": one.fact_id, "memory": one.text}
     return {turn: list(by_id.values()) for turn, by_id in changes.items()}
 
 
-def _describe_replacements(record: Record, overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _describe_replacements(record: Record, overtaken: dict[str, list[CurrentFact]]) -> HitSource:
     return {"superseded_by": overtaken[record.id]} if record.id in overtaken else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from memstone.core.ranking.fusion import Scored
 from memstone.core.ranking.mmr import select_by_mmr
@@ -17,10 +17,13 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Found
 from memstone.ports.models import Reranker
 
+if TYPE_CHECKING:
+    from memstone.results import Degradation
+
 # --- the closer look --------------------------------------------------------------------------------------------------
 
 
-Note: TypeAlias = "dict[str, object] | None"
+Note: TypeAlias = "Degradation | None"
 """What to say in ``degraded`` about a reranker that could not serve."""
 
 
@@ -78,7 +81,7 @@ def _bad_answer_error(reranker: Reranker, missing: str) -> BackendError:
     return BackendError(f"the reranker {reranker.model} did not answer with {missing}", kind="reranker")
 
 
-def _failure_note(error: Exception) -> dict[str, object]:
+def _failure_note(error: Exception) -> Degradation:
     known = error if isinstance(error, MemstoneError) else _to_backend_error(error)
     return {"channel": "rerank", **known.as_dict()}
 
@@ -135,7 +138,7 @@ def diversify_hits(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:
     return [by_seq[seq] for seq in order]
 
 
-async def looked_at_closely(parts: Parts, query: str, hits: list[Hit]) -> tuple[list[Hit], dict[str, object] | None]:
+async def looked_at_closely(parts: Parts, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
     """Hits in the order of the reranker, if there is one; on any failure as they were, and why."""
     if parts.reranker is None:
         return hits, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
 from memstone.ports.io import limit_model_calls
 from memstone.products import multiply_matrices
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- late interaction -------------------------------------------------------------------------------------------------
 
@@ -167,7 +170,7 @@ class Question:
     vectors: tuple[Vector, ...] = ()
     signature: str = ""
     asked: dict[bool, Asked] = field(default_factory=dict)
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     weights: Weights = PEOPLE
     level: float = 0.0
     """How near everything is to the question on average."""
@@ -211,11 +214,22 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
         return Understood(said, weights=weights)
     try:
         with limit_model_calls():
-            found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
+            found = await parts.embedding.many(parts.embedding.at_hand(_query_texts(wanted.query, said)))
     except MemstoneError as error:  # the model cannot even be asked for its dimension
         return Understood(said, (), error, weights)
     failed = next((vector for vector in found if isinstance(vector, MemstoneError)), None)
     return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
+
+
+async def fetch_vectors(parts: Parts, scope: Scope, query: str) -> Parts:
+    """Return the parts with the vectors of a query, so that a search for it waits for no model."""
+    said = parts.language.names.rephrase_as_speaker(query, await _read_speakers(parts, scope))
+    return replace(parts, embedding=await parts.embedding.fetch(_query_texts(query, said)))
+
+
+def _query_texts(query: str, said: Spoken) -> list[str]:
+    """Return what is embedded of a query: itself, and as those would put it whom it names."""
+    return [query, said.text] if said.text else [query]
 
 
 def _choose_weights(parts: Parts, speakers: frozenset[str]) -> Weights:

@@ -82,12 +82,12 @@ def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
         datetime_from_instant(wanted.today).astimezone(wanted.zone).date(),
     )
     dates = wanted.language.dates
-    days = ((text, dates.find_due_day(text, said_at, wanted.zone, today)) for text in _list_plans(record))
+    days = ((text, dates.find_due_day(text, said_at, wanted.zone, today)) for text in list_plans(record))
     return [Due(record.id, dates.trim_due(text), day) for text, day in days if day is not None]
 
 
-def _list_plans(record: Record) -> list[str]:
-    """What a memory says is to be done, or takes place on a day."""
+def list_plans(record: Record) -> list[str]:
+    """Return what a memory says is to be done, or takes place on a day."""
     if record.layer == Layer.EPISODE:
         items = record.data.get("action_items")
         return [str(one) for one in items] if isinstance(items, list) else []
@@ -122,6 +122,9 @@ OWN_HAND: Final = "user"
 """The model of a narrative that a person wrote."""
 
 _SURFACE_MOST: Final = 1_000
+_BETWEEN: Final = 8
+"""So much at most was stored between what was said and the answer to it: the facts that were learned."""
+
 _CHANGES: Final = 4
 """How many changes are told of what one turn states."""
 
@@ -225,6 +228,7 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
     )
     await _add_profile(tx, made, wanted, who, cache)
     due = await _add_due(tx, made, wanted) if wanted.due else frozenset[str]()
+    replies = pair_answers(wanted.hits)
     for found, scored in wanted.hits:
         record = told.get(found.record.id, found.record)
         if found.record.id in due:
@@ -243,12 +247,30 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
             continue
         made.rows[record.id] = found
         item = _build_item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
+        item.reply_to = replies.get(record.id, "")
         made.items.append(_of_owner(item, owners.get(record.id, "")))
     for one in who.derived if wanted.identity and made.narrative is None else ():
         if one.record.id not in made.rows:
             made.rows[one.record.id] = one
             made.items.append(_build_item(one.record, wanted))
     return made
+
+
+def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
+    """Return for turns of the assistant the turn of the user that each answers, by id, where both were found."""
+    turns = sorted(
+        (found for found, _ in hits if found.record.layer == Layer.TURN),
+        key=lambda found: found.record.seq,
+    )
+    said, replies = dict[Scope, Record](), dict[str, str]()
+    for found in turns:
+        if found.record.source_role != Origin.ASSISTANT:
+            said[found.link.scope] = found.record
+            continue
+        before = said.get(found.link.scope)
+        if before is not None and found.record.seq - before.seq <= _BETWEEN:
+            replies[found.record.id] = before.id
+    return replies
 
 
 def _of_owner(item: Item, owner: str) -> Item:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.runtime import Parts
@@ -33,6 +33,9 @@ from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.tables import OWNED_TABLES
+
+if TYPE_CHECKING:
+    from memstone.results import ReassignResult
 
 # --- what makes a memory the same as another one, worked out again for another holder ---------------------------------
 
@@ -136,7 +139,7 @@ async def leave_to_users(parts: Parts, agent_id: str, choose: Callable[[Tx, Scop
 
 async def reassign_scope(
     parts: Parts, from_scope: Mapping[str, Any], to_scope: Mapping[str, Any], progress: Progress | None
-) -> dict[str, Any]:
+) -> ReassignResult:
     """Hand everything that one scope holds over to another."""
     move = Move(
         parts, _parse_scope(parts, from_scope, "from_scope"), _parse_scope(parts, to_scope, "to_scope"), new_id()
@@ -154,7 +157,13 @@ async def reassign_scope(
         move.moved, move.merged = move.moved + moved, move.merged + merged
         after, done = page[-1].record.seq, done + len(page)
         await report_progress(progress, min(done, total), total)
-    return {"job_id": move.job_id, "moved": move.moved, "merged": move.merged, **{n: len(i) for n, i in owned.items()}}
+    return {
+        "job_id": move.job_id,
+        "moved": move.moved,
+        "merged": move.merged,
+        "signals": len(owned["signals"]),
+        "receipts": len(owned["receipts"]),
+    }
 
 
 def _parse_scope(parts: Parts, given: Mapping[str, Any], name: str) -> Scope:

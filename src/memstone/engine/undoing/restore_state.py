@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import ended_state, event_of, is_live, links_of, record_of, state_of
@@ -35,6 +35,9 @@ from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
 
+if TYPE_CHECKING:
+    from memstone.results import Degradation
+
 # --- vectors for what comes back --------------------------------------------------------------------------------------
 
 
@@ -44,7 +47,7 @@ class Fresh:
 
     space: Space | None = None
     vectors: dict[str, bytes] = field(default_factory=dict)
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
 
     async def of(self, tx: Tx, record: Record) -> Vectors:
         """The vectors of a version, in a space that is registered."""
@@ -80,7 +83,7 @@ def _make_context_reader(row: Record) -> Work[str]:
     return lambda tx: stored_before(tx, row)
 
 
-def _embedding_failure(error: MemstoneError) -> dict[str, object]:
+def _embedding_failure(error: MemstoneError) -> Degradation:
     return {"step": "embedding", **failure_of(error)}
 
 

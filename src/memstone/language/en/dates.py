@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 
 from memstone.language.en.tense import Said
 from memstone.language.en.wording import AMENDED, SAID_ON
+from memstone.language.text.calendars import named_times, without_times
 from memstone.language.text.dates import (
     MONTH_NUMBERS,
     MONTHS,
@@ -445,18 +446,24 @@ def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[s
     """The days a question means without naming them ("yesterday", "last month"), as the full text holds them.
 
     Up to a month by its days, up to a year by its months, then by its years. The question comes back without those
-    phrases: in what was said before, "yesterday" was another day.
+    phrases: in what was said before, "yesterday" was another day. Of another language every phrase is one that does not
+    name the days as the full text holds them; one that may lie ahead as well stays in the question.
     """
+    named = named_times(query, _to_local_time(now, tz).date())
+    if named:
+        found = [day for one in named for day in _days_in(one.times[0])]
+        certain = all(one.is_certain for one in named)
+        return without_times(query) if certain else query, list(dict.fromkeys(found))
     parts, days, at = [], list[str](), 0
     for ref in _find_time_refs(query, now, tz, looks_back=True):
         if ref.relative:
-            days += _named_days(ref)
+            days += _days_in(ref)
             parts.append(query[at : ref.start])
             at = ref.end
     return " ".join([*parts, query[at:]]), list(dict.fromkeys(days))
 
 
-def _named_days(ref: TimeRef) -> list[str]:
+def _days_in(ref: TimeRef | Stretch) -> list[str]:
     days = (ref.last - ref.first).days + 1
     if days > _DAYS_OF_A_YEAR:
         return [f"{year:04}" for year in range(ref.first.year, ref.last.year + 1)[:_DAYS_OF_A_MONTH]]

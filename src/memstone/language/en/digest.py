@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import Final
@@ -342,7 +343,26 @@ def _select_sentences(sentences: Sequence[Sentence], facts: dict[int, float]) ->
         chosen.append(best)
         covered |= best.terms
         left = [one for one in left if one is not best and one.text != best.text]
-    return sorted(chosen, key=lambda one: one.at)
+    return sorted(_with_closing(sentences, chosen), key=lambda one: one.at)
+
+
+def _with_closing(sentences: Sequence[Sentence], chosen: list[Sentence]) -> list[Sentence]:
+    """Return the chosen sentences with that one with which the last message ends that tells something.
+
+    It is what the message comes to, and stands behind the sentence before it where that was chosen; else it takes the
+    place of what was chosen last.
+    """
+    turn = max((one.turn for one in chosen if one.role == "user"), default=-1)
+    last = next((one for one in reversed(sentences) if one.turn == turn), None)
+    if last is None or any(one.text == last.text for one in chosen):
+        return chosen
+    before = next((one for one in sentences if one.at == last.at - 1 and one.turn == turn), None)
+    if last.empty and not (last.states and before is not None and not before.empty):
+        return chosen
+    if before in chosen and before is not None:
+        both = replace(before, text=f"{before.text} {last.text}", end=last.end, terms=before.terms | last.terms)
+        return [both if one is before else one for one in chosen]
+    return [*chosen[: SENTENCES - 1], last]
 
 
 def _summary_candidates(sentences: Sequence[Sentence]) -> list[Sentence]:

@@ -58,8 +58,9 @@ class English:
     def reads_surely(self, text: str) -> bool:
         """Whether it has no common word of another language, either."""
         from memstone.language.en.own_prose import has_foreign_words, is_english
+        from memstone.language.text.content import is_foreign
 
-        return is_english(text) and not has_foreign_words(text)
+        return is_english(text) and not has_foreign_words(text) and not is_foreign(text)
 
 
 class EnglishFacts:

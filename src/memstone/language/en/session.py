@@ -50,6 +50,11 @@ _ORDINAL: Final = re.compile(r"(?<!\d)\d{1,2}\.$")
 _TOLD_UNREAL: Final = re.compile(r"(?:if|imagine|suppose|pretend|what if|i wish)\b", re.IGNORECASE)
 
 
+_STATEMENT_WORDS: Final = 3
+_TO_SOMEBODY: Final = frozenset("please thanks thank let lets can could would ok okay sorry".split())
+"""How something begins that is said to whoever listens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence as it was said; ``terms`` are the words it is about."""
@@ -83,6 +88,14 @@ class Sentence:
         """Whether the user asks for something in it."""
         enough = self.role == "user" and len(self.text.split()) >= _LEAST_WORDS
         return enough and (self.why in _ORDERS or (self.asks and self.why in ("", "question")))
+
+    @property
+    def states(self) -> bool:
+        """Whether it is a statement, worth keeping or not: somebody or something does what its verb says."""
+        words = expand_contractions(self.text).lower().split()
+        if self.asks or len(words) < _STATEMENT_WORDS or words[0].strip(".,!") in _TO_SOMEBODY or "you" in words:
+            return False
+        return words[0] in _SUBJECTS or finite_at(words) > 0
 
     @property
     def speaker(self) -> str:

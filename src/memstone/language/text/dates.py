@@ -78,9 +78,10 @@ def unit_containing_day(day: date, unit: str) -> Stretch:
     return Stretch(monday, monday + timedelta(6), Grain.WEEK)
 
 
-def nearest_weekday(today: date, weekday: str, sign: int) -> date:
-    """The next (1) or the last (-1) such weekday, never today."""
-    return today + timedelta(sign * ((sign * (WEEKDAY_NUMBERS[weekday[:3].lower()] - today.weekday()) - 1) % 7 + 1))
+def nearest_weekday(today: date, weekday: str | int, sign: int) -> date:
+    """Return the next (1) or the last (-1) such weekday, by its name or its number from Monday; never today."""
+    number = weekday if isinstance(weekday, int) else WEEKDAY_NUMBERS[weekday[:3].lower()]
+    return today + timedelta(sign * ((sign * (number - today.weekday()) - 1) % 7 + 1))
 
 
 def in_words(first: date, last: date, grain: Grain) -> str:

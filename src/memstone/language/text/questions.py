@@ -74,9 +74,10 @@ def only_asks(text: str) -> bool:
     A question with something of whoever writes it ("Can I take ibuprofen with my warfarin?") tells that they have it,
     unless that is what it asks for ("What is my name?").
     """
-    return asks_alone(text, _asks_for_something) and (person_of(text) is not Person.OWN or _asks_for_something(text))
+    return asks_alone(text, begins_as_question) and (person_of(text) is not Person.OWN or begins_as_question(text))
 
 
-def _asks_for_something(text: str) -> bool:
+def begins_as_question(text: str) -> bool:
+    """Return whether a word that asks stands at the beginning of a text, in any of the languages listed."""
     words, within = _question_words()
     return not words.isdisjoint(words_of(text)[:_BEGINNING]) or any(part in text for part in within)

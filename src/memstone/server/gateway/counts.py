@@ -32,7 +32,7 @@ class Skip(StrEnum):
     NO_QUESTION = "no_question"
     """The user says nothing in this request."""
     DEADLINE = "deadline"
-    """Recalling took longer than ``gateway.recall_ms``."""
+    """Not even what needs no search was there after ``gateway.recall_ms`` and ``gateway.profile_ms``."""
     SETTINGS = "settings"
     """What the user wants of memory cannot be read now."""
     REFUSED = "refused"
@@ -45,6 +45,9 @@ class Skip(StrEnum):
 
 SKIPPED: Final = Counter(
     "memstone_gateway_memory_skipped", "Chats that went on without memory, by why.", labelnames=("reason",)
+)
+LATE: Final = Counter(
+    "memstone_gateway_recall_late", "Chats that were shown what needs no search, as the search was not done in time."
 )
 ROUNDS: Final = Counter("memstone_gateway_tool_rounds", "Times a model searched the memory by itself.")
 UPSTREAM: Final = Counter(

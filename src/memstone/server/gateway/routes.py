@@ -23,7 +23,7 @@ from memstone.server.gateway.relay import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
 from memstone.server.gateway.upstream import Target, headers_for_caller, list_upstream_models
 from memstone.server.schemas import gateway as forms
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.state import State
 
 router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=Keyed)
@@ -58,7 +58,7 @@ async def create_response(request: Request, caller: Chatter) -> Response:
 @router.post("/agents/{agent_id:path}/run", **forms.RUN)
 async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
     """Chat completions with the model, the instructions and the memory of an agent."""
-    agent = await caller.memory._engine.ask(runs_with, agent_id)  # noqa: SLF001 - no verb of the face
+    agent = await caller.engine.ask(runs_with, agent_id)
     body = _as_agent(await _read_body_object(request), agent)
     return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
 
@@ -86,7 +86,7 @@ async def _as_it_is(request: Request, path: str) -> Response:
     return await while_there(request, ask_upstream())
 
 
-@router.get("/v1/models", response_model=forms.Models)
+@router.get("/v1/models", response_model=answer_form("ModelList"))
 async def list_models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
     """The models of every upstream that answers, under the names by which they are asked for here."""
     return JSONResponse(
@@ -134,11 +134,12 @@ def _new_exchange(
     headers, state = read_headers(request.headers), _service_state(request)
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
-    policy = caller.memory._engine.parts.policy  # noqa: SLF001 - the values a service reads
+    policy = caller.engine.parts.policy
     about = resolve_chat_identity(caller, headers, body, policy.identity, request.state.request_id)
-    deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
+    waits, by_agent = state.settings.gateway, agent_id is not None
     session = None if about.run_id == request.state.request_id else about.run_id
-    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=by_agent, session=session)
+    limits = (waits.recall_ms, waits.profile_ms)
+    return Exchange(caller, dialect, body, about, policy, *limits, headers, by_agent=by_agent, session=session)
 
 
 def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.core.dialects.base import Call, Tool
 from memstone.server.gateway.counts import ROUNDS
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
@@ -41,7 +42,9 @@ async def run_search_call(exchange: Exchange, call: Call) -> str:
     if call.arguments is None:
         return json.dumps(_UNREADABLE)
     reach = exchange.who.reach(exchange.by_agent)
-    memory = exchange.caller.memory.acting_for(exchange.caller.key.tenant_id, **reach)
+    memory = AsyncMemoryVerbs(
+        exchange.caller.engine.acting_for(exchange.caller.key.tenant_id, reach.get("user_id"), reach.get("agent_id"))
+    )
     try:
         asked = ToolCall(memory, call.arguments, exchange.who.user_id, session_id=exchange.session)
         found = await asyncio.wait_for(call_tool(_search_tool_spec(), asked), exchange.deadline_ms / 1000)

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from memstone.async_memory import AsyncMemory
+from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.core.showing.fence import neutralize_values
+from memstone.engine.access.admission import resolve_owner
 from memstone.engine.policy import apply_scope_policy
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.access import Verb
@@ -47,7 +48,7 @@ class Argument:
 class ToolCall:
     """One use of a tool: on which memory, with what, and about whom where it names nobody."""
 
-    memory: AsyncMemory
+    memory: AsyncMemoryVerbs
     arguments: Mapping[str, Any]
     user_id: str | None = None
     own_key: str = ""
@@ -64,14 +65,14 @@ class ToolCall:
         named, key_id = self.arguments.get("user_id"), self.arguments.get("apiKeyId")
         if key_id is None:
             return named or self.user_id
-        owner = await self.memory.owner(key_id, own_key=self.own_key)
+        owner = await self.memory.engine.run(resolve_owner, key_id, self.own_key)
         if named is not None and named != owner:
             raise InvalidInput("apiKeyId and user_id name two owners", hint="give one of them")
         return owner
 
     async def policy(self, owner: str | None) -> Policy:
         """Return the settings that hold for an owner."""
-        engine = self.memory._engine  # noqa: SLF001 - settings as they hold for somebody are no verb of the face
+        engine = self.memory.engine
         return (await engine.run(apply_scope_policy, engine.parts.scope({"user_id": owner}))).policy
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.access.admission import key_of
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
 from memstone.engine.recall.context import asks_about_user
 from memstone.errors import Conflict, InvalidInput
 from memstone.language.text.normal import estimate_tokens
@@ -20,10 +20,14 @@ from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.server.mcp.spec import STRING, Argument, Json, ToolCall, ToolSpec
 
+if TYPE_CHECKING:
+    from memstone.literals import LayerName
+    from memstone.results import AddResult
+
 # --- what the tools do to the memory a caller reaches, and what they answer -------------------------------------------
 
 
-LAYERS: Final = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
+LAYERS: Final[dict[str, LayerName]] = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
 """The parts of a memory as a model names them."""
 
 BREADTHS: Final = {"session": "session", "apiKey": "owner", "owner": "owner", "global": "global"}
@@ -61,7 +65,7 @@ async def _visible_results(call: ToolCall, answer: Any) -> list[Json]:
 
     found: list[Json] = answer["results"] if isinstance(answer, dict) else answer
     turns = [one["id"] for one in found if one["layer"] == "turn"]
-    private = await call.memory._engine.run(private_turns, turns)  # noqa: SLF001 - only a model asks for it so
+    private = await call.memory.engine.run(private_turns, turns)
     return [one for one in found if one.get("visibility") != "private" and one["id"] not in private]
 
 
@@ -105,7 +109,7 @@ async def _select_similar(call: ToolCall, query: str, found: list[Json]) -> list
     alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
     if alike or not found:
         return alike
-    about_user = await call.memory._engine.run(asks_about_user, query)  # noqa: SLF001 - only a model asks for it so
+    about_user = await call.memory.engine.run(asks_about_user, query)
     return found if about_user else []
 
 
@@ -142,14 +146,12 @@ async def list_memories(call: ToolCall) -> Json:
 
 async def add_memory(call: ToolCall) -> Json:
     """Remember something; ``Conflict`` when nothing comes of it."""
-    from memstone.engine.learning.notes import (
-        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
-    )
+    from memstone.engine.add_note import add_note
 
     given = call.arguments
     request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
     request.key, request.kind = given.get("key"), given.get("kind")
-    answer = await call.memory._engine.run(learn_or_store_text, request)  # noqa: SLF001 - only a model asks for it so
+    answer = await call.memory.engine.run(add_note, request)
     changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
     if not changes and answer["status"] != "deferred":
         raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))
@@ -162,7 +164,7 @@ async def add_memory(call: ToolCall) -> Json:
     }
 
 
-def _why_nothing(answer: Json) -> str:
+def _why_nothing(answer: AddResult) -> str:
     if answer.get("left_out"):
         return "the user has deleted or changed it, or it asks to forget what is not known"
     return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "it says nothing to remember"))

@@ -8,46 +8,46 @@ from fastapi import APIRouter, Path, Request
 from pydantic import SecretStr
 
 from memstone.server.access import Admin, DryRun, Keyed
-from memstone.server.schemas.accounts import AccountChanges, AccountList, AccountShown, NewAccount
-from memstone.server.schemas.base import PROBLEMS, Given, answer_form
+from memstone.server.schemas.accounts import AccountBody, AccountChangeBody
+from memstone.server.schemas.base import PROBLEMS, RequestBody, answer_form
 
 router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
 
 AccountId = Annotated[str, Path(max_length=256, description="the id of an account, or its login")]
 
 
-@router.get("", response_model=AccountList)
+@router.get("", response_model=answer_form("AccountList"))
 async def list_accounts(caller: Admin) -> Any:
     """The accounts of this tenant."""
     caller.needs_tenant()
-    return {"results": await caller.memory.accounts()}
+    return {"results": await caller.memory.admin.accounts.list()}
 
 
-@router.post("", status_code=201, response_model=AccountShown)
-async def create_account(caller: Admin, wanted: NewAccount) -> Any:
+@router.post("", status_code=201, response_model=answer_form("AccountItem"))
+async def create_account(caller: Admin, wanted: AccountBody) -> Any:
     """A new account; its login must be free in the tenant."""
     caller.needs_tenant()
-    return await caller.memory.create_account(**_plain_values(wanted))
+    return await caller.memory.admin.accounts.create(**_plain_values(wanted))
 
 
-@router.patch("/{account_id}", response_model=AccountShown)
-async def update_account(request: Request, caller: Admin, account_id: AccountId, wanted: AccountChanges) -> Any:
+@router.patch("/{account}", response_model=answer_form("AccountItem"))
+async def update_account(request: Request, caller: Admin, account: AccountId, wanted: AccountChangeBody) -> Any:
     """Change an account; with another password, or when it is disabled, all its sessions end at once."""
     caller.needs_tenant()
-    answer = await caller.memory.set_account(account_id, **_plain_values(wanted))
+    answer = await caller.memory.admin.accounts.update(account, **_plain_values(wanted))
     request.app.state.memstone.doorkeeper.forget()
     return answer
 
 
-@router.delete("/{account_id}", response_model=answer_form("answers.console.AccountRemoved"))
-async def remove_account(request: Request, caller: Admin, account_id: AccountId, *, dry_run: DryRun = False) -> Any:
+@router.delete("/{account}", response_model=answer_form("AccountRemoval"))
+async def remove_account(request: Request, caller: Admin, account: AccountId, *, dry_run: DryRun = False) -> Any:
     """Remove an account; its sessions end at once."""
     caller.needs_tenant()
-    answer = await caller.memory.remove_account(account_id, dry_run=dry_run)
+    answer = await caller.memory.admin.accounts.remove(account, dry_run=dry_run)
     request.app.state.memstone.doorkeeper.forget()
     return answer
 
 
-def _plain_values(given: Given) -> dict[str, Any]:
+def _plain_values(given: RequestBody) -> dict[str, Any]:
     values = {name: getattr(given, name) for name in given.model_fields_set}
     return {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in values.items()}

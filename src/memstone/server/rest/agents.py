@@ -9,48 +9,48 @@ from fastapi import APIRouter, Query
 from memstone.errors import NotFoundError
 from memstone.model.ids import new_id
 from memstone.server.access import Admin, DryRun, Keyed, Reader, Writer, require_setting_rights
-from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
+from memstone.server.schemas.base import PROBLEMS, answer_form
+from memstone.server.schemas.companion import AgentBody, AgentChangeBody
 
 router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
 
 
-@router.get("", response_model=Agents)
+@router.get("", response_model=answer_form("AgentList"))
 async def list_agents(
     caller: Reader,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
 ) -> Any:
     """The agents of this tenant, with their memory counts."""
-    return await caller.memory.agents(limit=limit, offset=offset)
+    return await caller.memory.agents.list(limit=limit, offset=offset)
 
 
-@router.post("", status_code=201, response_model=Agent)
-async def create_agent(caller: Writer, wanted: NewAgent) -> Any:
+@router.post("", status_code=201, response_model=answer_form("AgentItem"))
+async def create_agent(caller: Writer, wanted: AgentBody) -> Any:
     """Make an agent; one that is known under this id is changed."""
     given = wanted.model_dump()
     require_setting_rights(caller, given["settings"])
-    return await caller.memory.save_agent(given.pop("id") or new_id(), **given)
+    return await caller.memory.agents.save(given.pop("id") or new_id(), **given)
 
 
-@router.get("/{agent_id:path}", response_model=Agent)
+@router.get("/{agent_id:path}", response_model=answer_form("AgentItem"))
 async def get_agent(caller: Reader, agent_id: str) -> Any:
     """One agent."""
-    found = await caller.memory.agent(agent_id)
+    found = await caller.memory.agents.get(agent_id)
     if found is None:
         raise NotFoundError(f"no agent {agent_id}")
     return found
 
 
-@router.put("/{agent_id:path}", response_model=Agent)
-async def save_agent(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
+@router.put("/{agent_id:path}", response_model=answer_form("AgentItem"))
+async def save_agent(caller: Writer, agent_id: str, changes: AgentChangeBody) -> Any:
     """Change an agent, or make one; settings that are given take the place of all that were."""
     given = changes.model_dump()
     require_setting_rights(caller, given["settings"])
-    return await caller.memory.save_agent(agent_id, **given)
+    return await caller.memory.agents.save(agent_id, **given)
 
 
-@router.delete("/{agent_id:path}", response_model=AgentDeleted)
+@router.delete("/{agent_id:path}", response_model=answer_form("AgentDeletion"))
 async def delete_agent(caller: Admin, agent_id: str, *, dry_run: DryRun = False) -> Any:
     """Remove an agent with its memories, vectors, signals and settings."""
-    return await caller.memory.delete_agent(agent_id, dry_run=dry_run)
+    return await caller.memory.agents.delete(agent_id, dry_run=dry_run)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request
-from pydantic.alias_generators import to_camel
 
-from memstone.async_memory import AsyncMemory
+from memstone.api.aio.verbs import AsyncMemoryVerbs
+from memstone.engine import status
+from memstone.engine.upkeep.summarize import summarize_old
 from memstone.errors import MemstoneError
 from memstone.registry import builtin_names
 from memstone.server.access import Admin, Keyed, Reader
@@ -16,18 +17,21 @@ from memstone.server.rest.api_memory import owner_of
 from memstone.server.schemas.api import (
     EmbeddingProviders,
     EngineStatus,
-    Preview,
-    PreviewQuestion,
-    Reindex,
-    Reindexing,
-    Summarized,
-    SummarizeOld,
-    Working,
+    EntryPreview,
+    EntryPreviewBody,
+    EntrySelfTest,
+    EntrySummary,
+    EntrySummaryBody,
+    ReindexBody,
+    ReindexState,
     entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
 from memstone.server.stored import LOCAL_EMBEDDERS
+
+if TYPE_CHECKING:
+    from memstone.results import PreviewHit
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 
@@ -38,16 +42,16 @@ _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
 }
 
 
-@router.get("/health", response_model=Working, response_model_exclude_none=True)
+@router.get("/health", response_model=EntrySelfTest, response_model_exclude_none=True)
 async def verify_memory(caller: Reader) -> Any:
     """Create, list and delete an entry in one transaction that is taken back."""
-    return await caller.memory.verify()
+    return await caller.engine.run(status.verify_memory)
 
 
-@router.post("/retrieve-preview", response_model=Preview)
-async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
+@router.post("/retrieve-preview", response_model=EntryPreview, response_model_exclude_unset=True)
+async def retrieve_preview(caller: Reader, question: EntryPreviewBody) -> Any:
     """What a search would find and what would fit; nothing counts as used."""
-    found = await caller.memory.retrieve_preview(
+    found = await caller.memory.profile.preview_search(
         question.query,
         user_id=await owner_of(caller, question.api_key_id, question.user_id),
         run_id=question.session_id or None,
@@ -59,15 +63,15 @@ async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
     return {**found, "items": [{**entry_from_memory(one), **_score_fields(one)} for one in found["items"]]}
 
 
-def _score_fields(item: dict[str, Any]) -> dict[str, Any]:
+def _score_fields(item: PreviewHit) -> dict[str, Any]:
     return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score", "injected")}
 
 
-@router.get("/engine-status", response_model=EngineStatus)
+@router.get("/engine-status", response_model=EngineStatus, response_model_exclude_unset=True)
 async def engine_status(request: Request, caller: Reader) -> Any:
     """What the engine is made of, each part with whether it is there and why not."""
     state: State = request.app.state.memstone
-    return to_camel_names({**await caller.memory.engine_status(), "qdrant": qdrant_part(state)})
+    return {**await caller.memory.admin.status(), "qdrant": qdrant_part(state)}
 
 
 def qdrant_part(state: State) -> dict[str, Any]:
@@ -81,7 +85,7 @@ def qdrant_part(state: State) -> dict[str, Any]:
 async def embedding_providers(request: Request, caller: Reader) -> Any:
     """Who could turn text into vectors, and who does."""
     state: State = request.app.state.memstone
-    active = (await caller.memory.engine_status())["embedding"].get("provider")
+    active = (await caller.memory.admin.status())["embedding"].get("provider")
     return {
         "providers": [
             _describe_provider(state, name, active) for name in builtin_names("embedder") if name not in _HIDDEN
@@ -116,27 +120,27 @@ def known_embedding_models(provider: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/summarize", response_model=Summarized)
-async def summarize_old_memories(caller: Admin, wanted: SummarizeOld) -> Any:
+@router.post("/summarize", response_model=EntrySummary)
+async def summarize_old_memories(caller: Admin, wanted: EntrySummaryBody) -> Any:
     """Shorten what is old to its first sentences; the originals stay in the history."""
     user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
-    done = await caller.memory.summarize_old(
-        wanted.older_than_days, user_id=user, everybody=user is None, dry_run=wanted.dry_run
-    )
-    counts = {"original_count": "originalCount", "summarized_count": "summarizedCount", "tokens_saved": "tokensSaved"}
+    options = {"everybody": user is None, "dry_run": wanted.dry_run}
+    done = await caller.engine.run(summarize_old, {"user_id": user}, wanted.older_than_days, **options)
     return {
-        **{name: done[told] for name, told in counts.items()},
+        "original_count": done["originalCount"],
+        "summarized_count": done["summarizedCount"],
+        "tokens_saved": done["tokensSaved"],
         "dry_run": done["dry_run"],
-        "jobIds": done["job_ids"],
+        "job_ids": done["job_ids"],
     }
 
 
-@router.post("/reindex", response_model=Reindexing)
-async def start_reindex(request: Request, caller: Admin, wanted: Reindex) -> Any:
+@router.post("/reindex", response_model=ReindexState)
+async def start_reindex(request: Request, caller: Admin, wanted: ReindexBody) -> Any:
     """Give every memory that waits for one its vector, in the background."""
     caller.needs_tenant()
     state: State = request.app.state.memstone
-    pending = await caller.memory.pending_vectors()
+    pending = await caller.memory.admin.pending_vectors()
     busy: set[str] = _reindexing_tenants(request)
     if caller.key.tenant_id in busy or not (pending or wanted.force):
         return {"started": False, "pending": pending}
@@ -153,19 +157,12 @@ def _reindexing_tenants(request: Request) -> set[str]:
     return found
 
 
-async def _run_reindex(memory: AsyncMemory, tenant_id: str, busy: set[str], *, force: bool) -> None:
+async def _run_reindex(memory: AsyncMemoryVerbs, tenant_id: str, busy: set[str], *, force: bool) -> None:
     try:
-        await (memory.refresh_vectors() if force else memory.reindex())
+        await (memory.admin.refresh_vectors() if force else memory.admin.reindex())
     except MemstoneError as error:
         log.warning("memory.reindex.failed", code=error.code)
     else:
         log.info("memory.reindex.complete")
     finally:
         busy.discard(tenant_id)
-
-
-def to_camel_names(value: Any) -> Any:
-    """Names in camelCase, at every depth."""
-    if isinstance(value, dict):
-        return {to_camel(name): to_camel_names(one) for name, one in value.items()}
-    return value

@@ -8,6 +8,8 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 
 from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
+from memstone.engine import backends
+from memstone.engine.access.admission import resolve_owner
 from memstone.errors import MemstoneError
 from memstone.registry import BUILT_IN
 from memstone.server.access import Admin, Caller, Keyed
@@ -16,12 +18,12 @@ from memstone.server.rest.api_settings import Guarded, read_connections, runs_it
 from memstone.server.schemas.api import entry_from_memory
 from memstone.server.schemas.api_settings import (
     EmbeddingModels,
-    QdrantChange,
-    QdrantCleaned,
+    QdrantBody,
     QdrantCleanup,
+    QdrantCleanupBody,
     QdrantHealth,
     QdrantHits,
-    QdrantQuestion,
+    QdrantSearchBody,
     QdrantSettings,
 )
 from memstone.server.schemas.base import PROBLEMS
@@ -46,18 +48,18 @@ _ABSENT: Final = 404
 async def get_qdrant_settings(request: Request, caller: Admin) -> Any:
     """Where Qdrant is, and whether it is used."""
     state = runs_it(request, caller)
-    return _format_settings(state, (await caller.memory.backends())["settings"])
+    return _format_settings(state, (await caller.engine.run(backends.get_backends))["settings"])
 
 
 @router.put("", response_model=QdrantSettings)
-async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantChange) -> Any:
+async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantBody) -> Any:
     """Say where it is; enabling it also selects it as the vector store, from the next start."""
     state = runs_it(request, caller)
     given = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
     if "qdrantEnabled" in given:
         given["vectorStore"] = "qdrant" if given["qdrantEnabled"] else "auto"
     await validate_backends(request, caller, guard, given)
-    answer = await caller.memory.set_backends(given)
+    answer = await caller.engine.run(backends.set_backends, given)
     return {**_format_settings(state, answer["settings"]), "cleared": answer["cleared"]}
 
 
@@ -103,26 +105,26 @@ async def _check_collection(guard: Guarded, values: dict[str, Any], key: str) ->
 
 
 @router.post("/search", response_model=QdrantHits)
-async def search_qdrant(request: Request, caller: Admin, question: QdrantQuestion) -> Any:
+async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchBody) -> Any:
     """What it finds by meaning alone, among the memories of this key."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return {**missing, "results": []}
-    owner = await caller.memory.owner(own_key=caller.key.id)
-    found = await caller.memory.retrieve_preview(
+    owner = await caller.engine.run(resolve_owner, None, caller.key.id)
+    found = await caller.memory.profile.preview_search(
         question.query, user_id=owner, strategy="vector", limit=question.top_k, max_tokens=16_000
     )
     results = [{**entry_from_memory(one), "score": one["score"]} for one in found["items"]]
     return {"ok": True, "status": "ok", "results": results}
 
 
-@router.post("/cleanup", response_model=QdrantCleaned)
-async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanup | None = None) -> Any:
+@router.post("/cleanup", response_model=QdrantCleanup)
+async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanupBody | None = None) -> Any:
     """Bring it in step with the ledger: what is no longer known leaves it."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return missing
     if wanted is not None and wanted.dry_run:
-        return {"ok": True, "status": "dry_run", "dryRun": True, "pending": await caller.memory.pending_vectors()}
-    await caller.memory.reindex()
+        return {"ok": True, "status": "dry_run", "dryRun": True, "pending": await caller.memory.admin.pending_vectors()}
+    await caller.memory.admin.reindex()
     return {"ok": True, "status": "ok"}
 
 
@@ -130,7 +132,7 @@ async def _answer_if_inactive(request: Request, caller: Caller) -> dict[str, Any
     state = runs_it(request, caller)
     if state.settings.vector_store.provider == "qdrant":
         return None
-    reason = _unusable_reason((await caller.memory.backends())["settings"])
+    reason = _unusable_reason((await caller.engine.run(backends.get_backends))["settings"])
     return {"ok": False, "status": "not_configured", "reason": reason or "it is used from the next start"}
 
 

@@ -13,7 +13,7 @@ from memstone.core.settings.backends import CHOICES, backend_addresses, checked_
 from memstone.engine import backends
 from memstone.errors import Forbidden, InvalidInput
 from memstone.server.access import Admin, Caller, Keyed
-from memstone.server.schemas.api_settings import MemorySettings, MemorySettingsChange
+from memstone.server.schemas.api_settings import MemorySettings, MemorySettingsBody
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
 from memstone.server.stored import apply_choices
@@ -43,7 +43,7 @@ Guarded = Annotated[Guard, Depends(guard_of)]
 
 async def read_connections(caller: Caller) -> tuple[dict[str, Any], backends.ProviderKeys]:
     """What is stored with the keys themselves: for connecting, never for an answer."""
-    return await caller.memory._engine.run(backends.read_connections)  # noqa: SLF001 - keys are not a verb of the face
+    return await caller.engine.run(backends.read_connections)
 
 
 def runs_it(request: Request, caller: Caller) -> State:
@@ -63,7 +63,7 @@ async def memory_settings(request: Request, caller: Admin, guard: Guarded) -> An
 
 
 @router.put("/memory", response_model=MemorySettings)
-async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, change: MemorySettingsChange) -> Any:
+async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, change: MemorySettingsBody) -> Any:
     """Set any of them. They hold at once, but for the backends, which hold from the next start."""
     caller.needs_tenant()
     given = change.model_dump(exclude_unset=True)
@@ -72,9 +72,9 @@ async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, c
     if chosen:
         await validate_backends(request, caller, guard, chosen)
     if own:
-        await caller.memory.set_settings(own)
+        await caller.memory.settings.set(own)
     if chosen:
-        await caller.memory.set_backends(chosen)
+        await caller.engine.run(backends.set_backends, chosen)
     return await _read_settings(request, caller, guard)
 
 
@@ -96,13 +96,13 @@ async def validate_backends(request: Request, caller: Caller, guard: Guard, chos
 
 
 async def _read_settings(request: Request, caller: Caller, guard: Guard) -> dict[str, Any]:
-    found = (await caller.memory.settings(names="gateway"))["settings"]
+    found = (await caller.memory.settings.get(names="gateway"))["settings"]
     own = {name: found[told] for name, told in _OWN.items()}
     state: State = request.app.state.memstone
     if caller.key.tenant_id != state.settings.tenant:
         defaults = {name: default for name, (_, default) in CHOICES.items()}
         return {**_camel_names(own), **defaults, "restartRequired": False}
-    shown = await caller.memory.backends()
+    shown = await caller.engine.run(backends.get_backends)
     chosen = {name: shown["settings"][name] for name in CHOICES}
     if "rerankEnabled" not in shown["stored"]:
         chosen["rerankEnabled"] = state.settings.reranker is not None

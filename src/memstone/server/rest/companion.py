@@ -10,17 +10,9 @@ from memstone.errors import ScopeError
 from memstone.server.access import Admin, DryRun, Keyed, NamedScope, Reader, ScopeId, Writer, merge_body, resolve_scope
 from memstone.server.rest.memories import empty_tenant
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.companion import (
-    Consolidated,
-    Conversation,
-    Identity,
-    Ingested,
-    Override,
-    Overrides,
-    Synced,
-)
-from memstone.server.schemas.console import Tidying
-from memstone.server.schemas.memories import Confirmed, Whom
+from memstone.server.schemas.companion import ConversationBody, OverrideBody, OverridesBody
+from memstone.server.schemas.console import ConsolidateBody
+from memstone.server.schemas.memories import ConfirmBody, ScopeBody
 
 router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
 
@@ -29,13 +21,13 @@ Offset = Annotated[int, Query(ge=0, lt=2**53)]
 Position = Annotated[int, Query(ge=0, le=1_000)]
 
 
-@router.post("/ingest", response_model=Ingested)
-async def ingest_conversation(caller: Writer, said: Conversation) -> Any:
+@router.post("/ingest", response_model=answer_form("ConversationResult"))
+async def ingest_conversation(caller: Writer, said: ConversationBody) -> Any:
     """Take in a whole conversation and form memory of it now; one that is known under its id is replaced.
 
     Without ``user_id`` it is whose a chat would be that names nobody: in a companion its owner's.
     """
-    return await caller.memory.ingest_session(
+    answer = await caller.memory.sessions.ingest(
         [turn.model_dump(exclude_none=True) for turn in said.turns],
         user_id=_resolve_owner(caller, said.user_id),
         agent_id=said.agent_id,
@@ -43,57 +35,59 @@ async def ingest_conversation(caller: Writer, said: Conversation) -> Any:
         occurred_at=said.session_date,
         skip_extraction=said.skip_extraction,
     )
+    return {**answer, "episode_id": answer.get("episode_id")}
 
 
-@router.post("/consolidate", response_model=Consolidated)
-async def consolidate_memories(caller: Writer, wanted: Tidying | None = None) -> Any:
+@router.post("/consolidate", response_model=answer_form("ConsolidateResult"))
+async def consolidate_memories(caller: Writer, wanted: ConsolidateBody | None = None) -> Any:
     """Tidy up now, for everybody where nobody is named, which is an administrator's.
 
     ``/v1/console/consolidate`` does the same as a job.
     """
-    asked = (wanted or Tidying()).model_dump()
-    return await caller.memory.consolidate(**asked | resolve_scope(caller, asked))
+    asked = (wanted or ConsolidateBody()).model_dump()
+    return await caller.memory.admin.consolidate(**asked | resolve_scope(caller, asked))
 
 
-@router.post("/sync", response_model=Synced)
-async def sync_memories(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
+@router.post("/sync", response_model=answer_form("FlushResult"))
+async def sync_memories(caller: Writer, named: NamedScope, whom: ScopeBody | None = None) -> Any:
     """Form memory now of everything that waits; of everybody for administrators."""
-    return await caller.memory.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
+    return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
-@router.get("/identity", response_model=Identity)
+@router.get("/identity", response_model=answer_form("IdentityResult"))
 async def get_identity(caller: Reader, user_id: ScopeId = None) -> Any:
     """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
-    return await caller.memory.identity(user_id=_require_user(caller, user_id))
+    return await caller.memory.identity.get(user_id=_require_user(caller, user_id))
 
 
-@router.post("/identity/overrides", response_model=Identity)
-async def add_override(caller: Writer, said: Override) -> Any:
+@router.post("/identity/overrides", response_model=answer_form("IdentityResult"))
+async def add_override(caller: Writer, said: OverrideBody) -> Any:
     """Keep something in mind for good."""
-    return await caller.memory.add_override(said.text, user_id=_require_user(caller, said.user_id))
+    return await caller.memory.identity.add_override(said.text, user_id=_require_user(caller, said.user_id))
 
 
-@router.put("/identity/overrides", response_model=Identity)
-async def set_overrides(caller: Writer, said: Overrides) -> Any:
+@router.put("/identity/overrides", response_model=answer_form("IdentityResult"))
+async def set_overrides(caller: Writer, said: OverridesBody) -> Any:
     """Put these in the place of all overrides."""
-    return await caller.memory.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
+    return await caller.memory.identity.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
 
 
-@router.delete("/identity/overrides/{position}", response_model=Identity)
+@router.delete("/identity/overrides/{position}", response_model=answer_form("IdentityResult"))
 async def remove_override(caller: Writer, position: int, user_id: ScopeId = None, *, dry_run: DryRun = False) -> Any:
     """Delete the override at a position, counted from 0."""
-    return await caller.memory.remove_override(position, user_id=_require_user(caller, user_id), dry_run=dry_run)
+    who = _require_user(caller, user_id)
+    return await caller.memory.identity.remove_override(position, user_id=who, dry_run=dry_run)
 
 
-@router.get("/episodes", response_model=answer_form("answers.layers.Episodes"))
+@router.get("/episodes", response_model=answer_form("EpisodeList"))
 async def list_episodes(
     caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
 ) -> Any:
     """What sessions were about, newest first."""
-    return await caller.memory.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
+    return await caller.memory.sessions.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
 
 
-@router.get("/transcript", response_model=answer_form("answers.layers.TranscriptPage"))
+@router.get("/transcript", response_model=answer_form("TranscriptPage"))
 async def get_transcript(
     caller: Reader,
     user_id: ScopeId = None,
@@ -104,11 +98,11 @@ async def get_transcript(
 ) -> Any:
     """What was said, in order, as it was said."""
     named = {"user_id": user_id, "agent_id": agent_id, "run_id": conversation_id}
-    return await caller.memory.transcript(**named, limit=limit, offset=offset)
+    return await caller.memory.sessions.transcript(**named, limit=limit, offset=offset)
 
 
-@router.post("/clear", response_model=answer_form("answers.console.Emptied"))
-async def clear_all_memories(caller: Admin, wanted: Confirmed) -> Any:
+@router.post("/clear", response_model=answer_form("ResetResult"))
+async def clear_all_memories(caller: Admin, wanted: ConfirmBody) -> Any:
     """Remove all layers of this tenant's memory, for good."""
     return await empty_tenant(caller, wanted, "cleared")
 

@@ -8,32 +8,24 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Query, Request
 
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, ScopeId, Writer, needs_operator, resolve_scope
+from memstone.literals import ScopeKind
+from memstone.server.access import Admin, Keyed, Reach, Reader, ScopeId, Writer, needs_operator, resolve_scope
 from memstone.server.schemas.base import PROBLEMS, Json, answer_form
 from memstone.server.schemas.console import (
-    AnswerGiven,
-    Because,
-    Configuration,
-    ConsoleQuestion,
-    ContextPreview,
-    Dashboard,
-    Judged,
-    Judgement,
-    Metrics,
-    Moved,
-    Previewed,
-    Reassignment,
-    Rejection,
-    Rollback,
-    Scopes,
-    SharedWith,
-    TakenFrom,
-    Trial,
-    Undone,
-    UseFound,
-    Version,
+    AnswerBody,
+    ConsoleSearchBody,
+    ContextPreviewBody,
+    DryRunBody,
+    FeedbackBody,
+    ReasonBody,
+    ReassignBody,
+    RejectBody,
+    RollbackBody,
+    ShareBody,
+    UndoBody,
+    UnshareBody,
+    VersionBody,
 )
-from memstone.server.schemas.memories import Deleted, History
 from memstone.server.stored import mask_settings
 
 _REPORT: Final = {
@@ -45,143 +37,144 @@ _REPORT: Final = {
     "sha256": "0" * 64,
     "hmac": "0" * 64,
 }
-_PREVIEWS: Final = answer_form("answers.console.Previews")
-_SHARED: Final = answer_form("answers.memories.Shared")
-_STATUS: Final = answer_form("answers.memories.StatusSet")
+_PREVIEWS: Final = answer_form("PreviewList")
+_SHARED: Final = answer_form("ShareResult")
+_STATUS: Final = answer_form("StatusResult")
 router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=Keyed)
 
 Limit = Annotated[int, Query(ge=1, le=250)]
 Offset = Annotated[int, Query(ge=0, lt=2**53)]
 
 
-@router.get("/dashboard", response_model=Dashboard)
-async def get_dashboard(caller: Reader, named: NamedScope, limit: Limit = 20) -> Any:
+@router.get("/dashboard", response_model=answer_form("DashboardResult"))
+async def get_dashboard(caller: Reader, named: Reach, limit: Limit = 20) -> Any:
     """What a management view begins with: layers, counts, agents, and how background work goes."""
-    return await caller.memory.dashboard(**resolve_scope(caller, named.as_dict()), limit=limit)
+    return await caller.memory.admin.dashboard(**resolve_scope(caller, named.as_dict()), limit=limit)
 
 
 @router.post("/search", response_model=_PREVIEWS)
-async def search_all_layers(caller: Reader, question: ConsoleQuestion) -> Any:
+async def search_all_layers(caller: Reader, question: ConsoleSearchBody) -> Any:
     """Look through every layer, also at what is disabled or in quarantine, now or ``as_of`` a time."""
     asked = question.model_dump()
-    return await caller.memory.inspect(asked.pop("q"), **asked | resolve_scope(caller, asked))
+    return await caller.memory.review.list(asked.pop("q"), **asked | resolve_scope(caller, asked))
 
 
 @router.get("/quarantine", response_model=_PREVIEWS)
-async def list_quarantined_memories(caller: Reader, named: NamedScope, limit: Limit = 60) -> Any:
+async def list_quarantined_memories(caller: Reader, named: Reach, limit: Limit = 60) -> Any:
     """What waits for somebody's approval."""
     scope = resolve_scope(caller, named.as_dict())
-    return await caller.memory.inspect(None, **scope, statuses=["quarantined"], limit=limit)
+    return await caller.memory.review.list(None, **scope, statuses=["quarantined"], limit=limit)
 
 
-@router.get("/memories/{memory_id}/history", response_model=History)
+@router.get("/memories/{memory_id}/history", response_model=answer_form("HistoryList"))
 async def get_memory_history(caller: Reader, memory_id: str) -> Any:
     """Everything that happened to a memory, oldest first."""
     return {"results": await caller.memory.history(memory_id)}
 
 
-@router.post("/memories/{memory_id}/forget", response_model=Deleted)
-async def forget_memory(caller: Writer, memory_id: str, wanted: Trial | None = None) -> Any:
+@router.post("/memories/{memory_id}/forget", response_model=answer_form("DeleteResult"))
+async def forget_memory(caller: Writer, memory_id: str, wanted: DryRunBody | None = None) -> Any:
     """Delete a memory; its history stays, and it can be restored."""
-    return await caller.memory.delete(memory_id, dry_run=(wanted or Trial()).dry_run)
+    return await caller.memory.delete(memory_id, dry_run=(wanted or DryRunBody()).dry_run)
 
 
-@router.post("/memories/{memory_id}/restore", response_model=answer_form("answers.memories.RestoredMemory"))
-async def restore_memory(caller: Writer, memory_id: str, wanted: Version | None = None) -> Any:
+@router.post("/memories/{memory_id}/restore", response_model=answer_form("RestoreResult"))
+async def restore_memory(caller: Writer, memory_id: str, wanted: VersionBody | None = None) -> Any:
     """Bring back a memory, or what an earlier version said."""
-    return await caller.memory.restore(memory_id, (wanted or Version()).version)
+    return await caller.memory.review.restore(memory_id, (wanted or VersionBody()).version)
 
 
 @router.post("/memories/{memory_id}/approve", response_model=_STATUS)
-async def approve_memory(caller: Admin, memory_id: str, why: Because | None = None) -> Any:
+async def approve_memory(caller: Admin, memory_id: str, why: ReasonBody | None = None) -> Any:
     """Let a memory out of quarantine."""
-    return await caller.memory.approve(memory_id, (why or Because()).reason)
+    return await caller.memory.review.approve(memory_id, (why or ReasonBody()).reason)
 
 
 @router.post("/memories/{memory_id}/reject", response_model=_STATUS)
-async def reject_memory(caller: Admin, memory_id: str, why: Rejection | None = None) -> Any:
+async def reject_memory(caller: Admin, memory_id: str, why: RejectBody | None = None) -> Any:
     """Delete a memory that is in quarantine."""
-    given = why or Rejection()
-    return await caller.memory.reject(memory_id, given.reason, dry_run=given.dry_run)
+    given = why or RejectBody()
+    return await caller.memory.review.reject(memory_id, given.reason, dry_run=given.dry_run)
 
 
 @router.post("/memories/{memory_id}/share", response_model=_SHARED)
-async def share_memory(caller: Writer, memory_id: str, whom: SharedWith) -> Any:
+async def share_memory(caller: Writer, memory_id: str, whom: ShareBody) -> Any:
     """Let somebody else hold a memory, too."""
-    return await caller.memory.share(memory_id, **whom.model_dump())
+    return await caller.memory.sharing.share(memory_id, **whom.model_dump())
 
 
 @router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
-async def unshare_memory(caller: Writer, memory_id: str, whom: TakenFrom) -> Any:
+async def unshare_memory(caller: Writer, memory_id: str, whom: UnshareBody) -> Any:
     """Take a memory from somebody; the others keep it."""
-    return await caller.memory.unshare(memory_id, **whom.model_dump())
+    return await caller.memory.sharing.unshare(memory_id, **whom.model_dump())
 
 
 @router.post("/memories/{memory_id}/{act}", response_model=_STATUS)
 async def put_aside(
-    caller: Writer, memory_id: str, act: Literal["disable", "enable", "quarantine"], why: Because | None = None
+    caller: Writer, memory_id: str, act: Literal["disable", "enable", "quarantine"], why: ReasonBody | None = None
 ) -> Any:
     """Keep a memory and recall it no more (``disable``), again (``enable``), or only once approved (``quarantine``)."""
-    verbs = {"disable": caller.memory.disable, "enable": caller.memory.enable, "quarantine": caller.memory.quarantine}
-    return await verbs[act](memory_id, (why or Because()).reason)
+    review = caller.memory.review
+    verbs = {"disable": review.disable, "enable": review.enable, "quarantine": review.quarantine}
+    return await verbs[act](memory_id, (why or ReasonBody()).reason)
 
 
-@router.post("/undo", response_model=answer_form("answers.memories.TakenBack"))
-async def undo_changes(caller: Writer, wanted: Undone) -> Any:
+@router.post("/undo", response_model=answer_form("UndoResult"))
+async def undo_changes(caller: Writer, wanted: UndoBody) -> Any:
     """Take back one change, or everything a job did; all of it or nothing."""
     return await caller.memory.undo(wanted.event_id, job_id=wanted.job_id)
 
 
-@router.post("/rollback", response_model=answer_form("answers.memories.RolledBack"))
-async def roll_back_changes(caller: Admin, wanted: Rollback) -> Any:
+@router.post("/rollback", response_model=answer_form("RollbackResult"))
+async def roll_back_changes(caller: Admin, wanted: RollbackBody) -> Any:
     """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
     given = wanted.model_dump()
-    return await caller.memory.rollback(**given | resolve_scope(caller, given))
+    return await caller.memory.review.rollback(**given | resolve_scope(caller, given))
 
 
-@router.post("/reassign", response_model=Moved)
-async def reassign_memories(caller: Admin, wanted: Reassignment) -> Any:
+@router.post("/reassign", response_model=answer_form("ReassignResult"))
+async def reassign_memories(caller: Admin, wanted: ReassignBody) -> Any:
     """Hand everything one scope holds over to another; ``undo`` with the job takes it back."""
     caller.needs_tenant()
-    return await caller.memory.reassign(wanted.from_scope, wanted.to_scope)
+    return await caller.memory.sharing.reassign(wanted.from_scope, wanted.to_scope)
 
 
-@router.post("/context", response_model=Previewed)
-async def preview_context(caller: Reader, question: ContextPreview) -> Any:
+@router.post("/context", response_model=answer_form("ContextPreview"))
+async def preview_context(caller: Reader, question: ContextPreviewBody) -> Any:
     """What a model would be shown for a message, now or ``as_of`` a time; redacted, and not counted as used."""
     asked = question.model_dump()
-    return await caller.memory.preview_context(asked.pop("query"), **asked)
+    return await caller.memory.profile.preview(asked.pop("query"), **asked)
 
 
-@router.post("/feedback", response_model=Judged)
-async def give_feedback(caller: Writer, judgement: Judgement) -> Any:
+@router.post("/feedback", response_model=answer_form("FeedbackResult"))
+async def give_feedback(caller: Writer, judgement: FeedbackBody) -> Any:
     """Say whether a memory, or all that a receipt names, was useful."""
-    return await caller.memory.feedback(**judgement.model_dump())
+    return await caller.memory.review.feedback(**judgement.model_dump())
 
 
-@router.post("/answers", response_model=UseFound)
-async def record_answer(caller: Writer, given: AnswerGiven) -> Any:
+@router.post("/answers", response_model=answer_form("UseReport"))
+async def record_answer(caller: Writer, given: AnswerBody) -> Any:
     """Tell what a model answered: which memories it used is worked out from that."""
-    return await caller.memory.record_answer(given.receipt_id, given.answer)
+    return await caller.memory.review.record_answer(given.receipt_id, given.answer)
 
 
-@router.get("/metrics", response_model=Metrics)
-async def get_metrics(caller: Reader, user_id: ScopeId = None, since: str | None = None) -> Any:
-    """How many memories, and the rates at which they are replaced, told again and used."""
-    scope = resolve_scope(caller, {"user_id": user_id})
-    return await caller.memory.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
-
-
-@router.get("/scopes", response_model=Scopes)
-async def list_scopes(
-    caller: Admin, kind: Literal["user", "agent", "run"] = "user", limit: Limit = 100, offset: Offset = 0
+@router.get("/metrics", response_model=answer_form("MetricsReport"))
+async def get_metrics(
+    caller: Reader, user_id: ScopeId = None, since: str | None = None, *, everybody: bool | None = None
 ) -> Any:
+    """How many memories, and the rates at which they are replaced, told again and used."""
+    scope = resolve_scope(caller, {"user_id": user_id, "everybody": everybody})
+    return await caller.memory.admin.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
+
+
+@router.get("/scopes", response_model=answer_form("ScopeList"))
+async def list_scopes(caller: Admin, kind: ScopeKind = "user", limit: Limit = 100, offset: Offset = 0) -> Any:
     """The users, agents or runs there are, with how many memories each has."""
     caller.needs_tenant()
-    return await caller.memory.scopes(kind, limit=limit, offset=offset)
+    return await caller.memory.admin.list_scopes(kind, limit=limit, offset=offset)
 
 
-@router.get("/requests", response_model=answer_form("answers.console.RequestLog"))
+@router.get("/requests", response_model=answer_form("RequestList"))
 async def list_requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
     """The last requests by this tenant's keys; never what was said in them."""
     caller.needs_tenant()
@@ -189,29 +182,29 @@ async def list_requests(request: Request, caller: Admin, limit: Limit = 100) -> 
     return {"results": [line.as_dict() for line in islice(lines, limit)]}
 
 
-@router.get("/configuration", response_model=Configuration)
+@router.get("/configuration", response_model=answer_form("ServiceConfiguration"))
 async def get_configuration(request: Request, caller: Admin) -> Any:
     """How the service is configured, without secrets; what may change at run time is ``/v1/settings``."""
     needs_operator(request, caller)
     return {"configuration": mask_settings(request.app.state.memstone.settings)}
 
 
-@router.get("/database", response_model=answer_form("answers.store.StoreState"))
+@router.get("/database", response_model=answer_form("StoreCheck"))
 async def check_database(request: Request, caller: Admin) -> Any:
     """The state of the whole store: its size, schema and integrity. It reads all of it."""
     needs_operator(request, caller)
-    return await caller.memory.check()
+    return await caller.memory.admin.check()
 
 
-@router.get("/health", response_model=answer_form("answers.store.Health"))
+@router.get("/health", response_model=answer_form("HealthReport"))
 async def check_health(caller: Admin) -> Any:
     """Whether memory works, and if not, where it fails."""
     caller.needs_tenant()
-    return await caller.memory.health()
+    return await caller.memory.admin.health()
 
 
-@router.post("/erasures/verify", response_model=answer_form("answers.moving.ErasureVerified"))
+@router.post("/erasures/verify", response_model=answer_form("ErasureVerification"))
 async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Any:
     """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
     caller.needs_tenant()
-    return await caller.memory.verify_erasure(report)
+    return await caller.memory.admin.verify_erasure(report)

@@ -6,15 +6,18 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenticated
-from memstone.server.access import Caller, Keyed, NamedScope, Reader, resolve_scope, with_own_names
+from memstone.server.access import Caller, Keyed, Reach, Reader, resolve_scope, with_own_names
 from memstone.server.errors import log_server_fault
 from memstone.server.schemas.base import PROBLEMS, answer_form
+
+if TYPE_CHECKING:
+    from memstone.results import EventFeed
 
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
 
@@ -36,26 +39,26 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.get("", response_model=answer_form("answers.memories.Events"))
+@router.get("", response_model=answer_form("EventFeed"))
 async def list_events(
-    caller: Reader, named: NamedScope, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
+    caller: Reader, named: Reach, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:
     """What happened after a cursor, oldest first; of everybody the key reaches when nobody is named."""
-    return await caller.memory.events(after, limit=limit, **resolve_scope(caller, named.as_dict()))
+    return await caller.memory.review.events(after, limit=limit, **resolve_scope(caller, named.as_dict()))
 
 
 @router.get("/stream", responses=_STREAM, response_class=StreamingResponse)
 async def stream_events(
     request: Request,
     caller: Reader,
-    named: NamedScope,
+    named: Reach,
     after: After = 0,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=20)] = None,
 ) -> StreamingResponse:
     """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
     cursor = after if last_event_id is None else _parse_cursor(last_event_id)
     scope = resolve_scope(caller, named.as_dict())
-    first = await caller.memory.events(cursor, limit=_PAGE, **scope)
+    first = await caller.memory.review.events(cursor, limit=_PAGE, **scope)
     headers = {"x-accel-buffering": "no"}
     lines = _event_lines(request, caller, scope, first)
     return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
@@ -67,9 +70,7 @@ def _parse_cursor(given: str) -> int:
     return int(given)
 
 
-async def _event_lines(
-    request: Request, caller: Caller, scope: dict[str, Any], page: dict[str, Any]
-) -> AsyncIterator[str]:
+async def _event_lines(request: Request, caller: Caller, scope: dict[str, Any], page: EventFeed) -> AsyncIterator[str]:
     """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
     yield "retry: 1000\n\n"
     began = spoken = checked = time.monotonic()
@@ -87,7 +88,7 @@ async def _event_lines(
                 yield ": still here\n\n"
             if not page["results"]:
                 await asyncio.sleep(EVERY)
-            page = await caller.memory.events(page["cursor"], limit=_PAGE, **scope)
+            page = await caller.memory.review.events(page["cursor"], limit=_PAGE, **scope)
     except MemstoneError as error:  # whoever listens comes back, and goes on where it stopped
         log_server_fault(error)
         yield f'event: error\ndata: {{"code": "{error.code}"}}\n\n'

@@ -7,17 +7,17 @@ from typing import Any
 from fastapi import APIRouter
 
 from memstone.server.access import Keyed, Writer
-from memstone.server.schemas.accounts import Suggestion, UseCase
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.accounts import UseCaseBody
+from memstone.server.schemas.base import PROBLEMS, answer_form
 
 router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
 
-@router.post("", response_model=Suggestion)
-async def suggest_instructions(caller: Writer, given: UseCase) -> Any:
+@router.post("", response_model=answer_form("InstructionSuggestion"))
+async def suggest_instructions(caller: Writer, given: UseCaseBody) -> Any:
     """What a team with this use case would set: instructions, what to keep and to leave out, categories.
 
     A language model is asked, where one is configured, else rules answer. Nothing is changed; but asking costs, which
     takes more than the permission to read.
     """
-    return await caller.memory.suggest_instructions(given.use_case)
+    return await caller.memory.settings.suggest_instructions(given.use_case)

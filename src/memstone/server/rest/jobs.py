@@ -2,87 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, needs_operator, resolve_scope
+from memstone.literals import JobStatus
+from memstone.server.access import Admin, Keyed, NamedScope, Reach, Reader, needs_operator, resolve_scope
 from memstone.server.running import Job, Progress, Work, works_of
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.console import Erasure, JobState, JobStates, Tidying
+from memstone.server.schemas.console import ConsolidateBody, EraseBody
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
 
 _FILE: Final = {"type": "string", "examples": ['[{"memory": "User lives in Oslo.", "user_id": "alice"}]']}
 UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _FILE}}}}
-Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 
-@router.get("/v1/jobs", response_model=answer_form("answers.console.JobLog"))
+@router.get("/v1/jobs", response_model=answer_form("JobList"))
 async def list_jobs(
     caller: Reader,
-    named: NamedScope,
+    named: Reach,
     task: str | None = None,
-    status: Status | None = None,
+    status: JobStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """What was done in the background, newest first: outcomes, decisions about facts, and what it cost."""
     scope = resolve_scope(caller, named.as_dict())
-    return await caller.memory.jobs(**scope, task=task, status=status, limit=limit)
+    return await caller.memory.admin.jobs(**scope, task=task, status=status, limit=limit)
 
 
-@router.get("/v1/console/jobs", response_model=JobStates)
+@router.get("/v1/console/jobs", response_model=answer_form("ConsoleJobList"))
 async def list_console_jobs(request: Request, caller: Admin) -> Any:
     """Long work that this process does or has done for the tenant."""
     caller.needs_tenant()
     return {"results": [job.as_dict() for job in works_of(request).of(caller.key.tenant_id)]}
 
 
-@router.get("/v1/console/jobs/{job_id}", response_model=JobState)
+@router.get("/v1/console/jobs/{job_id}", response_model=answer_form("ConsoleJob"))
 async def get_job(request: Request, caller: Admin, job_id: str) -> Any:
     """How far a piece of work has come, and what came of it."""
     caller.needs_tenant()
     return works_of(request).one(caller.key.tenant_id, job_id).as_dict()
 
 
-@router.post("/v1/console/jobs/{job_id}/cancel", response_model=JobState)
+@router.post("/v1/console/jobs/{job_id}/cancel", response_model=answer_form("ConsoleJob"))
 async def cancel_job(request: Request, caller: Admin, job_id: str) -> Any:
     """End a piece of work where it is. What it has done stays, and it can be started again."""
     caller.needs_tenant()
     return (await works_of(request).cancel(caller.key.tenant_id, job_id)).as_dict()
 
 
-@router.post("/v1/console/consolidate", status_code=202, response_model=JobState)
-async def start_consolidation(request: Request, caller: Admin, wanted: Tidying | None = None) -> Any:
+@router.post("/v1/console/consolidate", status_code=202, response_model=answer_form("ConsoleJob"))
+async def start_consolidation(request: Request, caller: Admin, wanted: ConsolidateBody | None = None) -> Any:
     """Tidy up as a job."""
-    given = (wanted or Tidying()).model_dump()
+    given = (wanted or ConsolidateBody()).model_dump()
     given |= resolve_scope(caller, given)
-    return _start_job(request, caller, "consolidate", lambda _: caller.memory.consolidate(**given))
+    return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**given))
 
 
-@router.post("/v1/console/reindex", status_code=202, response_model=JobState)
+@router.post("/v1/console/reindex", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_reindex(request: Request, caller: Admin) -> Any:
     """Build the vectors of the configured embedder anew, as a job; searches go on meanwhile."""
-    return _start_job(request, caller, "reindex", caller.memory.reindex)
+    return _start_job(request, caller, "reindex", caller.memory.admin.reindex)
 
 
-@router.post("/v1/console/erase", status_code=202, response_model=JobState)
-async def start_erasure(request: Request, caller: Admin, wanted: Erasure) -> Any:
+@router.post("/v1/console/erase", status_code=202, response_model=answer_form("ConsoleJob"))
+async def start_erasure(request: Request, caller: Admin, wanted: EraseBody) -> Any:
     """Remove everything of a scope, or one memory, for good, as a job; its result is the report."""
     if wanted.subject is None or not (wanted.dry_run or wanted.confirm == wanted.subject):
         raise InvalidInput(
             "this cannot be taken back", hint="name a scope or a memory, and confirm by repeating its id"
         )
-    given = wanted.model_dump(exclude={"confirm"})
+    given = wanted.model_dump(exclude={"confirm", "dry_run"})
 
-    async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.erase(**given, progress=progress)
+    async def work(progress: Progress) -> Mapping[str, Any]:
+        return await caller.memory.admin.erase(**given, progress=progress, dry_run=wanted.dry_run)
 
     return _start_job(request, caller, "erase", work)
 
 
-@router.post("/v1/console/backup", status_code=202, response_model=JobState)
+@router.post("/v1/console/backup", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_backup(request: Request, caller: Admin) -> Any:
     """Write the whole store, of all tenants, into the folder that is configured for it, as a job."""
     needs_operator(request, caller)
@@ -90,13 +91,13 @@ async def start_backup(request: Request, caller: Admin) -> Any:
     if folder is None or not folder.expanduser().is_dir():
         raise ConfigError("there is no folder for backups", hint="set server.backup_folder to a folder that exists")
 
-    async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.backup(folder, progress=progress)
+    async def work(progress: Progress) -> Mapping[str, Any]:
+        return await caller.memory.admin.backups.create(folder, progress=progress)
 
     return _start_job(request, caller, "backup", work)
 
 
-@router.post("/v1/console/import", status_code=202, response_model=JobState, openapi_extra=UPLOAD)
+@router.post("/v1/console/import", status_code=202, response_model=answer_form("ConsoleJob"), openapi_extra=UPLOAD)
 async def start_import(
     request: Request,
     caller: Admin,
@@ -112,8 +113,8 @@ async def start_import(
     given = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
     body = await request.body()
 
-    async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.import_from(body, **given, progress=progress)
+    async def work(progress: Progress) -> Mapping[str, Any]:
+        return await caller.memory.admin.import_from(body, **given, progress=progress)
 
     return _start_job(request, caller, "import", work)
 

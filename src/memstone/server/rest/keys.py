@@ -7,50 +7,50 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request
 
 from memstone.server.access import Admin, DryRun, Keyed
-from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.keys import KeyChanges, KeyList, KeyMade, KeyShown, NewKey, Rotation
+from memstone.server.schemas.base import PROBLEMS, answer_form
+from memstone.server.schemas.keys import KeyBody, KeyChangeBody, RotationBody
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
 
 
-@router.get("", response_model=KeyList)
+@router.get("", response_model=answer_form("KeyList"))
 async def list_keys(caller: Admin) -> Any:
     """The keys of this tenant."""
     caller.needs_tenant()
-    return {"results": await caller.memory.keys()}
+    return {"results": await caller.memory.admin.keys.list()}
 
 
-@router.post("", status_code=201, response_model=KeyMade)
-async def create_key(caller: Admin, wanted: NewKey) -> Any:
+@router.post("", status_code=201, response_model=answer_form("KeySecret"))
+async def create_key(caller: Admin, wanted: KeyBody) -> Any:
     """A new key; it is shown in this answer and nowhere else."""
     caller.needs_tenant()
-    return await caller.memory.create_key(**wanted.model_dump())
+    return await caller.memory.admin.keys.create(**wanted.model_dump())
 
 
-@router.patch("/{key_id}", response_model=KeyShown)
-async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyChanges) -> Any:
+@router.patch("/{key_id}", response_model=answer_form("KeyItem"))
+async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyChangeBody) -> Any:
     """Change what a key is called and what it may do; its secret stays."""
     caller.needs_tenant()
-    answer = await caller.memory.set_key(key_id, **wanted.model_dump())
+    answer = await caller.memory.admin.keys.update(key_id, **wanted.model_dump())
     request.app.state.memstone.doorkeeper.forget()
     return answer
 
 
-@router.post("/{key_id}/rotate", response_model=KeyMade)
+@router.post("/{key_id}/rotate", response_model=answer_form("KeySecret"))
 async def rotate_key(
-    request: Request, caller: Admin, key_id: str, wanted: Annotated[Rotation | None, Body()] = None
+    request: Request, caller: Admin, key_id: str, wanted: Annotated[RotationBody | None, Body()] = None
 ) -> Any:
     """A new secret under the same id."""
     caller.needs_tenant()
-    answer = await caller.memory.rotate_key(key_id, grace_seconds=(wanted or Rotation()).grace_seconds)
+    answer = await caller.memory.admin.keys.rotate(key_id, grace_seconds=(wanted or RotationBody()).grace_seconds)
     request.app.state.memstone.doorkeeper.forget()
     return answer
 
 
-@router.delete("/{key_id}", response_model=KeyShown)
+@router.delete("/{key_id}", response_model=answer_form("KeyItem"))
 async def revoke_key(request: Request, caller: Admin, key_id: str, *, dry_run: DryRun = False) -> Any:
     """End a key at once."""
     caller.needs_tenant()
-    answer = await caller.memory.revoke_key(key_id, dry_run=dry_run)
+    answer = await caller.memory.admin.keys.revoke(key_id, dry_run=dry_run)
     request.app.state.memstone.doorkeeper.forget()
     return answer

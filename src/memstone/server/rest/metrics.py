@@ -26,9 +26,9 @@ async def get_metrics(request: Request, caller: Admin) -> PlainTextResponse:
     """
     caller.needs_tenant()
     state: State = request.app.state.memstone
-    status = await caller.memory.engine_status()
+    status = await caller.memory.admin.status()
     figures = {
-        "rates": await caller.memory.metrics(everybody=True),
+        "rates": await caller.memory.admin.metrics(everybody=True),
         "counts": await caller.memory.stats(),
         "lag": status["vector_store"]["pending"],
         "llm_tokens_today": await state.spent_today(caller.key.tenant_id),

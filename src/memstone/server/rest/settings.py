@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from memstone.literals import Vocabulary
 from memstone.model.access import Verb
 from memstone.server.access import (
     Caller,
@@ -13,6 +14,7 @@ from memstone.server.access import (
     DryRun,
     Keyed,
     NamedScope,
+    Reach,
     Reader,
     ScopeId,
     Writer,
@@ -22,30 +24,28 @@ from memstone.server.access import (
     resolve_scope,
 )
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
+from memstone.server.schemas.console import PauseBody, SettingsBody
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
-Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
 
-
-@router.get("/settings", response_model=Settled)
+@router.get("/settings", response_model=answer_form("SettingsReport"))
 async def get_settings(
     caller: Reader, user_id: ScopeId = None, agent_id: ScopeId = None, names: Vocabulary = "native"
 ) -> Any:
     """Every setting as it holds for somebody, and where each value comes from."""
-    return await caller.memory.settings(user_id=user_id or None, agent_id=agent_id or None, names=names)
+    return await caller.memory.settings.get(user_id=user_id or None, agent_id=agent_id or None, names=names)
 
 
-@router.put("/settings", response_model=SettingsSet)
-async def set_settings(caller: Writer, wanted: SetTo, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
+@router.put("/settings", response_model=answer_form("SettingsChange"))
+async def set_settings(caller: Writer, wanted: SettingsBody, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
     """Store settings, all or none. Those of the whole tenant are an administrator's, and so are quotas and masking."""
     _require_admin_for_tenant(caller, user_id, agent_id)
     require_setting_rights(caller, wanted.values)
-    return await caller.memory.set_settings(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
+    return await caller.memory.settings.set(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
 
 
-@router.delete("/settings", response_model=SettingsUnset)
+@router.delete("/settings", response_model=answer_form("SettingsRemoval"))
 async def unset_settings(
     caller: Writer,
     user_id: ScopeId = None,
@@ -60,25 +60,25 @@ async def unset_settings(
     require_setting_rights(caller, names)
     whose = {"user_id": user_id or None, "agent_id": agent_id or None}
     require_confirmation(caller, {**whose, "names": names}, confirm, dry_run=dry_run)
-    return await caller.memory.unset_settings(names, **whose, dry_run=dry_run)
+    return await caller.memory.settings.unset(names, **whose, dry_run=dry_run)
 
 
-@router.get("/pause", response_model=answer_form("answers.console.Pauses"))
-async def list_pauses(caller: Reader, named: NamedScope) -> Any:
+@router.get("/pause", response_model=answer_form("PauseList"))
+async def list_pauses(caller: Reader, named: Reach) -> Any:
     """Who is paused, and until when."""
-    return await caller.memory.paused(**resolve_scope(caller, named.as_dict()))
+    return await caller.memory.settings.pauses(**resolve_scope(caller, named.as_dict()))
 
 
-@router.post("/pause", response_model=answer_form("answers.console.Paused"))
-async def pause_memory(caller: Writer, wanted: Pause) -> Any:
+@router.post("/pause", response_model=answer_form("PauseResult"))
+async def pause_memory(caller: Writer, wanted: PauseBody) -> Any:
     """No memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
-    return await caller.memory.pause(**wanted.model_dump())
+    return await caller.memory.settings.pause(**wanted.model_dump())
 
 
-@router.delete("/pause", response_model=answer_form("answers.console.Resumed"))
+@router.delete("/pause", response_model=answer_form("ResumeResult"))
 async def resume_memory(caller: Writer, named: NamedScope, *, dry_run: DryRun = False) -> Any:
     """End a pause of exactly those that are named."""
-    return await caller.memory.resume(**named.as_dict(), dry_run=dry_run)
+    return await caller.memory.settings.resume(**named.as_dict(), dry_run=dry_run)
 
 
 def _require_admin_for_tenant(caller: Caller, user_id: str | None, agent_id: str | None) -> None:

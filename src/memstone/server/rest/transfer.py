@@ -11,9 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
-from memstone.server.access import Admin, Keyed, NamedScope, Reader, resolve_scope
-from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.console import Loaded
+from memstone.server.access import Admin, Keyed, Reach, Reader, resolve_scope
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.strict import read_once
 
 router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)
@@ -26,7 +25,7 @@ _BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
 
 
 @router.get("/export", responses=_LINES, response_class=StreamingResponse)
-async def export_memories(caller: Reader, named: NamedScope) -> StreamingResponse:
+async def export_memories(caller: Reader, named: Reach) -> StreamingResponse:
     """Every version, link and event of a scope; of everybody for administrators."""
     lines = caller.memory.export(**resolve_scope(caller, named.as_dict()))
     first = await anext(lines)  # what is wrong with the request shows here, while there is a status to say so
@@ -44,7 +43,7 @@ def _format_line(one: dict[str, Any]) -> str:
     return json.dumps(one, ensure_ascii=False) + "\n"
 
 
-@router.post("/import", response_model=Loaded, openapi_extra=_BODY)
+@router.post("/import", response_model=answer_form("LoadResult"), openapi_extra=_BODY)
 async def load_export(request: Request, caller: Admin) -> Any:
     """Put an export back, ids and history included; what is there already is left alone."""
     caller.needs_tenant()

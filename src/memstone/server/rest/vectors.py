@@ -9,17 +9,13 @@ from fastapi import APIRouter
 
 from memstone.model.access import Verb
 from memstone.server.access import Keyed, Reader, Writer, is_bound
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.vectors import (
-    Counted,
-    GoneVectors,
-    HeldVectors,
-    Matches,
-    NewVectors,
-    Unlinked,
-    VectorIds,
-    VectorQuestion,
-    VectorUnlinked,
+    VectorDeleteBody,
+    VectorIdsBody,
+    VectorQueryBody,
+    VectorsBody,
+    VectorUnlinkBody,
 )
 
 router = APIRouter(tags=["vectors"], responses=PROBLEMS, route_class=Keyed)
@@ -37,48 +33,48 @@ def _add_routes(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], End
     return add
 
 
-@_add_routes("/insert", Counted)
-async def insert_vectors(caller: Writer, brought: NewVectors) -> Any:
+@_add_routes("/insert", answer_form("VectorCount"))
+async def insert_vectors(caller: Writer, brought: VectorsBody) -> Any:
     """Store vectors; an id that is there is left as it is, and the user holds it from then on."""
     vectors = [one.model_dump() for one in brought.vectors]
-    return await caller.memory.insert_vectors(vectors, user_id=brought.userId)
+    return await caller.memory.vectors.insert(vectors, user_id=brought.userId)
 
 
-@_add_routes("/upsert", Counted)
-async def upsert_vectors(caller: Writer, brought: NewVectors) -> Any:
+@_add_routes("/upsert", answer_form("VectorCount"))
+async def upsert_vectors(caller: Writer, brought: VectorsBody) -> Any:
     """Store vectors; an id that is there gets its next version."""
     vectors = [one.model_dump() for one in brought.vectors]
-    return await caller.memory.upsert_vectors(vectors, user_id=brought.userId)
+    return await caller.memory.vectors.upsert(vectors, user_id=brought.userId)
 
 
-@_add_routes("/query", Matches, response_model_exclude_none=True)
-async def query_vectors(caller: Reader, asked: VectorQuestion) -> Any:
+@_add_routes("/query", answer_form("VectorMatches"), response_model_exclude_none=True)
+async def query_vectors(caller: Reader, asked: VectorQueryBody) -> Any:
     """The nearest vectors of a user, best first; without a user for administrators only."""
-    return await caller.memory.query_vectors(
+    return await caller.memory.vectors.query(
         asked.vector,
         user_id=asked.userId,
-        top_k=asked.topK,
+        limit=asked.topK,
         everybody=asked.userId is None and Verb.ADMIN in caller.key.verbs and not is_bound(caller),
         values=asked.returnValues,
         metadata=asked.returnMetadata,
     )
 
 
-@_add_routes("/delete-memory", Unlinked)
-async def unlink_vector(caller: Writer, wanted: VectorUnlinked) -> Any:
+@_add_routes("/delete-memory", answer_form("VectorUnlink"))
+async def unlink_vector(caller: Writer, wanted: VectorUnlinkBody) -> Any:
     """Take a vector from a user; the others keep it."""
-    return await caller.memory.unlink_vector(
+    return await caller.memory.vectors.unlink(
         wanted.vectorId, user_id=wanted.userId, reason=wanted.reason, dry_run=wanted.dryRun
     )
 
 
-@_add_routes("/deleteByIds", Counted)
-async def delete_vectors(caller: Writer, wanted: GoneVectors) -> Any:
+@_add_routes("/deleteByIds", answer_form("VectorCount"))
+async def delete_vectors(caller: Writer, wanted: VectorDeleteBody) -> Any:
     """Delete vectors for everybody whom the key reaches."""
-    return await caller.memory.delete_vectors(wanted.ids, dry_run=wanted.dryRun)
+    return await caller.memory.vectors.delete(wanted.ids, dry_run=wanted.dryRun)
 
 
-@_add_routes("/getByIds", HeldVectors)
-async def get_vectors(caller: Reader, wanted: VectorIds) -> Any:
+@_add_routes("/getByIds", answer_form("VectorList"))
+async def get_vectors(caller: Reader, wanted: VectorIdsBody) -> Any:
     """Vectors by their ids; those that are not there are left out."""
-    return await caller.memory.get_vectors(wanted.ids)
+    return await caller.memory.vectors.get(wanted.ids)

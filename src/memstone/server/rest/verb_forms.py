@@ -1,15 +1,18 @@
-"""The form of a call, read off the signature of the method: what it takes, of what type, and what it answers."""
+"""The form of a call, read off the signature of the method: what it takes, and of what type."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Sequence
+from string import Formatter
+from typing import Annotated, Any, Final, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from memstone.remote.verbs import LEFT_OUT
-from memstone.server.schemas.base import FilterForm, Given, Json
+from memstone.api.aio.verbs import AsyncMemoryVerbs
+from memstone.core.checks.arguments import WORDS
+from memstone.remote.routes import LEFT_OUT, Route
+from memstone.server.schemas.base import FilterForm, Json, RequestBody
 from memstone.server.schemas.memories import Messages
 
 _Items = list[Json]
@@ -34,6 +37,9 @@ TYPES: Final[dict[str, Any]] = {
     "str": str,
     "str | Sequence[str]": str | list[str],
     "str | int": str | int,
+    **dict.fromkeys(WORDS, str),
+    **{f"Sequence[{name}]": list[str] for name in WORDS},
+    **{f"{name} | Sequence[{name}]": str | list[str] for name in WORDS},
 }
 """What an annotation of a method means in JSON; a date is text there."""
 
@@ -71,39 +77,57 @@ _SAMPLES: Final[dict[str, Any]] = {
 }
 
 
+def verb_method(name: str) -> Callable[..., Any]:
+    """Return the method of a verb, by its group and its name."""
+    *groups, last = name.split(".")
+    owner: Any = AsyncMemoryVerbs
+    for group in groups:
+        owner = get_type_hints(getattr(owner, group).fget)["return"]
+    method: Callable[..., Any] = getattr(owner, last)
+    return method
+
+
+def parameter_names(path: str) -> list[str]:
+    """Return the parameters of a path."""
+    return [name for _, name, _, _ in Formatter().parse(path) if name]
+
+
+def path_type(method: Callable[..., Any], name: str) -> Any:
+    """Return the type of a parameter that stands in the path."""
+    return int if str(inspect.signature(method).parameters[name].annotation) == "int" else str
+
+
 def call_parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
-    """What can be sent."""
+    """Return the parameters of a method that can be sent."""
     every = list(inspect.signature(method).parameters.values())[1:]
     return [one for one in every if one.name not in LEFT_OUT]
 
 
-def form_of(name: str, method: Callable[..., Any], *, confirms: bool = False) -> type[BaseModel]:
-    """The body of a call; what the method does not know is an error.
+def form_of(
+    name: str, method: Callable[..., Any], route: Route, *, leave_out: Sequence[str] = ()
+) -> tuple[type[BaseModel], bool]:
+    """Return the form of a call, and whether it must be sent; what the method does not know is an error.
 
     One that could empty everything takes ``confirm`` besides, which is the service's and not the method's.
     """
+    takes = [one for one in call_parameters(method) if one.name not in leave_out]
     fields: dict[str, Any] = {
-        one.name: (_json_type(one), ... if one.default is one.empty else _json_default(one))
-        for one in call_parameters(method)
+        one.name: (_json_type(one), ... if one.default is one.empty else _json_default(one)) for one in takes
     }
-    if confirms:
+    if route.narrowed_by:
         fields["confirm"] = (str | None, None)
-    base = type("Strict", (Given,), {"model_config": _form_config(name, method), "__doc__": f"What ``{name}`` takes."})
-    return create_model(f"{_to_camel_case(name)}Call", __base__=base, __doc__=f"What ``{name}`` takes.", **fields)
+    # In a body "5" is not 5, as for the library; in a query everything is text.
+    strict = route.method not in ("GET", "DELETE")
+    config = ConfigDict(extra="forbid", strict=strict, json_schema_extra={"examples": [_call_example(takes)]})
+    base = type("Form", (RequestBody,), {"model_config": config})
+    form: type[BaseModel] = create_model(
+        f"{_to_camel_case(name)}Form", __base__=base, __doc__=f"What ``{name}`` takes.", **fields
+    )
+    return form, any(one.default is one.empty for one in takes)
 
 
-def _form_config(name: str, method: Callable[..., Any]) -> ConfigDict:
-    # Strict: "5" is not 5 for the library either.
-    return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_call_example(name, method)]})
-
-
-def _call_example(name: str, method: Callable[..., Any]) -> Json:
-    known = call_parameters(method)
-    shown = [one.name for one in known if one.default is one.empty or one.name == "user_id"]
-    sample = {one: _SAMPLES[one] for one in shown}
-    if name == "update_many":
-        sample["items"] = [{"memory_id": _ID, "text": "I live in Bergen"}]
-    return sample
+def _call_example(takes: Sequence[inspect.Parameter]) -> Json:
+    return {one.name: _SAMPLES[one.name] for one in takes if one.default is one.empty or one.name == "user_id"}
 
 
 def _json_type(parameter: inspect.Parameter) -> Any:
@@ -121,4 +145,4 @@ def _json_default(parameter: inspect.Parameter) -> Any:
 
 
 def _to_camel_case(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    return "".join(word.capitalize() for word in name.replace(".", "_").split("_"))

@@ -1,24 +1,21 @@
-"""``/v1/verbs``: every method of ``Memory`` under its own name, as ``memstone.Client`` calls it.
+"""Routes that are made from the verbs of ``Memory``: those that ``memstone.remote.routes`` marks as ``made``.
 
-The body holds the arguments of the method, the answer is what the method answers: nothing is renamed on the way. The
-routes are made from ``memstone.remote.verbs``, and their forms from the methods' signatures.
+What a route takes is read from the signature of its method (``verb_forms``), what it answers is what the method
+returns: nothing is renamed on the way.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
+from functools import reduce
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Body, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Body, Path, Query, Request
 from pydantic import BaseModel
 
-from memstone.async_memory import AsyncMemory
 from memstone.model.access import Verb
-from memstone.model.context import ContextPack
-from memstone.remote.verbs import VERBS, Call
+from memstone.remote.routes import ROUTES, Route
 from memstone.server.access import (
     Admin,
     Caller,
@@ -27,118 +24,93 @@ from memstone.server.access import (
     Reader,
     Writer,
     is_bound,
-    needs_operator,
     require_confirmation,
-    require_setting_rights,
     resolve_scope,
 )
-from memstone.server.rest.verb_forms import call_parameters, form_of
-from memstone.server.schemas.base import PROBLEMS, Answer, Scoped, answer_form, shown_as
+from memstone.server.rest.verb_forms import form_of, parameter_names, path_type, verb_method
+from memstone.server.schemas.base import PROBLEMS, answer_form
 
-router = APIRouter(prefix="/v1", tags=["verbs"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(responses=PROBLEMS, route_class=Keyed)
 
-NDJSON: Final = "application/x-ndjson"
-_LINES: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "one JSON object a line", "content": {NDJSON: {"schema": {"type": "string"}}}}
-}
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
-_OWN_ROUTE: Final = frozenset({"export", "reset"})
-_CHANGES_KEYS: Final = frozenset(
-    {"remove_account", "revoke_key", "rotate_key", "rotate_token_key", "set_account", "set_key"}
-)
 
 
-class Me(Answer):
-    """Whose key it is, and what it may do."""
-
-    tenant_id: str
-    user_id: str | None = None
-    agent_id: str | None = None
-    may_assert_user: bool = False
-    verbs: list[str]
-
-
-@router.get("/me", response_model=Me)
+@router.get("/v1/me", response_model=answer_form("KeyRights"), tags=["keys"])
 async def get_key_rights(caller: KeyHolder) -> Any:
-    """Who the service takes the caller for."""
+    """Say whose key it is, and what it may do."""
     who = caller.subjects
     named = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "may_assert_user": who.may_assert_user}
     return {"tenant_id": caller.key.tenant_id, **named, "verbs": list(caller.key.verbs)}
 
 
-def _require_call_rights(request: Request, caller: Caller, call: Call, given: dict[str, Any]) -> None:
+def _require_rights(caller: Caller, route: Route, given: dict[str, Any]) -> None:
     """Go on only if this key may make this call."""
-    if call.all_needs_admin:
+    if route.of_all:
         resolve_scope(caller, given)
     if given.get("everybody"):
         caller.needs(Verb.ADMIN)
-    if call.tenant or given.get("everybody"):
+    if route.tenant or given.get("everybody"):
         caller.needs_tenant()
-    if call.sets:
-        require_setting_rights(caller, given.get(call.sets))
-    if call.operator:
-        needs_operator(request, caller)
 
 
-def _create_endpoint(name: str, call: Call, form: type[BaseModel], *, body_needed: bool) -> Callable[..., Any]:
-    async def endpoint(request: Request, caller: Caller, given: Any = None) -> Any:
-        body = {} if given is None else {one: getattr(given, one) for one in given.model_fields_set}
-        confirm = body.pop("confirm", None)
-        _require_call_rights(request, caller, call, body)
-        if call.narrowed_by and (call.all_needs_admin or is_bound(caller)):  # others are refused by the memory itself
-            narrowing = {one: body.get(one) for one in call.narrowed_by}
-            require_confirmation(caller, narrowing, confirm, dry_run=body.get("dry_run", False))
-        answer = await getattr(caller.memory, name)(**body)
-        if name in _CHANGES_KEYS:
+def _make_endpoint(name: str, route: Route) -> Callable[..., Any]:
+    """Return a function for a route, whose signature says what it takes."""
+
+    async def endpoint(request: Request, caller: Caller, given: BaseModel | None = None, **values: Any) -> Any:
+        values |= {} if given is None else {one: getattr(given, one) for one in given.model_fields_set}
+        confirm = values.pop("confirm", None)
+        _require_rights(caller, route, values)
+        if route.narrowed_by and is_bound(caller):  # others are refused by the memory itself
+            narrowing = {one: values.get(one) for one in route.narrowed_by}
+            require_confirmation(caller, narrowing, confirm, dry_run=values.get("dry_run", False))
+        answer = await reduce(getattr, name.split("."), caller.memory)(**values)  # type: ignore[operator]
+        if route.changes_keys:
             request.app.state.memstone.doorkeeper.forget()
-        return answer.as_dict() if isinstance(answer, ContextPack) else answer
+        return {"results": answer} if isinstance(answer, list) else answer  # also where bare lists are configured
 
-    wanted = Annotated[form, Body()] if body_needed else Annotated[form | None, Body()]
-    endpoint.__annotations__ = {"request": Request, "caller": _CALLERS[call.verb], "given": wanted, "return": Any}
-    if body_needed:
-        endpoint.__defaults__ = None
-    endpoint.__name__ = f"verb_{name}"
-    endpoint.__doc__ = inspect.getdoc(getattr(AsyncMemory, name))
+    method = verb_method(name)
+    own = [_parameter("request", Request), _parameter("caller", _CALLERS[route.needs])]
+    vars(endpoint)["__signature__"] = inspect.Signature([*own, *_route_parameters(name, method, route)])
+    endpoint.__name__, endpoint.__doc__ = name.replace(".", "_"), inspect.getdoc(method)
     return endpoint
 
 
-def _add_verb_route(name: str, call: Call) -> None:
-    method = getattr(AsyncMemory, name)
-    body_needed = any(one.default is one.empty for one in call_parameters(method))
-    endpoint = _create_endpoint(
-        name, call, form_of(name, method, confirms=bool(call.narrowed_by)), body_needed=body_needed
-    )
-    router.add_api_route(
-        f"/verbs/{name}", endpoint, methods=["POST"], response_model=answer_form("answers.verbs.VERBS", name)
-    )
+def _route_parameters(name: str, method: Callable[..., Any], route: Route) -> list[inspect.Parameter]:
+    """Return what a route takes: in its path, and then in its query or its body."""
+    in_path = parameter_names(route.path)
+    found = [_parameter(one, Annotated[path_type(method, one), Path()]) for one in in_path]
+    form, is_needed = form_of(name, method, route, leave_out=in_path)
+    if route.method in ("GET", "DELETE"):
+        fields = form.model_fields.items()
+        return found + [
+            _parameter(
+                one,
+                Annotated[field.annotation, Query()],
+                inspect.Parameter.empty if field.is_required() else field.default,
+            )
+            for one, field in fields
+        ]
+    if not form.model_fields:
+        return found
+    wanted = Annotated[form, Body()] if is_needed else Annotated[form | None, Body()]
+    return [*found, _parameter("given", wanted, inspect.Parameter.empty if is_needed else None)]
 
 
-for _name, _call in VERBS.items():
-    if _name not in _OWN_ROUTE:
-        _add_verb_route(_name, _call)
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-class ExportCall(Scoped):
-    """Of whom; of everybody only by that word."""
-
-    model_config = shown_as(user_id="alice")
-
-    everybody: bool = False
-
-
-@router.post("/verbs/export", response_class=StreamingResponse, responses=_LINES)
-async def verb_export(
-    request: Request, caller: Reader, given: Annotated[ExportCall | None, Body()] = None
-) -> StreamingResponse:
-    """Every version, link and event of a scope, or with ``everybody`` of all, one JSON object a line."""
-    wanted = (given or ExportCall()).model_dump()
-    _require_call_rights(request, caller, VERBS["export"], wanted)
-    lines = caller.memory.export(**wanted)
-    first = await anext(lines)  # what is wrong is found here, before the answer has begun
-    return StreamingResponse(_export_lines(first, lines), media_type=NDJSON)
+def _add_made_routes() -> None:
+    for name, route in ROUTES.items():
+        if route.made:
+            group = name.partition(".")[0] if "." in name else "memories"
+            router.add_api_route(
+                route.path,
+                _make_endpoint(name, route),
+                methods=[route.method],
+                tags=[group],
+                response_model=answer_form(str(inspect.signature(verb_method(name)).return_annotation)),
+            )
 
 
-async def _export_lines(first: dict[str, Any], rest: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
-    yield json.dumps(first) + "\n"
-    async for line in rest:
-        yield json.dumps(line) + "\n"
+_add_made_routes()

@@ -133,6 +133,13 @@ WENT: Final = re.compile(
 )
 """Short questions about something that was going on when it was last spoken of: they name nothing themselves."""
 
+OUTCOME: Final = re.compile(
+    r"\bhow (?:did|has|have) .{1,60}\b(?:go|gone|been|(?:turn|turned|work|worked) out|(?:end|ended) up)\b"
+    r"|\bhow (?:was|were) (?:my|our|the|your|that)\b|\bwhat (?:happened|became|came) (?:of|to|with|at)\b"
+    r"|\bany (?:news|updates?) (?:of|on|from|about)\b"
+)
+"""Questions about how something went that they name."""
+
 PRIOR: Final = any_of(
     rf"(?<!if )\bwe {_ADVERBS}{_DID_TOGETHER}\b|\b(?:did|have|had|were|was) we\b",
     rf"\byou {_ADVERBS}{_OFFERED}\b|\b(?:did|have|had) you (?:\w+ )?(?:say|said|tell|told|mention|suggest|recommend|propose"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -156,7 +157,10 @@ def first_match(message: str, names: Collection[str]) -> GateDecision:
     if phrases.THIS_TURN.search(said.low):
         return GateDecision(Route.NONE, "is about the answer just given")
     decisions = (rule(said, names) for rule in _RULES)
-    return next((found for found in decisions if found), GateDecision(Route.NONE, "nothing in it refers to memory"))
+    found = next((one for one in decisions if one), GateDecision(Route.NONE, "nothing in it refers to memory"))
+    # How something went stands in what was said then, and seldom in a fact.
+    went = found.route is Route.PINNED and phrases.OUTCOME.search(said.low)
+    return replace(found, route=Route.EPISODE) if went else found
 
 
 def may_ask_for_words(message: str) -> bool:

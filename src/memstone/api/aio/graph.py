@@ -1,0 +1,39 @@
+"""The people, places and things that memories speak of, and how they are related."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memstone.api.base import Group
+
+if TYPE_CHECKING:
+    from memstone.results import EntityList, RelationList
+
+
+class AsyncGraphVerbs(Group):
+    """The people, places and things that memories speak of, and how they are related."""
+
+    async def entities(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> EntityList:
+        """List the people, places and things that memories speak of, most often mentioned first."""
+        return await self.engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset)
+
+    async def relations(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> RelationList:
+        """List how they are related, what was said last first; ``valid_to`` tells what no longer holds."""
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.relations(given, limit, offset)

@@ -1,0 +1,105 @@
+"""What a model is always shown of a user, and what it would be shown for a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memstone.api.base import Group
+from memstone.engine.scoping import ContextRequest
+from memstone.engine.search_request import SearchRequest
+from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import SearchScope, Strategy, VisibilityName
+    from memstone.results import ContextPreview, PinnedFactList, ProfileResult, SearchPreview, VisibilityResult
+
+
+class AsyncProfileVerbs(Group):
+    """What a model is always shown of a user, and what it would be shown for a message."""
+
+    async def get(
+        self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
+    ) -> ProfileResult:
+        """Return what a model is always shown of a user.
+
+        The ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and ``turns``: what
+        they said before today and no fact holds. It is made without a search and without an embedding. ``left_out``
+        names what is known and not in it, with the reason; ``complete`` is false where it is too much for ``tokens``,
+        else ``context.profile_tokens``.
+        """
+        from memstone.engine.recall import profile
+
+        given = {"user_id": user_id, "agent_id": agent_id}
+        return await self.engine.run(profile.get_profile, given, tokens)
+
+    async def set_visibility(self, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
+        """Decide whether models are shown a memory.
+
+        ``pinned``: always, before everything else in the profile. ``hidden``: not in the profile, but when a message
+        calls for it. ``private``: never; searches and lists still find it. ``default`` takes the decision back.
+        """
+        from memstone.engine.storing import status
+
+        return await self.engine.run(status.set_visibility, memory_id, visibility)
+
+    async def facts(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+    ) -> PinnedFactList:
+        """List facts with what they weigh, the most salient first.
+
+        ``source_count`` is how many episodes speak of a fact, ``source_episode_id`` the one it comes from (None when it
+        was not learned from a session), ``use_count`` and ``last_used`` how often and when it was shown to a model.
+        """
+        from memstone.engine.layers import identity
+
+        request = identity.PinnedRequest(user_id, agent_id, run_id, limit)
+        return await self.engine.run(identity.list_pinned_facts, request)
+
+    async def preview(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        budget: int | None = None,
+        as_of: When | None = None,
+    ) -> ContextPreview:
+        """Return what ``context`` would give for a message, for people to look at.
+
+        Secrets and the addresses and numbers of people are masked, and nothing counts as used.
+        """
+        from memstone.engine.recall import console
+
+        request = ContextRequest(query, user_id, agent_id, run_id, budget, as_of=as_of)
+        return await self.engine.run(console.context_preview, request)
+
+    async def preview_search(
+        self,
+        query: str,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        strategy: Strategy | None = None,
+        limit: int = 20,
+        max_tokens: int | None = None,
+        scope: SearchScope | None = None,
+    ) -> SearchPreview:
+        """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
+
+        ``block`` is what a chat with this message would be given, to the line, and ``injected`` says of each item
+        whether it is in it. Without ``max_tokens`` the configured budget holds; where that is 0 nothing fits.
+
+        Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
+        and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.
+        """
+        from memstone.engine.recall import preview
+
+        search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy, scope=scope)
+        return await self.engine.run(preview.retrieve_preview, preview.PreviewRequest(search, max_tokens))

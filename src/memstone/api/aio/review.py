@@ -1,0 +1,192 @@
+"""Look through what is known, set it right, and say what was useful."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memstone.api.base import Group
+from memstone.core.checks.filters import Filters
+from memstone.engine.scoping import Progress
+from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import LayerName, StatusName
+    from memstone.results import (
+        EventFeed,
+        FeedbackResult,
+        PreviewList,
+        ReplacementList,
+        RestoreResult,
+        RollbackResult,
+        StatusResult,
+        UseReport,
+    )
+
+
+class AsyncReviewVerbs(Group):
+    """Look through what is known, set it right, and say what was useful."""
+
+    async def list(
+        self,
+        q: str | None = None,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        everybody: bool = False,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        statuses: StatusName | Sequence[StatusName] | None = None,
+        filters: Filters | None = None,
+        limit: int = 60,
+        as_of: When | None = None,
+    ) -> PreviewList:
+        """List memories of every layer, also what is disabled or in quarantine, for people to look at.
+
+        Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
+        what it has to do with ``q``; without one, the newest are shown. ``statuses`` may also name ``evicted`` and
+        ``deleted``. With ``everybody`` it is those of all, and ``q`` is looked for literally. ``limit`` is 1 to 250.
+        With ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
+        """
+        from memstone.engine.recall import console
+
+        request = console.InspectRequest(
+            q, user_id, agent_id, run_id, layers, statuses, filters, limit, as_of, everybody
+        )
+        return await self.engine.run(console.console_search, request)
+
+    async def approve(self, memory_id: str, reason: str | None = None) -> StatusResult:
+        """Let a memory out of quarantine."""
+        from memstone.engine.storing import status
+
+        return await self.engine.run(status.approve_memory, memory_id, reason)
+
+    async def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> StatusResult:
+        """Delete a memory that is in quarantine; it does not come back by itself."""
+        from memstone.engine.storing import status
+
+        return await self.engine.dry(dry_run).run(status.reject_memory, memory_id, reason)
+
+    async def quarantine(self, memory_id: str, reason: str | None = None) -> StatusResult:
+        """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
+        from memstone.engine.storing import status
+
+        return await self.engine.run(status.quarantine_memory, memory_id, reason)
+
+    async def disable(self, memory_id: str, reason: str | None = None) -> StatusResult:
+        """Recall a memory no more, but keep it; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
+        from memstone.engine.storing import status
+
+        return await self.engine.run(status.disable_memory, memory_id, reason)
+
+    async def enable(self, memory_id: str, reason: str | None = None) -> StatusResult:
+        """Recall a disabled memory again."""
+        from memstone.engine.storing import status
+
+        return await self.engine.run(status.enable_memory, memory_id, reason)
+
+    async def restore(self, memory_id: str, version: int | None = None) -> RestoreResult:
+        """Bring back a memory that was deleted, evicted, overtaken or disabled; or what an earlier version said.
+
+        What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
+        restored, and ``NotFoundError`` says so.
+        """
+        from memstone.engine.undoing import undo as restore
+
+        return await self.engine.run(restore.restore_version, memory_id, version)
+
+    async def rollback(
+        self,
+        *,
+        source: str | None = None,
+        since: When | None = None,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        everybody: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> RollbackResult:
+        """Take back what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
+
+        It goes from the newest to the oldest.
+
+        A source is an actor, a job, or the means by which something was learned (``pattern``, ``facts``, ``digest``).
+        What somebody changed after it stays, and is among the ``conflicts``. With ``dry_run`` nothing is changed, and
+        the answer says what would be. ``undo(job_id=...)`` takes a rollback back.
+
+        Returns ``{"undone", "memories", "by_event", "conflicts", "skipped", "job_id"}``.
+        """
+        from memstone.engine.undoing import undo as rollback
+
+        request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress, everybody)
+        return await self.engine.run(rollback.rollback_changes, request)
+
+    async def events(
+        self,
+        after: int = 0,
+        *,
+        limit: int = 100,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        everybody: bool = False,
+    ) -> EventFeed:
+        """List what happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
+
+        Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
+        """
+        from memstone.engine import results
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(results.list_events, given, after, limit, everybody=everybody)
+
+    async def replacements(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> ReplacementList:
+        """List what took the place of what for somebody, newest first, with both texts and the reason.
+
+        ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
+        it is None for what was taken away.
+        """
+        from memstone.engine.storing import sharing
+
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(sharing.list_replacements, given, limit, offset)
+
+    async def feedback(
+        self,
+        *,
+        useful: bool,
+        receipt_id: str | None = None,
+        memory_id: str | None = None,
+        note: str | None = None,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+    ) -> FeedbackResult:
+        """Say whether a memory was useful, or all that a receipt names; it gains or loses weight.
+
+        Of a memory that several hold, ``user_id`` says who judges; its weight is then left as it is for the others.
+        """
+        from memstone.engine.storing import feedback
+
+        about = {"receipt_id": receipt_id, "memory_id": memory_id}
+        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(feedback.record_feedback, about, given, note, useful=useful)
+
+    async def record_answer(self, receipt_id: str, answer: str) -> UseReport:
+        """Record what a model answered to a prompt with a context: which memories it used is worked out from it.
+
+        A memory counts as used when the answer holds what it says and the question did not. Returns ``used`` and
+        ``unused`` ids, and the ``share`` of each in ``results``.
+        """
+        from memstone.engine.storing import feedback
+
+        return await self.engine.run(feedback.record_answer, receipt_id, answer)

@@ -1,0 +1,1 @@
+"""Other libraries' interfaces over Memstone, for code that was written for them."""
