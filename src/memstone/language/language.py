@@ -291,6 +291,10 @@ class GateRules(Protocol):
         """Return the decision for a message that asks for the very words that were said; None for any other."""
         ...
 
+    def speaks_to_assistant(self, message: str, /) -> bool:
+        """Tell whether a message names the one it is written to."""
+        ...
+
     def asks_what_is_due(self, message: str, /) -> bool:
         """Tell whether somebody begins to talk, or asks what there is to do."""
         ...

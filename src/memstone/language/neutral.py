@@ -210,6 +210,9 @@ class NeutralGate:
     def asks_for_words(self, _message: str, _names: Collection[str]) -> GateDecision | None:
         return None
 
+    def speaks_to_assistant(self, _message: str) -> bool:
+        return False
+
     def asks_what_is_due(self, _message: str) -> bool:
         return False
 

@@ -311,6 +311,14 @@ _ASKS: Final = re.compile(
 )
 
 
+_ADDRESSED: Final = re.compile(r"\byou\b", re.IGNORECASE)
+
+
+def speaks_to_assistant(message: str) -> bool:
+    """Tell whether a message names the one it is written to."""
+    return _ADDRESSED.search(message) is not None
+
+
 def asks_what_is_up(message: str) -> bool:
     """Tell whether somebody begins to talk, or asks what there is to do; nothing about programs or sums."""
     if _GREETS.match(message):
