@@ -21,7 +21,7 @@ import numpy as np
 
 from memstone.core import gate
 from memstone.language.en.english import English
-from memstone.language.en.gate import evidence
+from memstone.language.en.gate import rules
 from memstone.language.en.gate.phrases import own_words_of
 from memstone.model.context_gate import Route
 from scripts.weights import record
@@ -59,7 +59,7 @@ def read() -> list[Labelled]:
 
 def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
     """Weights in hundredths, by logistic regression with a penalty on large ones."""
-    found = [evidence.extract_features(own_words_of(text)) for text, _, _ in labelled]
+    found = [rules.extract_features(own_words_of(text)) for text, _, _ in labelled]
     seen = Counter(feature for each in found for feature in each)
     columns = {feature: at for at, feature in enumerate(sorted(one for one, n in seen.items() if n >= SELDOM))}
     table = np.zeros((len(found), len(columns) + 1))
@@ -69,7 +69,7 @@ def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
     solved = descend(table, np.array([needs for _, needs, _ in labelled], float))
     hundredths = {feature: round(100 * float(solved[at])) for feature, at in columns.items()}
     kept = {feature: weight for feature, weight in hundredths.items() if abs(weight) >= LEAST}
-    return {evidence.BIAS: round(100 * float(solved[-1])), **kept}
+    return {rules.BIAS: round(100 * float(solved[-1])), **kept}
 
 
 def descend(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def descend(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def judge(labelled: Sequence[Labelled], seed: int) -> None:
     """Print precision and recall of the gate for each source; the weights do not know the message they judge."""
     shuffled = random.Random(seed).sample(labelled, len(labelled))  # noqa: S311 - not a secret
-    table, language = evidence.weight_table(), English()
+    table, language = rules.weight_table(), English()
     outcomes: Counter[tuple[str, bool, bool]] = Counter()
     for fold in range(FOLDS):
         table.clear()

@@ -196,8 +196,8 @@ def _relevance(sample: Sample) -> object:
 
 
 def _gate(sample: Sample) -> object:
-    from memstone.language.en.gate.evidence import extract_features
     from memstone.language.en.gate.phrases import own_words_of
+    from memstone.language.en.gate.rules import extract_features
 
     return [sorted(extract_features(own_words_of(text))) for text in sample.texts()]
 

@@ -31,9 +31,9 @@ from memstone.core.dialects.base import repair_surrogates, text_of
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
 from memstone.core.importers.items import Reading
+from memstone.core.llm.evidence import Source
 from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
 from memstone.core.llm.questions import Question
-from memstone.core.llm.source import Source
 from memstone.core.ranking.abstain import BY_WORDS
 from memstone.core.redact import RedactPolicy
 from memstone.core.showing.fence import Fence
@@ -128,7 +128,7 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Language": lambda: ENGLISH,
     "NameReader": lambda: ENGLISH.names,
     "IdentityRules": lambda: ENGLISH.identity,
-    "Guard": lambda: ENGLISH.guard,
+    "TextGuard": lambda: ENGLISH.guard,
     "SettingsAdvice": lambda: ENGLISH.advice,
     "Resolve": lambda: lambda text: ENGLISH.dates.find(text, _NOW, UTC),
     "tuple[tuple[str, str], ...]": tuple,

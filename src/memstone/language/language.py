@@ -69,7 +69,7 @@ class Language(Protocol):
         ...
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> TextGuard:
         """Which words are not the user's own, and what in them is not to be believed."""
         ...
 
@@ -291,6 +291,10 @@ class GateRules(Protocol):
         """Return the decision for a message that asks for the very words that were said; None for any other."""
         ...
 
+    def speaks_to_assistant(self, message: str, /) -> bool:
+        """Tell whether a message names the one it is written to."""
+        ...
+
     def asks_what_is_due(self, message: str, /) -> bool:
         """Tell whether somebody begins to talk, or asks what there is to do."""
         ...
@@ -336,7 +340,7 @@ class IdentityRules(Protocol):
         ...
 
 
-class Guard(Protocol):
+class TextGuard(Protocol):
     """Which words of a message are not the user's own, and what in them is not to be believed or obeyed."""
 
     def blank_suspect_text(self, message: Message, /, *, own: bool) -> Message:

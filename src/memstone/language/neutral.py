@@ -210,6 +210,9 @@ class NeutralGate:
     def asks_for_words(self, _message: str, _names: Collection[str]) -> GateDecision | None:
         return None
 
+    def speaks_to_assistant(self, _message: str) -> bool:
+        return False
+
     def asks_what_is_due(self, _message: str) -> bool:
         return False
 
@@ -247,7 +250,10 @@ class NeutralIdentity:
 
 
 class NeutralGuard:
-    """See ``memstone.language.language.Guard``. Nobody can tell an order from news: what others say is not believed."""
+    """See ``memstone.language.language.TextGuard``.
+
+    Nobody can tell an order from news here: what others say is not believed.
+    """
 
     def blank_suspect_text(self, message: Message, *, own: bool) -> Message:
         del own

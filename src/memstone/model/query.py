@@ -306,6 +306,8 @@ class Spoken:
 
     named: tuple[str, ...] = ()
     text: str = ""
+    put_in: frozenset[str] = frozenset()
+    """The words that stand for them in it."""
 
 
 NOBODY: Final = Spoken()

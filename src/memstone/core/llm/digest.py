@@ -27,7 +27,7 @@ from memstone.core.llm.operations import (
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
 from memstone.core.portrait import is_within_budget
-from memstone.language.language import Guard, Language
+from memstone.language.language import Language, TextGuard
 from memstone.language.text.normal import normal_text
 from memstone.model.digest import EPISODE_SALIENCE, Digest, truncate_text
 from memstone.model.message import Message
@@ -183,7 +183,7 @@ def _build_fact(one: Operation, item: Any, *, is_identity: bool) -> DigestFact:
     return DigestFact(replace(one, category=category_of(tags)), None if weight < 0 else weight, tags, is_identity)
 
 
-def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message], guard: Guard) -> tuple[Digest | None, str]:
+def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message], guard: TextGuard) -> tuple[Digest | None, str]:
     told = value.get("episode", value if "summary" in value else None)
     if isinstance(told, str):
         told = {"summary": told}
@@ -207,7 +207,7 @@ def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message], guard: Gu
     return digest, ""
 
 
-def _clean_summary(value: Any, guard: Guard) -> str:
+def _clean_summary(value: Any, guard: TextGuard) -> str:
     """The summary as it was written, without the chat around it; a sentence that gives orders is left out."""
     text = clean_text(value) if isinstance(value, str) else ""
     while (bare := _CHATTY.sub("", text, count=1).strip()) != text:
@@ -215,7 +215,7 @@ def _clean_summary(value: Any, guard: Guard) -> str:
     return guard.remove_orders(text)
 
 
-def _parse_list(value: Any, guard: Guard) -> tuple[str, ...]:
+def _parse_list(value: Any, guard: TextGuard) -> tuple[str, ...]:
     """A list, also when it was written as one text."""
     items = re.split(r"[\n;,]", value) if isinstance(value, str) else value if isinstance(value, list) else []
     texts = [clean_text(one) for one in items if isinstance(one, str)]

@@ -47,7 +47,7 @@ from memstone.engine.storing.store import Space, Vectors, ensure_space
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import Outcome, current_space
 from memstone.errors import BadModelOutput, LlmBudgetSpent, MemstoneError, StorageError
-from memstone.language.language import ChangeRules, Guard, IdentityRules
+from memstone.language.language import ChangeRules, IdentityRules, TextGuard
 from memstone.model.digest import Digest, Stated
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, datetime_from_instant
@@ -341,7 +341,7 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
     return _Found(answer.digest, facts, identity, answer.reason, dropped)
 
 
-def _list_hidden_texts(session: Session, guard: Guard) -> list[str]:
+def _list_hidden_texts(session: Session, guard: TextGuard) -> list[str]:
     """Return what turns say beside what is heard of them."""
     return [turn.text for turn in session.turns if as_heard(turn, guard) is not turn.message]
 

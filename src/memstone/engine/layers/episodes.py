@@ -20,7 +20,7 @@ from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_ha
 from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes, read_hidden_spans
 from memstone.engine.storing.store import Vectors, insert_version, supersede_version
 from memstone.engine.storing.turns import Turn, as_heard, turn_of
-from memstone.language.language import Guard, Language
+from memstone.language.language import Language, TextGuard
 from memstone.language.text.normal import estimate_tokens
 from memstone.language.text.statements import blank_spans
 from memstone.model.digest import Digest
@@ -62,7 +62,7 @@ class Session:
         """All of it, in order."""
         return [*self.earlier, *self.fresh]
 
-    def messages(self, guard: Guard) -> list[Message]:
+    def messages(self, guard: TextGuard) -> list[Message]:
         """What was said in it."""
         return [as_heard(turn, guard) for turn in self.turns]
 

@@ -43,7 +43,7 @@ from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import current_space
 from memstone.errors import AnswerCutOff, BackendError, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
-from memstone.language.language import FactReader, Guard
+from memstone.language.language import FactReader, TextGuard
 from memstone.language.text.tokens import query_terms
 from memstone.model.fact import Action, Candidate, fact_key
 from memstone.model.instant import datetime_from_instant
@@ -432,7 +432,7 @@ async def _read_earlier_messages(parts: Parts, asked: Asked, fresh: Sequence[Tur
     ]
 
 
-def _message_from_record(record: Record, guard: Guard) -> Message:
+def _message_from_record(record: Record, guard: TextGuard) -> Message:
     speaker = str(record.data.get("speaker", ""))
     name = "" if speaker == record.data.get("role") else speaker
     return guard.blank_suspect_text(

@@ -19,7 +19,7 @@ from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
-from memstone.language.language import Guard
+from memstone.language.language import TextGuard
 from memstone.model.fact import Candidate, Curated
 from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Kind, Layer, Origin, Record
@@ -64,7 +64,7 @@ def _is_near(record: Record, turn: Turn) -> bool:
     return timedelta() <= datetime_from_instant(turn.occurred_at) - datetime_from_instant(record.occurred_at) <= _SOON
 
 
-def _message_from_record(record: Record, guard: Guard) -> Message:
+def _message_from_record(record: Record, guard: TextGuard) -> Message:
     said = Message(str(record.data.get("role", "user")), record.text)
     return guard.blank_suspect_text(said, own=record.origin == Origin.USER)
 

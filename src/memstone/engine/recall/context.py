@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -61,7 +60,6 @@ _LITTLE: Final = 20
 _LATEST: Final = 3
 """So much of what was spoken of last answers a question that names nothing."""
 
-_ASKS_ANSWER: Final = re.compile(r"\byou\b", re.IGNORECASE)
 READ: Final = LOOKED_AT + 4
 """So many are read at once: those that are judged, and about as many as a block holds."""
 
@@ -101,10 +99,10 @@ async def find_hits(parts: Parts, asked: Asked) -> None:
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
         await _drop_unrelated_hits(parts, asked, hits.words)
-    asked.hits = _own_words_first(asked, await read_up(parts, wanted, asked.hits))
+    asked.hits = _own_words_first(parts, asked, await read_up(parts, wanted, asked.hits))
 
 
-def _own_words_first(asked: Asked, hits: list[Hit]) -> list[Hit]:
+def _own_words_first(parts: Parts, asked: Asked, hits: list[Hit]) -> list[Hit]:
     """Return the hits; where the user asks for the very words, what they said before the answer to it, however near.
 
     Answers to something else stand last where the user asks for their own words.
@@ -114,7 +112,7 @@ def _own_words_first(asked: Asked, hits: list[Hit]) -> list[Hit]:
     replies, by_id = pair_answers(hits), {found.record.id: (found, scored) for found, scored in hits}
     ids = [one for found, _ in hits for one in (replies.get(found.record.id, ""), found.record.id) if one]
     ordered = [by_id[one] for one in dict.fromkeys(ids)]
-    if person_of(asked.query) is Person.NOBODY or _ASKS_ANSWER.search(asked.query):
+    if person_of(asked.query) is Person.NOBODY or parts.language.gate.speaks_to_assistant(asked.query):
         return ordered
     return sorted(ordered, key=lambda hit: _is_alone(hit[0].record, replies))
 
@@ -151,7 +149,7 @@ async def _find_in(parts: Parts, asked: Asked, request: SearchRequest, period: P
     said = await hits_of(parts, checked_search(parts, replace(request, filters=filters, min_score=0.0)))
     around = await hits_of(parts, checked_search(parts, request))
     asked.hits, asked.degraded = within_period(period, said.found, around.found), said.degraded
-    asked.hits = _own_words_first(asked, asked.hits)
+    asked.hits = _own_words_first(parts, asked, asked.hits)
     kept = {scored.seq for _, scored in asked.hits}
     asked.left_out = {scored.seq: ANOTHER_TIME for _, scored in around.found if scored.seq not in kept}
     asked.lap("search")

@@ -34,7 +34,7 @@ from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
-from memstone.language.language import Guard, IdentityRules, Language
+from memstone.language.language import IdentityRules, Language, TextGuard
 from memstone.language.text.normal import estimate_tokens
 from memstone.model.context_gate import GateMode
 from memstone.model.fact import CLASSES
@@ -302,7 +302,7 @@ def _may_tell(turn: Record, facts: Sequence[TurnFact]) -> bool:
     return not facts or says_more(turn.text, [fact.quote for fact in facts])
 
 
-def profile_turn(record: Record, zone: tzinfo, guard: Guard) -> ProfileTurn | None:
+def profile_turn(record: Record, zone: tzinfo, guard: TextGuard) -> ProfileTurn | None:
     """Return a turn as the profile tells it; None if it is not the user's own, or not theirs to tell."""
     speaker = record.data.get("speaker", Origin.USER)
     foreign = speaker != Origin.USER or record.origin == Origin.IMPORT or record.trust < 1.0

@@ -14,7 +14,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search
-from memstone.language.language import Guard
+from memstone.language.language import TextGuard
 from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
@@ -82,7 +82,7 @@ async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
     return await parts.ledger.read(work)
 
 
-def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: Guard) -> list[_Traced]:
+def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: TextGuard) -> list[_Traced]:
     """Show a turn and the facts that come from it once, in the place of the one that answers better.
 
     A turn that comes after one of its facts stands behind it, as its ``source``. One that comes first, and says more
@@ -112,7 +112,7 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, gua
 
 
 def _of_turn(
-    hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str], guard: Guard
+    hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str], guard: TextGuard
 ) -> list[_Traced]:
     """Return what is shown in the place of a turn: itself, the first of its facts, or nothing."""
     record, text = hit[0].record, shown_text(hit[0].record, guard)

@@ -133,7 +133,6 @@ def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around
 
 _ROLES: Final = frozenset({"user", "assistant"})
 _ASSISTANT: Final = " ".join(document_terms("assistant"))
-_PUT_IN: Final = frozenset({"i", "my"})
 
 
 class Wanted(Protocol):
@@ -313,7 +312,7 @@ def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
     plain = Asked(parts.embedding.words(query), known.vectors[0].words)
     if not known.spoken.text:
         return {False: plain, True: plain}
-    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, _PUT_IN)
+    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, known.spoken.put_in)
     return {False: plain, True: own}
 
 

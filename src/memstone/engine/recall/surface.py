@@ -36,7 +36,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.status import OPEN
-from memstone.language.language import Guard, Language
+from memstone.language.language import Language, TextGuard
 from memstone.language.text.questions import only_asks
 from memstone.model.access import Bounds
 from memstone.model.context import Dropped, Due
@@ -356,7 +356,7 @@ def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str
     return "" if shown_text(record, wanted.language.guard) else QUOTED
 
 
-def shown_text(record: Record, guard: Guard) -> str:
+def shown_text(record: Record, guard: TextGuard) -> str:
     """Return what of a turn a model is shown that did not ask for the very words."""
     own = record.source_role == Origin.USER and record.origin != Origin.IMPORT
     return guard.words_to_show(record.text, own=own)

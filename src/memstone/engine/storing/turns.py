@@ -15,7 +15,7 @@ from memstone.core.redact import Action, Redacted, RedactPolicy, Sensitive, reda
 from memstone.core.showing.fence import Fence
 from memstone.engine.storing.draft import TRUST, Draft, attachment_data, dedupe_value
 from memstone.errors import InvalidInput
-from memstone.language.language import Guard
+from memstone.language.language import TextGuard
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Origin
 from memstone.model.message import Message
@@ -202,7 +202,7 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
     return Turn(message, draft, repeated=repeated)
 
 
-def as_heard(turn: Turn, guard: Guard) -> Message:
+def as_heard(turn: Turn, guard: TextGuard) -> Message:
     """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
     return guard.blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
 

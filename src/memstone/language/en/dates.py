@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
 from memstone.language.en.tense import Said
-from memstone.language.en.wording import AMENDED, SAID_ON
 from memstone.language.text.calendars import named_times, without_times
 from memstone.language.text.dates import (
     MONTH_NUMBERS,
@@ -38,7 +37,6 @@ from memstone.language.text.dates import (
     unit_containing_day,
 )
 from memstone.language.text.tokens import document_terms, query_terms
-from memstone.model.context import Due
 from memstone.model.instant import Instant, datetime_from_instant, parse_when
 
 # --- the phrases English has for a time, and what each of them means --------------------------------------------------
@@ -523,67 +521,6 @@ def _build_time_ref(match: re.Match[str], said: Said, read: Reader) -> TimeRef |
 def _search_words(ref: TimeRef) -> str:
     exact = f" {WEEKDAYS[ref.first.weekday()]} {ref.first.isoformat()}" if ref.grain is Grain.DAY else ""
     return in_words(ref.first, ref.last, ref.grain) + exact
-
-
-AHEAD: Final = timedelta(days=2)
-
-OVERDUE: Final = timedelta(days=3)
-"""So far ahead something is told, and so long after its day."""
-
-_DONE: Final = re.compile(
-    r"\b(?:done|did|finished|completed|already|called|sent|paid|submitted|handed in|booked|bought|cancelled|canceled"
-    r"|postponed|moved|no longer|not need|sorted|ticked off)\b",
-    re.IGNORECASE,
-)
-_TO_DO: Final = frozenset(query_terms("user remind need have to do call please remember must should"))
-_SPEAKER: Final = re.compile(r"^(?:user|assistant): ", re.IGNORECASE)
-
-
-def due_day(text: str, said_at: datetime, zone: tzinfo, today: date) -> date | None:
-    """Return the day of a thing to do, if it is one of these days and lay ahead when it was said."""
-    said_on = said_at.astimezone(zone).date()
-    days = [
-        ref.last for ref in resolve_dates(SAID_ON.sub("", text), said_at, zone) if _is_day(ref) and ref.last >= said_on
-    ]
-    near = [day for day in days if today - OVERDUE <= day <= today + AHEAD]
-    return min(near, default=None)
-
-
-def _is_day(ref: TimeRef) -> bool:
-    return ref.last - ref.first <= timedelta(days=1)
-
-
-_USER: Final = frozenset(document_terms("user"))
-
-
-def is_done(text: str, later: Iterable[str]) -> bool:
-    """Tell whether something that was said later says that a thing to do is done, or not to be done any more.
-
-    What was said later may stand in the memory itself, behind its day.
-    """
-    wanted = _content_terms(AMENDED.sub("", text))
-    said_since = [*later, *AMENDED.findall(text)]
-    return any(_DONE.search(said) and 2 * len(wanted & {*document_terms(said)}) >= len(wanted) for said in said_since)
-
-
-def _content_terms(text: str) -> set[str]:
-    found = resolve_dates(text, datetime(2000, 1, 1, tzinfo=UTC))  # only where the phrases stand matters
-    for ref in reversed(found):
-        text = text[: ref.start] + text[ref.end :]
-    return {*query_terms(_SPEAKER.sub("", text))} - _TO_DO
-
-
-def line_of_due(text: str) -> str:
-    """Return what is to be done as a block tells it, without who said it."""
-    return _SPEAKER.sub("", " ".join(text.split()))
-
-
-def by_day(found: Sequence[Due]) -> list[Due]:
-    """Return what is due, the most urgent first, each thing once, in the words of the first that tells it."""
-    once = {
-        (one.day, frozenset(_content_terms(one.text) - _USER) or one.text.casefold()): one for one in reversed(found)
-    }
-    return sorted(once.values(), key=lambda one: (one.day, one.text))
 
 
 # --- words by which a day is found ------------------------------------------------------------------------------------

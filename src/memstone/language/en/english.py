@@ -257,22 +257,22 @@ class EnglishDates:
         return add_dates(text, said_at, zone, is_quote=is_quote)
 
     def find_due_day(self, text: str, said_at: datetime, zone: tzinfo, today: date) -> date | None:
-        from memstone.language.en.dates import due_day
+        from memstone.language.en.due import due_day
 
         return due_day(text, said_at, zone, today)
 
     def is_done(self, text: str, later: Iterable[str]) -> bool:
-        from memstone.language.en.dates import is_done
+        from memstone.language.en.due import is_done
 
         return is_done(text, later)
 
     def trim_due(self, text: str) -> str:
-        from memstone.language.en.dates import line_of_due
+        from memstone.language.en.due import line_of_due
 
         return line_of_due(text)
 
     def sort_due(self, found: Sequence[Due]) -> list[Due]:
-        from memstone.language.en.dates import by_day
+        from memstone.language.en.due import by_day
 
         return by_day(found)
 
@@ -294,6 +294,11 @@ class EnglishGate:
         from memstone.language.en.gate.rules import asks_for_words
 
         return asks_for_words(message, names)
+
+    def speaks_to_assistant(self, message: str) -> bool:
+        from memstone.language.en.gate.rules import speaks_to_assistant
+
+        return speaks_to_assistant(message)
 
     def asks_what_is_due(self, message: str) -> bool:
         from memstone.language.en.gate.rules import asks_what_is_up
@@ -350,7 +355,7 @@ class EnglishIdentity:
 
 
 class EnglishGuard:
-    """See ``memstone.language.language.Guard``."""
+    """See ``memstone.language.language.TextGuard``."""
 
     def blank_suspect_text(self, message: Message, *, own: bool) -> Message:
         from memstone.language.en.untrusted import blank_suspect_text

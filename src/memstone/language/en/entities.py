@@ -400,6 +400,9 @@ _WORDS_TOO: Final = STOP_WORDS | frozenset(
 """Names that are words of many questions: somebody is meant where they have a capital and do not begin a sentence."""
 
 
+_PUT_IN: Final = frozenset({"i", "my"})
+
+
 def rephrase_as_speaker(query: str, speakers: Collection[str]) -> Spoken:
     """A question in the words of the speakers it names; ``speakers`` are known names in lower case."""
     lowered = query.lower()
@@ -411,7 +414,7 @@ def rephrase_as_speaker(query: str, speakers: Collection[str]) -> Spoken:
     text = query
     for name in reversed(named):  # the longest first: "Mary Ann" before "Mary"
         text = _speaker_pattern(name).sub(lambda match: "my" if match["of"] else "I", text)
-    return Spoken(named, text)
+    return Spoken(named, text, _PUT_IN)
 
 
 def _speaker_pattern(name: str) -> re.Pattern[str]:
