@@ -285,3 +285,10 @@ def test_a_receipt_names_what_tells_nothing_to_remember(gate: Gate) -> None:
     until(lambda: gate.memory.receipt(receipt) is not None)
     dropped = cast("Any", gate.memory.receipt(receipt))["dropped"]
     assert {"id": idle, "reason": "tells nothing to remember"} in dropped
+
+
+@pytest.mark.req("O-3")
+def test_what_somebody_told_the_user_is_learned_in_the_words_of_the_user(gate: Gate) -> None:
+    ask(gate.openai(user_id="alice"), "My boss told me I get a raise.")
+    until(lambda: gate.facts("alice"))
+    assert gate.facts("alice") == ['User said: "My boss told me I get a raise"']

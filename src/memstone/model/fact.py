@@ -39,6 +39,9 @@ class Candidate:
     keep: float = 0.0
     """How likely its words are worth remembering."""
 
+    plain: str = ""
+    """What a quotation says about the speaker, by which it is judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class Curated:

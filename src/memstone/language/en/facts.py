@@ -250,7 +250,7 @@ class _Reading:
         if is_quote:
             text = quote_speaker(self.text[near.start : found.end], self.who)
         is_short = len(text) <= MOST_JOINED and (near.is_quote or not found.is_quote)
-        return replace(near, text=text, end=found.end, is_quote=is_quote) if is_short else None
+        return replace(near, text=text, end=found.end, is_quote=is_quote, plain="") if is_short else None
 
     def _is_sure(self, found: Candidate) -> bool:
         """Whether it is an answer told with its question, a plain liking or choice, or what a person has one of."""
@@ -262,14 +262,14 @@ class _Reading:
         return any(one.search(said) for _, patterns in shipped_slots().values() for one in patterns)
 
     def _candidate_verdict(self, found: Candidate, curator: Curator) -> str:
-        return judge_memory(curator, as_user(found.text, self.who))
+        return judge_memory(curator, as_user(found.plain or found.text, self.who))
 
     def _wider(self, found: Candidate) -> Iterator[Candidate]:
         """A memory with the sentence before it, then the whole message where that is short."""
         for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
             if len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end):
                 text = quote_speaker(self.text[start:end], self.who)
-                yield replace(found, text=text, start=start, end=end, is_quote=True)
+                yield replace(found, text=text, start=start, end=end, is_quote=True, plain="")
 
     def _start_before(self, start: int) -> int:
         """Where the sentence before a place begins."""
@@ -287,7 +287,7 @@ class _Reading:
         if not self._is_thin(found):
             return found
         if self.before and found.start == self.text.find(words.strip()):
-            return replace(found, text=quote_with_question(_last_question(self.before), words, self.who))
+            return replace(found, text=quote_with_question(_last_question(self.before), words, self.who), plain="")
         if len(query_terms(words)) >= _FEW_WORDS:
             return found
         self.rest.append(Span(words, found.start, found.end))
@@ -319,9 +319,8 @@ class _Reading:
 
     def _apply_correction(self, near: Candidate, span: Span) -> Candidate:
         """The memory with the correction, both in the speaker's own words."""
-        return replace(
-            near, text=quote_speaker(self.text[near.start : span.end], self.who), end=span.end, is_quote=True
-        )
+        text = quote_speaker(self.text[near.start : span.end], self.who)
+        return replace(near, text=text, end=span.end, is_quote=True, plain="")
 
     def _take(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> bool:
         """Keep a piece as a memory of its own, or as part of the one before it where only that explains it.
@@ -360,7 +359,8 @@ class _Reading:
         if not told or len(text) > MOST_JOINED:
             text = quote_speaker(self.text[near.start : piece.end], self.who)
         is_quote = near.is_quote or not told
-        return replace(near, text=text, end=piece.end, is_quote=is_quote, keep=max(near.keep, piece.keep))
+        keep = max(near.keep, piece.keep)
+        return replace(near, text=text, end=piece.end, is_quote=is_quote, keep=keep, plain="")
 
     def _is_kept(self, piece: Piece) -> bool:
         words = self.text[piece.start : piece.end]
@@ -420,8 +420,8 @@ class _Reading:
         found = _build_candidate(
             wording.text, category, Span(said.text, piece.start, piece.end), expand_contractions(said.text)
         )
-        subject = self._subject(piece, wording.text)
-        return replace(found, is_quote=wording.is_quote, subject=subject, keep=piece.keep)
+        subject = self._subject(piece, wording.plain or wording.text)
+        return replace(found, is_quote=wording.is_quote, subject=subject, keep=piece.keep, plain=wording.plain)
 
     def _subject(self, piece: Piece, text: str) -> str:
         """Whom a fact is about: the speaker, where it begins with them, whatever else it is about."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from memstone.language.en.sentences import expand_contractions
@@ -156,6 +157,8 @@ class Wording:
 
     text: str
     is_quote: bool = False
+    plain: str = ""
+    """What a quotation says about the speaker, in words that are right but not clear enough to be the memory."""
 
 
 def build_wording(said: Clause, who: str = "User") -> Wording | None:
@@ -182,9 +185,11 @@ def build_wording(said: Clause, who: str = "User") -> Wording | None:
     told = (
         ""
         if said.leans or (said.is_wish and not _OWN.search(bare))
-        else reword_in_third_person(said.text, who, said.subject, is_own=said.is_own)
+        else _reword(said.text, who, said.subject, is_own=said.is_own)
     )
-    return Wording(told) if told else _quote_clause(said, bare, who)
+    if not told or _has_two_subjects(told, who):
+        return replace(_quote_clause(said, bare, who), plain=told)
+    return Wording(told)
 
 
 def quote_with_question(question: str, text: str, who: str) -> str:
@@ -296,10 +301,27 @@ def strip_filler(text: str) -> str:
 def reword_in_third_person(
     text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False
 ) -> str:
-    """The piece in the third person; '' where that is not sure to be right.
+    """The piece in the third person; '' where that is not sure to be right, or not clear.
 
     What ``follows`` the words that explain it may point at them.
     """
+    told = _reword(text, who, subject, is_own=is_own, follows=follows)
+    return "" if _has_two_subjects(told, who) else told
+
+
+def _has_two_subjects(told: str, who: str) -> bool:
+    """Whether a second subject stands right behind the name: "told User User gets a raise", "told User you get a raise"."""
+    return _subject_behind_name(who).search(told) is not None
+
+
+@lru_cache(maxsize=64)
+def _subject_behind_name(who: str) -> re.Pattern[str]:
+    name = re.escape(who)
+    return re.compile(rf"(?<!\w){name}(?:'s)? (?:{name}(?!\w)|you\b)")
+
+
+def _reword(text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False) -> str:
+    """The same, clear or not."""
     said = strip_filler(expand_contractions(text))
     if not said or len(said.split()) > _MOST_WORDS or '"' in said or _COUNTED.search(said) or _OF_US.search(said):
         return ""
