@@ -73,6 +73,7 @@ _BUILT: Final = frozenset(
         "core.rules.own: _compile_fact_form",
         "core.rules.own: _compile_pattern",
         "core.rules.own: shipped_slots",
+        "core.temporal.calendars: _compile_form",
         "core.text.content: _courtesies",
         "core.text.content: _function_words",
         "core.rules.requests: _reword_order",
