@@ -21,8 +21,8 @@ from memstone.core.showing.profile import (
     adds_words,
     is_covered,
     is_repetition,
+    remove_quotes,
     says_more,
-    without_quotes,
 )
 from memstone.core.text.normalize import AMENDED, CHARS_PER_TOKEN, estimate_tokens, normal_text
 from memstone.model.context import Chosen, Citation, Dropped, Section
@@ -209,7 +209,7 @@ class _Picked:
     section: set[str] = field(default_factory=set)
     """What of it the section lists; the rest stands there whatever is asked."""
 
-    said: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
     """The sentences of the turns and the episodes that are shown."""
 
     parts: set[str] = field(default_factory=set)
@@ -228,7 +228,7 @@ class _Picked:
         self.held.update(dict.fromkeys(item.holds, item))
         self.listed[item.id] = item
         self.section |= {item.id} if uses else set()
-        self.said += _sentences_of(item)
+        self.sentences += _sentences_of(item)
         if item.layer == Layer.TURN:
             self.turns.add(item.id)
         elif item.layer == Layer.FACT:
@@ -271,7 +271,7 @@ class _Picked:
         learned = self.sources.get(turn.id)
         if learned is None:
             told = turn.id in self.amended or is_repetition(turn.text, self.facts)
-            return told or is_covered(turn.text, self.said)
+            return told or is_covered(turn.text, self.sentences)
         last, quotes = len(self.ranks), [fact.quote for fact in learned if fact.quote]
         better = any(self.ranks.get(fact.id, last) < self.ranks.get(turn.id, last) for fact in learned)
         more = says_more(turn.text, quotes) if quotes else adds_words(turn.text, [fact.text for fact in learned])
@@ -282,15 +282,15 @@ class _Picked:
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
         if any(one.id in self.section for one in facts):
             return True
-        rest = self.untold_lines(episode)
+        rest = self.remaining_lines(episode)
         if rest == episode.text and not facts:
             return False
-        return not adds_words(rest, [*(one.text for one in facts), *self.said])
+        return not adds_words(rest, [*(one.text for one in facts), *self.sentences])
 
-    def untold_lines(self, episode: Item) -> str:
+    def remaining_lines(self, episode: Item) -> str:
         """Return the sentences of an episode that none of its facts, and no turn, says elsewhere in the block."""
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
-        if not facts and not self.said:
+        if not facts and not self.sentences:
             return episode.text
         lines = []
         for line in episode.text.splitlines():
@@ -302,7 +302,7 @@ class _Picked:
     def _is_told(self, sentence: str, facts: Sequence[Item]) -> bool:
         """Whether a fact, or a turn that is shown, says a sentence."""
         quotes = [one.quote for one in facts]
-        told = any(sentence in one for one in (*quotes, *self.said))
+        told = any(sentence in one for one in (*quotes, *self.sentences))
         return told or is_covered(sentence, quotes) or is_repetition(sentence, [one.text for one in facts])
 
 
@@ -336,7 +336,7 @@ def _profile_turn_lines(picked: _Picked, profile: Profile) -> tuple[str, ...]:
         if is_covered(turn.text, [fact.quote for fact in picked.sources.get(turn.id, ())]):
             picked.drop(item, SAME_SOURCE)
             continue
-        rest = _rest_of(item, picked).text
+        rest = _remainder_of(item, picked).text
         line = f"- [{turn.date}] {_indent_text(neutralize_text(rest))}"
         lines.append(picked.take(item, normal_text(rest), line, uses=False))
         picked.parts |= {turn.id} if rest != turn.text else set()
@@ -390,7 +390,7 @@ def _recalled_lines(
         if reason or full:
             picked.drop(item, reason or OVER_BUDGET)
             continue
-        line = line_of(_rest_of(item, picked), policy.excerpt_chars)
+        line = line_of(_remainder_of(item, picked), policy.excerpt_chars)
         cost = _line_cost(line)
         if full := bool(lines) and cost > room:
             picked.drop(item, OVER_BUDGET)
@@ -411,15 +411,15 @@ def _order_of_talk(items: Sequence[Item]) -> list[int]:
     return [at for first, group in groups.items() for at in sorted(group, key=lambda one: items[one].id != first)]
 
 
-def _rest_of(item: Item, picked: _Picked) -> Item:
+def _remainder_of(item: Item, picked: _Picked) -> Item:
     """Return an item without what is said elsewhere in the block by the facts that were learned from it."""
     if item.layer == Layer.EPISODE:
-        return replace(item, text=picked.untold_lines(item))
+        return replace(item, text=picked.remaining_lines(item))
     if item.layer != Layer.TURN or picked.literal:
         return item
     quotes = [fact.quote for fact in picked.sources.get(item.id, ())]
-    before = without_quotes(item.text[: item.match], quotes)
-    return replace(item, text=without_quotes(item.text, quotes), match=len(before))
+    before = remove_quotes(item.text[: item.match], quotes)
+    return replace(item, text=remove_quotes(item.text, quotes), match=len(before))
 
 
 def _line_cost(line: str) -> int:

@@ -49,7 +49,7 @@ def is_covered(text: str, quotes: Sequence[str]) -> bool:
     return bool(found) and not says_more(text, found)
 
 
-def without_quotes(text: str, quotes: Iterable[str]) -> str:
+def remove_quotes(text: str, quotes: Iterable[str]) -> str:
     """Return a text with an ellipsis in the place of each of these."""
     for quote in quotes:
         start = text.find(quote) if quote else -1
@@ -330,7 +330,7 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
         for source in fact.sources:
             quotes.setdefault(source, []).append(fact.quote)
     for _, turn in sorted(_rank_turns(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
-        words, rest = normal_text(turn.text), without_quotes(turn.text, quotes.get(turn.id, ()))
+        words, rest = normal_text(turn.text), remove_quotes(turn.text, quotes.get(turn.id, ()))
         cost = len(rest) + len(f"- [{turn.date}] \n")
         if (
             words in said

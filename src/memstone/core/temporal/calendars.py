@@ -40,7 +40,7 @@ _YEARS: Final = 9  # enough for a 29th of February
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTime:
     """A time that a text names: where it stands in the folded text, and which days it may mean, the past ones first."""
 
     start: int
@@ -137,24 +137,24 @@ def _alternatives(language: str, kind: str) -> str:
     return "|".join(map(re.escape, sorted(_names(language, kind), key=lambda name: (-len(name), name))))
 
 
-def named_times(text: str, today: date) -> list[Named]:
+def find_named_times(text: str, today: date) -> list[NamedTime]:
     """Return the times that a text names in another language than English, in order; days are seen from ``today``."""
     folded = fold_letters(text)
     possible = _possible_languages(folded)
     if possible - _unspaced():
         possible &= languages_of(text) | _unspaced()
     found = [named for one in sorted(possible) for form in _forms(one) for named in _matches(form, folded, today)]
-    times: list[Named] = []
+    times: list[NamedTime] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if not times or one.start >= times[-1].end:
             times.append(one)
     return times
 
 
-def without_times(text: str) -> str:
+def remove_times(text: str) -> str:
     """Return a text, folded, without the times that it names."""
     folded, parts, at = fold_letters(text), list[str](), 0
-    for one in named_times(text, _ANY_DAY):
+    for one in find_named_times(text, _ANY_DAY):
         parts.append(folded[at : one.start])
         at = one.end
     return " ".join([*parts, folded[at:]])
@@ -168,14 +168,14 @@ def looks_ahead(text: str, language: str) -> bool:
     return not {*_WORD.findall(folded)}.isdisjoint(fold_letters(_languages()[language]["ahead"]).split())
 
 
-def _matches(form: _Form, folded: str, today: date) -> Iterator[Named]:
+def _matches(form: _Form, folded: str, today: date) -> Iterator[NamedTime]:
     for match in form.pattern.finditer(folded):
         try:
             times = _read_times(form, match, today)
         except (ValueError, OverflowError):  # the 31st of June
             continue
         if times:
-            yield Named(match.start(), match.end(), times, form.language)
+            yield NamedTime(match.start(), match.end(), times, form.language)
 
 
 def _read_times(form: _Form, match: re.Match[str], today: date) -> tuple[Stretch, ...]:

@@ -17,6 +17,7 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
 from memstone.core.gate.rules import asks_what_is_up
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
+from memstone.core.rules.own_prose import has_words
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
 from memstone.core.text.analyze import query_terms
@@ -478,7 +479,8 @@ def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> boo
     """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
     if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
         return False
-    return (asked.mode is GateMode.HEURISTIC or parts.llm is None) and not is_in_english(asked.query)
+    unread = asked.mode is GateMode.HEURISTIC or parts.llm is None
+    return unread and has_words(asked.query) and not is_in_english(asked.query)
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
-from memstone.core.temporal.calendars import Named, looks_ahead, named_times
+from memstone.core.temporal.calendars import NamedTime, find_named_times, looks_ahead
 from memstone.core.temporal.dates import past_range, resolve_dates
 from memstone.core.temporal.spans import Stretch
 from memstone.core.text.questions import begins_as_question
@@ -73,7 +73,7 @@ class Period:
 
 def _times_in(text: str, said_at: datetime, zone: tzinfo) -> list[tuple[date, date]]:
     """The times that a text speaks of, in whichever language."""
-    named = named_times(text, said_at.astimezone(zone).date())
+    named = find_named_times(text, said_at.astimezone(zone).date())
     found = [(one.first, one.last) for ref in named for one in ref.times]
     return found + [(ref.first, ref.last) for ref in resolve_dates(text, said_at, zone)]
 
@@ -81,7 +81,7 @@ def _times_in(text: str, said_at: datetime, zone: tzinfo) -> list[tuple[date, da
 def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
     """Return the time that a question looks back to; None if it names none, or nothing is asked."""
     now = datetime_from_instant(at)
-    named = named_times(query, now.astimezone(parts.zone).date())
+    named = find_named_times(query, now.astimezone(parts.zone).date())
     if not _ASKS.search(query) and not (named and begins_as_question(query)):
         return None
     if named:
@@ -90,7 +90,7 @@ def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
     return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone)
 
 
-def _named_period(named: Sequence[Named], query: str, today: date, zone: tzinfo) -> Period | None:
+def _named_period(named: Sequence[NamedTime], query: str, today: date, zone: tzinfo) -> Period | None:
     """Return the time that another language names; None if it is not over, or a question asks for what is to come."""
     past, certain = [one.times[0] for one in named], all(one.is_certain for one in named)
     first, last = min(one.first for one in past), max(one.last for one in past)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from memstone.core.rules.own_prose import has_foreign_words, is_english
 from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.inject import EXCERPT_CHARS
-from memstone.core.temporal.calendars import without_times
+from memstone.core.temporal.calendars import remove_times
 from memstone.core.text.analyze import QUERY_LIMIT, document_terms, query_terms
 from memstone.core.text.content import content_words, is_courtesy, is_foreign, share_of_words
 from memstone.core.text.normalize import normal_text
@@ -98,7 +98,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     """
     if tells_nothing(asked.query) or (is_courtesy(asked.query) and not is_in_english(asked.query)):
         return
-    hits, near = await near_hits(parts, asked, layers)
+    hits, near = await find_near_hits(parts, asked, layers)
     period, reason = asked_period(parts, asked.query, asked.at), FAR
     if period is not None:
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
@@ -110,7 +110,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     asked.left_out = {seq: _REPEATED if seq in close else reason for seq in found if seq not in kept}
 
 
-async def near_hits(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
+async def find_near_hits(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     """Return what a search finds for a message, and what of it is near enough."""
     hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
     if any(note.get("channel") == "dense" for note in hits.degraded):
@@ -142,7 +142,7 @@ async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: 
 
 def _count_other_words(query: str) -> int:
     """Return how many words of a question say something besides a date."""
-    words = query_terms(query) if is_in_english(query) else content_words(without_times(query), QUERY_LIMIT)
+    words = query_terms(query) if is_in_english(query) else content_words(remove_times(query), QUERY_LIMIT)
     return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in words)
 
 
@@ -178,7 +178,7 @@ async def _same_words(parts: Parts, asked: Asked, layers: Sequence[str], nearest
     Of what is the nearest as well a third is enough; something that the assistant said must be that.
     """
     words = content_words(asked.query, QUERY_LIMIT)
-    if not words:
+    if all(map(str.isdigit, words)):  # a sum, or nothing at all
         return []
     found = (await hits_of(parts, _build_search(parts, asked, layers, "text"))).found[:_LOOKED_AT]
     first = {scored.seq for _, scored in nearest}
