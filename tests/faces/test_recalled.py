@@ -307,6 +307,14 @@ async def test_a_time_that_is_not_surely_understood_filters_nothing_away(opens: 
     assert "Löcher" in (await face.context(asked, user_id="alice")).volatile
 
 
+@pytest.mark.parametrize("gate", ["profile", "heuristic"])
+async def test_a_sum_recalls_nothing_where_its_numbers_were_said(opens: Opens, gate: str) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    await face.add("Ich habe 17 Enten und 23 Hühner.", user_id="alice")
+    for said in ("17 * 23 = ?", "17", "\U0001f642"):
+        assert (await face.context(said, user_id="alice", gate=gate)).volatile == "", said
+
+
 async def test_a_greeting_recalls_nothing_even_where_its_words_were_said(opens: Opens) -> None:
     face = opens(LOCAL | {"context": {"profile_tokens": 0}})
     await face.add("Subject: hi\n\nThe meeting with Bob is moved to noon.", user_id="alice")

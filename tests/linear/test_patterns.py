@@ -73,6 +73,7 @@ _BUILT: Final = frozenset(
         "core.checks.own_rules: _compile_fact_form",
         "core.checks.own_rules: _compile_pattern",
         "language.en.slots: shipped_slots",
+        "language.text.calendars: _compile_form",
         "language.text.content: _courtesies",
         "language.text.content: _function_words",
         "language.en.requests: _reword_order",

@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime
 import pytest
 
 from memstone.language.en.dates import asked_days
-from memstone.language.text.calendars import looks_ahead, named_times, without_times
+from memstone.language.text.calendars import find_named_times, looks_ahead, remove_times
 
 TODAY = date(2026, 11, 18)
 
 
 def times(text: str) -> list[list[str]]:
-    return [[f"{one.first}/{one.last}" for one in named.times] for named in named_times(text, TODAY)]
+    return [[f"{one.first}/{one.last}" for one in named.times] for named in find_named_times(text, TODAY)]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_question_about_what_is_to_come_is_recognised() -> None:
 
 
 def test_the_rest_of_a_question_is_what_names_no_time() -> None:
-    assert without_times("¿Qué compré el 14 de marzo en Bilbao?").split() == "que compre el en bilbao?".split()
+    assert remove_times("¿Qué compré el 14 de marzo en Bilbao?").split() == "que compre el en bilbao?".split()
 
 
 def test_a_search_asks_for_the_days_that_are_meant() -> None:

@@ -45,6 +45,21 @@ def says_more(text: str, quotes: Sequence[str]) -> bool:
     return len(query_terms(text)) >= _MORE
 
 
+def is_covered(text: str, quotes: Sequence[str]) -> bool:
+    """Return whether some of these stand in a text, and it says next to nothing besides."""
+    found = [quote for quote in quotes if quote and quote in text]
+    return bool(found) and not says_more(text, found)
+
+
+def remove_quotes(text: str, quotes: Iterable[str]) -> str:
+    """Return a text with an ellipsis in the place of each of these."""
+    for quote in quotes:
+        start = text.find(quote) if quote else -1
+        if start >= 0:
+            text = f"{text[:start]}\u2026{text[start + len(quote) :].lstrip('.!?')}"
+    return text
+
+
 def adds_words(text: str, others: Sequence[str]) -> bool:
     """Return whether a text says something besides what others say, in whatever words they are put together."""
     known = {*document_terms(" ".join(others))}
@@ -297,15 +312,20 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
     """Add what the user said, in their own words and whole: what they say of themselves first.
 
     Of equals, what nothing was learned from comes first, and of these the newest. What nothing was learned from, and
-    repeats what has ended since, is not told, and neither is what only asks or says no more than the facts. What is too
-    long, finds no room or may hold a secret is named as left out.
+    repeats what has ended since, is not told, and neither is what only asks or says no more than the facts. What of it
+    facts say takes no room. What is too long, finds no room or may hold a secret is named as left out.
     """
     chosen, left_out, said = list[ProfileTurn](), list[tuple[str, str]](), set[str]()
-    known = [fact.text for fact in profile.facts]
+    known, quotes = [fact.text for fact in profile.facts], dict[str, list[str]]()
+    for fact in profile.facts:
+        for source in fact.sources:
+            quotes.setdefault(source, []).append(fact.quote)
     for _, turn in sorted(_rank_turns(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
-        words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
+        words, rest = normal_text(turn.text), remove_quotes(turn.text, quotes.get(turn.id, ()))
+        cost = len(rest) + len(f"- [{turn.date}] \n")
         if (
             words in said
+            or is_covered(turn.text, quotes.get(turn.id, ()))
             or (not turn.learned and ended.tells(turn.text, turn.said_at))
             or is_repetition(turn.text, known)
         ):

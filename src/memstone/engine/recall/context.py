@@ -39,6 +39,7 @@ from memstone.engine.storing.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
 from memstone.language.text.questions import Person, person_of
 from memstone.language.text.tokens import query_terms
+from memstone.language.text.words import has_words
 from memstone.model.context import NO_GATE, ContextPack
 from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateDecision, GateMode, Route
 from memstone.model.instant import Instant, datetime_from_instant, parse_when, to_instant
@@ -545,7 +546,8 @@ def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> boo
     """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
     if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
         return False
-    return (asked.mode is GateMode.HEURISTIC or parts.llm is None) and not parts.language.reads_surely(asked.query)
+    unread = asked.mode is GateMode.HEURISTIC or parts.llm is None
+    return unread and has_words(asked.query) and not parts.language.reads_surely(asked.query)
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from memstone.core.checks.filters import where_visible
 from memstone.core.ranking.fusion import Scored
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.recalled import near_hits
+from memstone.engine.recall.recalled import find_near_hits
 from memstone.engine.recall.surface import list_plans
 from memstone.engine.runtime import Parts
-from memstone.language.text.calendars import named_times
+from memstone.language.text.calendars import find_named_times
 from memstone.language.text.content import content_words, share_of_words
 from memstone.language.text.normal import normal_text
 from memstone.language.text.questions import only_asks
@@ -90,7 +90,7 @@ async def _near_talk(parts: Parts, asked: Asked, talk: list[Record], rows: list[
     before = [one for one in rows if one.record.occurred_at < began]
     same = [one for one in before if any(share_of_words(said, one.record.text) >= _SAME_WORDS for said in words)]
     said = "\n".join(one.text for one in reversed(talk))
-    _, near = await near_hits(parts, replace(asked, query=said, farther=set()), _LAYERS)
+    _, near = await find_near_hits(parts, replace(asked, query=said, farther=set()), _LAYERS)
     known = {one.record.seq for one in same}
     others = [hit for hit in near if hit[0].record.occurred_at < began and hit[1].seq not in known]
     return [*map(_build_hit, same), *others][:_SHOWN]
@@ -101,7 +101,7 @@ def _day_of_plan(record: Record, parts: Parts, today: date) -> date | None:
     said_at = datetime_from_instant(record.occurred_at)
     said_on = said_at.astimezone(parts.zone).date()
     days = [ref.first for ref in parts.language.dates.find(record.text, said_at, parts.zone)]
-    days += [one.first for named in named_times(record.text, said_on) for one in named.times]
+    days += [one.first for named in find_named_times(record.text, said_on) for one in named.times]
     return max((day for day in days if said_on < day <= today), default=None)
 
 

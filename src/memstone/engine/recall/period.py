@@ -14,7 +14,7 @@ from typing import Final
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
 from memstone.language.language import DateReader
-from memstone.language.text.calendars import Named, looks_ahead, named_times
+from memstone.language.text.calendars import NamedTime, find_named_times, looks_ahead
 from memstone.language.text.dates import Stretch
 from memstone.language.text.questions import begins_as_question
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
@@ -65,7 +65,7 @@ class Period:
 
     def _times_in(self, text: str, said_at: datetime) -> list[tuple[date, date]]:
         """Return the times that a text speaks of, in whichever language."""
-        named = named_times(text, said_at.astimezone(self.zone).date())
+        named = find_named_times(text, said_at.astimezone(self.zone).date())
         found = [(one.first, one.last) for ref in named for one in ref.times]
         return found + [(ref.first, ref.last) for ref in self.dates.find(text, said_at, self.zone)]
 
@@ -74,14 +74,16 @@ def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
     """Return the time that a question looks back to; None if it names none, or nothing is asked."""
     now, dates = datetime_from_instant(at), parts.language.dates
     today = now.astimezone(parts.zone).date()
-    if named := named_times(query, today):
+    if named := find_named_times(query, today):
         asks = any(mark in query for mark in MARKS) or begins_as_question(query)
         return _named_period(named, query, today, parts.zone, dates) if asks else None
     found = dates.find_asked_range(query, now, parts.zone)
     return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone, dates)
 
 
-def _named_period(named: Sequence[Named], query: str, today: date, zone: tzinfo, dates: DateReader) -> Period | None:
+def _named_period(
+    named: Sequence[NamedTime], query: str, today: date, zone: tzinfo, dates: DateReader
+) -> Period | None:
     """Return the time that another language names; None if it is not over, or a question asks for what is to come."""
     past, certain = [one.times[0] for one in named], all(one.is_certain for one in named)
     first, last = min(one.first for one in past), max(one.last for one in past)

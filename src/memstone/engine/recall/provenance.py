@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -15,6 +15,7 @@ from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_tu
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search
 from memstone.language.language import TextGuard
+from memstone.language.text.normal import normal_text
 from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
@@ -93,21 +94,24 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, gua
     learned, found = dict[str, list[TurnFact]](), dict[str, list[Hit]]()
     for fact in facts:
         learned.setdefault(fact.turn_id, []).append(fact)
-    turns = {one.record.id for one, _ in hits if one.record.layer == Layer.TURN}
+    turns = {one.record.id: normal_text(one.record.text) for one, _ in hits if one.record.layer == Layer.TURN}
+    said = {text: turn for turn, text in reversed(turns.items())}
     for hit in hits:
-        if (turn := _turn_of(hit[0].record)) in turns:
+        if (turn := _turn_of(hit[0].record, said)) in turns:
             found.setdefault(turn, []).append(hit)
-    shown, done = list[_Traced](), set[str]()
+    shown, done, texts = list[_Traced](), set[str](), set[str]()
     for hit in hits:
         record = hit[0].record
-        if record.id in done:
+        if record.id in done or turns.get(record.id) in texts:
             continue
         if record.layer == Layer.TURN:
-            shown += _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done, guard)
-            continue
-        turn = _turn_of(record)
-        shown.append((hit, {"source": turn} if turn in turns else {}))
-        done |= {turn} if turn else set()
+            new = _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done, guard)
+        else:
+            turn = _turn_of(record, said)
+            new = [(hit, {"source": turn} if turn in turns else {})]
+            done |= {turn} if turn else set()
+        shown += new
+        texts |= {normal_text(one.record.text) for (one, _), _ in new if one.record.layer == Layer.FACT}
     return shown[:limit]
 
 
@@ -118,7 +122,8 @@ def _of_turn(
     record, text = hit[0].record, shown_text(hit[0].record, guard)
     if not text or any(not fact.holds for fact in learned):
         return []
-    if found and not says_more(text, [fact.quote for fact in learned]):
+    same = any(normal_text(fact.record.text) == normal_text(text) for fact, _ in found)
+    if found and (same or not says_more(text, [fact.quote for fact in learned])):
         first = found[0][0]
         done.add(first.record.id)
         return [((first, hit[1]), {"source": record.id})]
@@ -130,10 +135,12 @@ def _of_turn(
     return [(hit, {"facts": [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]})]
 
 
-def _turn_of(record: Record) -> str | None:
-    """The turn that says what a fact says; an edited fact is its own source."""
+def _turn_of(record: Record, said: Mapping[str, str]) -> str | None:
+    """The turn that says what a fact says, by its evidence or word for word; an edited fact is its own source."""
     evidence = record.data.get("evidence")
-    return evidence.get("turn") if isinstance(evidence, dict) else None
+    if isinstance(evidence, dict):
+        return evidence.get("turn")
+    return said.get(normal_text(record.text)) if record.layer == Layer.FACT else None
 
 
 async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:

@@ -15,7 +15,7 @@ from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search, SearchRequest
 from memstone.engine.search_request import validate_search as check_search
 from memstone.engine.storing.holders import PREFIX
-from memstone.language.text.calendars import without_times
+from memstone.language.text.calendars import remove_times
 from memstone.language.text.content import content_words, is_courtesy, share_of_words
 from memstone.language.text.normal import normal_text
 from memstone.language.text.questions import Person, only_asks, person_of
@@ -89,7 +89,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     reads = parts.language.reads_surely(asked.query)
     if parts.language.facts.tells_nothing(asked.query) or (is_courtesy(asked.query) and not reads):
         return
-    hits, near = await near_hits(parts, asked, layers)
+    hits, near = await find_near_hits(parts, asked, layers)
     period, reason = asked_period(parts, asked.query, asked.at), FAR
     if period is not None:
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
@@ -101,7 +101,7 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     asked.left_out = {seq: _REPEATED if seq in close else reason for seq in found if seq not in kept}
 
 
-async def near_hits(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
+async def find_near_hits(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     """Return what a search finds for a message, and what of it is near enough."""
     hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
     if any(note.get("channel") == "dense" for note in hits.degraded):
@@ -137,7 +137,7 @@ def _count_other_words(parts: Parts, query: str) -> int:
     """Return how many words of a question say something besides a date."""
     if parts.language.reads_surely(query):
         return parts.language.dates.count_other_words(query)
-    words = content_words(without_times(query), QUERY_LIMIT)
+    words = content_words(remove_times(query), QUERY_LIMIT)
     return sum(not any(map(str.isdigit, word)) for word in words)
 
 
@@ -173,7 +173,7 @@ async def _same_words(parts: Parts, asked: Asked, layers: Sequence[str], nearest
     Of what is the nearest as well a third is enough; something that the assistant said must be that.
     """
     words = content_words(asked.query, QUERY_LIMIT)
-    if not words:
+    if all(map(str.isdigit, words)):  # a sum, or nothing at all
         return []
     found = (await hits_of(parts, _build_search(parts, asked, layers, "text"))).found[:_LOOKED_AT]
     first = {scored.seq for _, scored in nearest}

@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
 from memstone.language.en.tense import Said
-from memstone.language.text.calendars import named_times, without_times
+from memstone.language.text.calendars import find_named_times, remove_times
 from memstone.language.text.dates import (
     MONTH_NUMBERS,
     MONTHS,
@@ -447,11 +447,11 @@ def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[s
     phrases: in what was said before, "yesterday" was another day. Of another language every phrase is one that does not
     name the days as the full text holds them; one that may lie ahead as well stays in the question.
     """
-    named = named_times(query, _to_local_time(now, tz).date())
+    named = find_named_times(query, _to_local_time(now, tz).date())
     if named:
         found = [day for one in named for day in _days_in(one.times[0])]
         certain = all(one.is_certain for one in named)
-        return without_times(query) if certain else query, list(dict.fromkeys(found))
+        return remove_times(query) if certain else query, list(dict.fromkeys(found))
     parts, days, at = [], list[str](), 0
     for ref in _find_time_refs(query, now, tz, looks_back=True):
         if ref.relative:

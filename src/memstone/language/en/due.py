@@ -8,10 +8,11 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.language.en.dates import resolve_dates
-from memstone.language.en.wording import AMENDED, SAID_ON
+from memstone.language.en.wording import SAID_ON
 from memstone.language.text.dates import (
     TimeRef,
 )
+from memstone.language.text.normal import AMENDED
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.context import Due
 

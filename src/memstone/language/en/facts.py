@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstone.language.en.own_prose import has_words, is_english, own_prose
+from memstone.language.en.own_prose import is_english, own_prose
 from memstone.language.en.pieces import JUDGEMENTS, Piece, read_pieces
 from memstone.language.en.requests import Request, forgets_everything, request_of
 from memstone.language.en.sentences import as_user, expand_contractions, lowercase_all_caps
@@ -36,6 +36,7 @@ from memstone.language.en.wording import (
     trigger_of,
 )
 from memstone.language.text.tokens import query_terms
+from memstone.language.text.words import has_words
 from memstone.model.curator import Curator
 from memstone.model.fact import Candidate, Curated, Span, fact_key
 from memstone.model.memory import Kind

@@ -244,11 +244,6 @@ def has_foreign_words(text: str) -> bool:
     return any(word[0].lower() in _FOREIGN for word in islice(_WORD.finditer(text), _JUDGED_WORDS))
 
 
-def has_words(text: str) -> bool:
-    """Whether there are words in a text, in whatever language; not only numbers, marks or pictures."""
-    return _WORD.search(text) is not None
-
-
 def _is_latin(word: str) -> bool:
     """Whether a word is written in Latin letters, with whatever marks."""
     return all(letter < "\u0250" or "\u1e00" <= letter <= "\u1eff" for letter in word)

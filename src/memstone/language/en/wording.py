@@ -26,6 +26,7 @@ from memstone.language.en.verbs import (
     name_speaker_in_clause,
 )
 from memstone.language.lists import read_data
+from memstone.language.text.normal import AMENDED
 
 _DATA: Final = read_data("en", "wording")
 
@@ -451,9 +452,7 @@ def is_plain(said: str) -> bool:
 
 
 MAX_AMENDED_CHARS: Final = 500
-
-AMENDED: Final = re.compile(r' On \d{4}-\d\d-\d\d: "([^"]*)"\.')
-"""The words behind a memory, with their day."""
+"""So many characters of words that amend a memory stand behind it, the newest."""
 
 SAID_ON: Final = re.compile(r" \(said on [^()]*\)")
 """The day on which something was said that holds only around then; it is no part of what was said."""

@@ -16,7 +16,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from memstone.language.text.clues import Clued, compile_with_clues
 from memstone.language.text.content import languages_of
 from memstone.language.text.dates import Stretch, month_at, nearest_weekday, one_day, shift_date, unit_containing_day
 from memstone.language.text.words import fold_letters
@@ -34,16 +33,14 @@ _PARTS: Final = {
 }
 _PIECE: Final = re.compile(r"\{\w+\}|[\[\] ]|[^{\[\] ]+")
 _WORD: Final = re.compile(r"\w+")
-_BY_SCRIPT: Final = frozenset({"ja", "zh"})
-"""Languages whose script tells them, and has no blanks between words."""
-
+_IN_NUMBERS: Final = re.compile(r"[0-9]\.[0-9]{1,2}\.")
 _DIGITS: Final = {"": 0} | {sign: number for number, sign in enumerate(_SIGNS, 1)}
 _ANY_DAY: Final = date(2000, 1, 1)  # only where the phrases stand matters
 _YEARS: Final = 9  # enough for a 29th of February
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTime:
     """A time that a text names: where it stands in the folded text, and which days it may mean, the past ones first."""
 
     start: int
@@ -62,7 +59,7 @@ class _Form(NamedTuple):
 
     language: str
     kind: str
-    pattern: Clued
+    pattern: re.Pattern[str]
     unit: str = ""
     offset: int = 0
 
@@ -73,6 +70,12 @@ def _languages() -> dict[str, dict[str, Any]]:
 
 
 @cache
+def _unspaced() -> frozenset[str]:
+    """The languages whose script tells them, and has no blanks between words."""
+    return frozenset(language for language, listed in _languages().items() if "unspaced" in listed)
+
+
+@cache
 def _names(language: str, kind: str) -> dict[str, int]:
     """The folded names of months or weekdays, and their numbers, from 0."""
     listed = fold_letters(_languages()[language].get(kind, "")).split()
@@ -80,56 +83,78 @@ def _names(language: str, kind: str) -> dict[str, int]:
 
 
 @cache
-def _forms() -> tuple[_Form, ...]:
-    found: list[_Form] = []
-    for language, listed in _languages().items():
-        for kind in _KINDS:
-            found += [_Form(language, kind, _compile_form(language, form)) for form in listed.get(kind, ())]
-        for phrase, meant in listed["relative"].items():
-            unit, offset = meant.split()
-            found.append(_Form(language, "relative", _compile_form(language, phrase), unit, int(offset)))
+def _forms(language: str) -> tuple[_Form, ...]:
+    """The forms of a language; compiled when a text comes that may have one."""
+    listed = _languages()[language]
+    found = [_Form(language, kind, _compile_form(language, form)) for kind in _KINDS for form in listed.get(kind, ())]
+    for phrase, meant in listed["relative"].items():
+        unit, offset = meant.split()
+        found.append(_Form(language, "relative", _compile_form(language, phrase), unit, int(offset)))
     return tuple(found)
 
 
-def _compile_form(language: str, form: str) -> Clued:
+@cache
+def _languages_by_clue() -> dict[str, frozenset[str]]:
+    """Words of which every text has one that names a time in a language: names, and the longest word of a phrase."""
+    found = dict[str, set[str]]()
+    for language, listed in _languages().items():
+        phrases = (_WORD.findall(fold_letters(phrase)) for phrase in listed["relative"])
+        clues = [*_names(language, "months"), *_names(language, "weekdays"), *(max(one, key=len) for one in phrases)]
+        for clue in clues:
+            for word in _WORD.findall(clue):
+                found.setdefault(word, set()).add(language)
+    return {word: frozenset(languages) for word, languages in found.items()}
+
+
+@cache
+def _languages_in_numbers() -> frozenset[str]:
+    """The languages that write a day in numbers alone."""
+    forms = {language: listed.get("dates", ()) for language, listed in _languages().items()}
+    return frozenset(one for one, dates in forms.items() if any(".{number}." in form for form in dates))
+
+
+def _possible_languages(folded: str) -> frozenset[str]:
+    """The languages in which a text may name a time, by a quick look: most texts name none."""
+    known, listed = _languages_by_clue(), _languages()
+    found = {language for word in _WORD.findall(folded) for language in known.get(word, ())} - _unspaced()
+    if not folded.isascii():
+        found |= {one for one in _unspaced() if any(clue in folded for clue in listed[one]["unspaced"].split())}
+    return frozenset(found | (_languages_in_numbers() if _IN_NUMBERS.search(folded) else set()))
+
+
+def _compile_form(language: str, form: str) -> re.Pattern[str]:
     parts = _PARTS | {
         "{month}": f"(?P<month>{_alternatives(language, 'months')})",
         "{weekday}": f"(?P<weekday>{_alternatives(language, 'weekdays')})",
     }
     body = "".join(parts.get(piece) or re.escape(fold_letters(piece)) for piece in _PIECE.findall(form))
-    if language in _BY_SCRIPT:
-        return compile_with_clues(rf"(?<![0-9]){body}")
-    return compile_with_clues(rf"(?<!\w){body}(?!\w)")
+    if language in _unspaced():
+        return re.compile(rf"(?<![0-9]){body}")
+    return re.compile(rf"(?<!\w){body}(?!\w)")
 
 
 def _alternatives(language: str, kind: str) -> str:
     return "|".join(map(re.escape, sorted(_names(language, kind), key=lambda name: (-len(name), name))))
 
 
-def named_times(text: str, today: date) -> list[Named]:
+def find_named_times(text: str, today: date) -> list[NamedTime]:
     """Return the times that a text names in another language than English, in order; days are seen from ``today``."""
     folded = fold_letters(text)
-    possible = [form for form in _forms() if form.pattern.may_match(folded)]
-    if not possible:  # most texts
-        return []
-    languages = languages_of(text)
-    found = [
-        named
-        for form in possible
-        if form.language in languages or form.language in _BY_SCRIPT
-        for named in _matches(form, folded, today)
-    ]
-    times: list[Named] = []
+    possible = _possible_languages(folded)
+    if possible - _unspaced():
+        possible &= languages_of(text) | _unspaced()
+    found = [named for one in sorted(possible) for form in _forms(one) for named in _matches(form, folded, today)]
+    times: list[NamedTime] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
         if not times or one.start >= times[-1].end:
             times.append(one)
     return times
 
 
-def without_times(text: str) -> str:
+def remove_times(text: str) -> str:
     """Return a text, folded, without the times that it names."""
     folded, parts, at = fold_letters(text), list[str](), 0
-    for one in named_times(text, _ANY_DAY):
+    for one in find_named_times(text, _ANY_DAY):
         parts.append(folded[at : one.start])
         at = one.end
     return " ".join([*parts, folded[at:]])
@@ -138,19 +163,19 @@ def without_times(text: str) -> str:
 def looks_ahead(text: str, language: str) -> bool:
     """Return whether a text has a word by which a language asks for what is to come."""
     folded = fold_letters(text)
-    if language in _BY_SCRIPT:  # they share forms, and a text does not say which of them it is in
-        return any(word in folded for one in _BY_SCRIPT for word in _languages()[one]["ahead"].split())
+    if language in _unspaced():  # they share forms, and a text does not say which of them it is in
+        return any(word in folded for one in _unspaced() for word in _languages()[one]["ahead"].split())
     return not {*_WORD.findall(folded)}.isdisjoint(fold_letters(_languages()[language]["ahead"]).split())
 
 
-def _matches(form: _Form, folded: str, today: date) -> Iterator[Named]:
-    for match in form.pattern.pattern.finditer(folded):
+def _matches(form: _Form, folded: str, today: date) -> Iterator[NamedTime]:
+    for match in form.pattern.finditer(folded):
         try:
             times = _read_times(form, match, today)
         except (ValueError, OverflowError):  # the 31st of June
             continue
         if times:
-            yield Named(match.start(), match.end(), times, form.language)
+            yield NamedTime(match.start(), match.end(), times, form.language)
 
 
 def _read_times(form: _Form, match: re.Match[str], today: date) -> tuple[Stretch, ...]:

@@ -17,6 +17,10 @@ _FINAL: Final = ".!\u3002\u0964\u06d4 "
 """Full stops (also the Chinese, Hindi and Urdu one) and exclamation marks; a question stays a question."""
 
 
+AMENDED: Final = re.compile(r' On \d{4}-\d\d-\d\d: "([^"]*)"\.')
+"""What stands behind a memory that was amended: the day, and the words that were said then."""
+
+
 def normal_text(text: str) -> str:
     """The text without differences that carry no meaning.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from unicodedata import category, decimal
 
@@ -119,3 +120,11 @@ _FOLDS: Final = _Folds(
     | dict.fromkeys(map(ord, _APOSTROPHES), "'")
     | dict.fromkeys(map(ord, _HYPHENS), "-")
 )
+
+
+_LETTER_RUN: Final = re.compile(r"[^\W\d_]+")
+
+
+def has_words(text: str) -> bool:
+    """Return whether there are words in a text, in whatever language; not only numbers, marks or pictures."""
+    return _LETTER_RUN.search(text) is not None
