@@ -210,7 +210,7 @@ async def fuzzed(place: Path, *, targets: int, ways: int, preset: str = "facts")
 @pytest.mark.timeout(900)
 def test_nobody_sees_or_changes_what_they_do_not_reach(tmp_path: Path) -> None:
     counts = asyncio.run(fuzzed(tmp_path, targets=1, ways=1))
-    assert counts["requests"] >= 4_000
+    assert counts["requests"] >= 3_000
     assert counts["2xx"] >= 500, "the requests are understood"
 
 
@@ -295,7 +295,7 @@ def test_every_request_of_the_fuzz_is_one_that_the_service_answers(tmp_path: Pat
     assert {title: status for title, status in best.items() if status >= 400} == {
         title: status for title, (status, _) in UNANSWERED.items()
     }
-    assert len(best) >= 230
+    assert len(best) >= 180
 
 
 async def compared(place: Path) -> int:
