@@ -97,6 +97,7 @@ _FILLED: Final[dict[str, Callable[[str], Any]]] = {
     "Iterable[str]": lambda text: [text],
     "Collection[str]": lambda text: [text],
     "tuple[str, ...]": lambda text: (text,),
+    "tuple[str, str, str]": lambda text: (text, text, text),
     "set[str]": lambda text: {text},
     "Sequence[tuple[str, str]]": lambda text: [("m1", text)],
     "Mapping[int, str]": lambda text: {1: text},

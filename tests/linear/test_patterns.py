@@ -79,6 +79,7 @@ _BUILT: Final = frozenset(
         "language.en.requests: _reword_order",
         "language.en.sentences: _name_pattern",
         "language.en.sentences: _speaker_prefix_pattern",
+        "language.en.wording: _subject_behind_name",
         "core.showing.inject: _piece_pattern",
         "core.showing.inject: _word_start_pattern",
         "language.en.dates: _build_rule",

@@ -84,7 +84,8 @@ class Life:
     def do(self, step: tuple[Any, ...]) -> None:
         """One step; what cannot be done is refused."""
         verb, *rest = step
-        act: Callable[..., Any] = getattr(self, verb, None) or (lambda at: getattr(self.memory, verb)(self.chosen(at)))
+        owner = self.memory if verb == "delete" else self.memory.review
+        act: Callable[..., Any] = getattr(self, verb, None) or (lambda at: getattr(owner, verb)(self.chosen(at)))
         with suppress(NotFoundError, Conflict, InvalidInput):
             act(*rest)
         self.clock.advance(minutes=7)

@@ -167,7 +167,7 @@ class Machine(RuleBasedStateMachine):
     @rule(at=which, verb=st.sampled_from(["disable", "enable", "quarantine", "approve", "reject", "restore"]))
     def put_aside(self, at: int, verb: str) -> None:
         """Change a status."""
-        self.do(lambda: getattr(self.memory, verb)(self.chosen(at)))
+        self.do(lambda: getattr(self.memory.review, verb)(self.chosen(at)))
 
     @rule(at=which, version=st.integers(1, 4))
     def restore_version(self, at: int, version: int) -> None:

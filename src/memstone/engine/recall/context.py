@@ -375,12 +375,10 @@ async def _embed_query(parts: Parts, asked: Asked) -> Parts:
     them be late.
     """
     waits = parts.at_hand and parts.reranker is None and not parts.embedding.in_process
-    searches = (
-        asked.mode is GateMode.PROFILE
-        and not asked.without_search
-        and not parts.language.facts.tells_nothing(asked.query)
-    )
+    searches = asked.mode is GateMode.PROFILE and not asked.without_search
     if not (waits and searches) or asked.as_of is not None or asked.project is not None:
+        return parts
+    if await parts.io.compute(partial(parts.language.facts.tells_nothing, asked.query)):
         return parts
     with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         return await fetch_vectors(parts, asked.scope, asked.query)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field
 
-from memstone.literals import LayerName, StatusName
 from memstone.server.schemas.base import FilterForm, Id, Json, RequestBody, ScopedBody, example_config
 
 Reason = Annotated[str | None, Field(max_length=1_000)]
@@ -21,8 +20,8 @@ class ConsoleSearchBody(ScopedBody):
     )
 
     q: str | None = None
-    layers: list[SkipValidation[LayerName]] | None = None
-    statuses: list[SkipValidation[StatusName]] | None = None
+    layers: str | list[str] | None = None
+    statuses: str | list[str] | None = None
     filters: FilterForm | None = None
     limit: int = Field(default=60, ge=1, le=250)
     as_of: str | None = None

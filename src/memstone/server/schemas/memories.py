@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field, SkipValidation
 
-from memstone.literals import CallerKind, GateName, LayerName, SearchScope, Strategy, VisibilityName
+from memstone.literals import CallerKind, GateName, SearchScope, Strategy, VisibilityName
 from memstone.server.schemas.base import FilterForm, Id, Json, RequestBody, ScopedBody, example_config
 
 Messages = str | Json | list[str | Json]
@@ -92,7 +92,7 @@ class SearchBody(ScopedBody):
     limit: int = Field(default=100, ge=1)
     filters: FilterForm | None = None
     min_score: float | None = Field(default=None, ge=0, le=1)
-    layers: SkipValidation[LayerName] | list[SkipValidation[LayerName]] | None = None
+    layers: str | list[str] | None = None
     as_of: str | None = None
     strategy: SkipValidation[Strategy] | None = None
     explain: bool = False
