@@ -42,13 +42,13 @@ _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
 
 @router.get("/health", response_model=Working, response_model_exclude_none=True)
 async def verify_memory(caller: Reader) -> Any:
-    """Create, list and delete an entry in one transaction that is taken back."""
+    """Test memory: create, list and delete an entry in one transaction that is rolled back."""
     return await caller.engine.run(status.verify_memory)
 
 
 @router.post("/retrieve-preview", response_model=Preview)
 async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
-    """What a search would find and what would fit; nothing counts as used."""
+    """Show what a search would find and what would fit; nothing counts as used."""
     found = await caller.memory.profile.preview_search(
         question.query,
         user_id=await owner_of(caller, question.api_key_id, question.user_id),
@@ -67,7 +67,7 @@ def _score_fields(item: dict[str, Any]) -> dict[str, Any]:
 
 @router.get("/engine-status", response_model=EngineStatus)
 async def engine_status(request: Request, caller: Reader) -> Any:
-    """What the engine is made of, each part with whether it is there and why not."""
+    """List the parts of the engine, whether each is available, and if not, why."""
     state: State = request.app.state.memstone
     return to_camel_names({**await caller.memory.admin.status(), "qdrant": qdrant_part(state)})
 
@@ -81,7 +81,7 @@ def qdrant_part(state: State) -> dict[str, Any]:
 
 @router.get("/embedding-providers", response_model=EmbeddingProviders)
 async def embedding_providers(request: Request, caller: Reader) -> Any:
-    """Who could turn text into vectors, and who does."""
+    """List the available embedders, and the one in use."""
     state: State = request.app.state.memstone
     active = (await caller.memory.admin.status())["embedding"].get("provider")
     return {
@@ -120,7 +120,7 @@ def known_embedding_models(provider: str | None = None) -> list[dict[str, Any]]:
 
 @router.post("/summarize", response_model=Summarized)
 async def summarize_old_memories(caller: Admin, wanted: SummarizeOld) -> Any:
-    """Shorten what is old to its first sentences; the originals stay in the history."""
+    """Shorten old memories to their first sentences; the originals stay in the history."""
     user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
     options = {"everybody": user is None, "dry_run": wanted.dry_run}
     done = await caller.engine.run(summarize_old, {"user_id": user}, wanted.older_than_days, **options)
@@ -134,7 +134,7 @@ async def summarize_old_memories(caller: Admin, wanted: SummarizeOld) -> Any:
 
 @router.post("/reindex", response_model=Reindexing)
 async def start_reindex(request: Request, caller: Admin, wanted: Reindex) -> Any:
-    """Give every memory that waits for one its vector, in the background."""
+    """Build the missing vectors in the background."""
     caller.needs_tenant()
     state: State = request.app.state.memstone
     pending = await caller.memory.admin.pending_vectors()

@@ -49,7 +49,7 @@ from memstone.server.schemas.memories import (
     Whom,
 )
 
-_EMPTIES: Final = "name one, here whatever confirm says; POST /memory/clear removes all memories of the tenant for good"
+_EMPTIES: Final = "name one, with or without confirm; POST /memory/clear removes all memories of the tenant for good"
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
@@ -59,7 +59,7 @@ Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 @router.post("/memories", response_model=Added)
 async def add_memories(caller: Writer, said: NewMemories) -> Any:
-    """Learn from what was said."""
+    """Learn from messages."""
     answer = await caller.memory.add(**said.model_dump())
     return {**_wrap_list(answer), "status": "ok"} if isinstance(answer, list) else answer
 
@@ -92,7 +92,7 @@ async def search_by_query(
 
 @router.post("/memories/search", response_model=FoundMemories)
 async def search_memories(caller: Reader, question: Question) -> Any:
-    """Find memories, with filters and everything else that a search takes."""
+    """Find memories, with filters and all other arguments of a search."""
     asked = question.model_dump()
     return _wrap_list(await caller.memory.search(asked.pop("query"), **asked))
 
@@ -113,7 +113,7 @@ async def get_all(
     show_expired: bool = False,
     counts: bool = False,
 ) -> Any:
-    """List what a scope sees, the last changed first; ``GET /api/memory`` lists by creation."""
+    """List the memories of a scope, last changed first; ``GET /api/memory`` lists by creation."""
     found = await caller.memory.get_all(
         **named.as_dict(),
         limit=limit,
@@ -132,7 +132,7 @@ async def get_all(
 
 @router.delete("/memories", response_model=DeletedMany)
 async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None, *, dry_run: DryRun = False) -> Any:
-    """Delete everything a scope sees; ``POST /v1/memories/delete`` also takes filters."""
+    """Delete everything in a scope; ``POST /v1/memories/delete`` also takes filters."""
     if is_bound(caller):  # without a scope of its own, a key that names nobody is refused by the memory itself
         require_confirmation(caller, named.as_dict(), confirm, dry_run=dry_run)
     try:
@@ -143,7 +143,7 @@ async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None,
 
 @router.get("/memories/{memory_id}", response_model=MemoryItem)
 async def get_memory(caller: Reader, memory_id: str) -> Any:
-    """One memory."""
+    """Return one memory."""
     found = await caller.memory.get(memory_id)
     if found is None:
         raise NotFoundError(f"no memory {memory_id}")
@@ -165,19 +165,19 @@ async def delete_memory(caller: Writer, memory_id: str, *, dry_run: DryRun = Fal
 
 @router.put("/memories/{memory_id}/visibility", response_model=answer_form("answers.memories.VisibilitySet"))
 async def set_visibility(caller: Writer, memory_id: str, wanted: Visibility) -> Any:
-    """Decide whether models are shown a memory: always (``pinned``), not in the profile (``hidden``), or never."""
+    """Choose whether models see a memory: always (``pinned``), not in the profile (``hidden``), or never."""
     return await caller.memory.profile.set_visibility(memory_id, wanted.visibility)
 
 
 @router.get("/memories/{memory_id}/history", response_model=History)
 async def get_memory_history(caller: Reader, memory_id: str) -> Any:
-    """Everything that happened to a memory, oldest first."""
+    """List everything that happened to a memory, oldest first."""
     return {"results": await caller.memory.history(memory_id)}
 
 
 @router.post("/context", response_model=Pack, tags=["context"])
 async def build_context(caller: Reader, question: ContextQuestion) -> Any:
-    """What to put into a prompt for this message; empty when memory does not help."""
+    """Return what to put into a prompt for a message; empty if memory does not help."""
     asked = question.model_dump()
     return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
 
@@ -189,22 +189,22 @@ async def get_profile(
     agent_id: ScopeId = None,
     tokens: Annotated[int | None, Query(ge=0, le=16_000)] = None,
 ) -> Any:
-    """What a model is always shown of a user, most important first, and what is left out."""
+    """Return what a model always sees about a user, most important first, and what is left out."""
     return await caller.memory.profile.get(user_id=user_id, agent_id=agent_id, tokens=tokens)
 
 
 @router.get("/receipts/{receipt_id}", response_model=answer_form("answers.context.Receipt"), tags=["context"])
 async def get_receipt(caller: Reader, receipt_id: str) -> Any:
-    """The account of a context: what was considered, chosen and dropped, and why."""
+    """Return the record of a context: what was considered, chosen and dropped, and why."""
     found = await caller.memory.receipt(receipt_id)
     if found is None:
-        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while only")
+        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts expire after a while")
     return found
 
 
 @router.post("/ingest", response_model=answer_form("answers.layers.TranscriptKept"))
 async def ingest_transcript(caller: Writer, transcript: Transcript) -> Any:
-    """Keep a transcript as it is, turn by turn."""
+    """Store a transcript as it is, turn by turn."""
     given = transcript.model_dump()
     refuse_unknown(given["turns"] if isinstance(given["turns"], list) else [given["turns"]])
     return await caller.memory.ingest(given.pop("turns"), **given)
@@ -212,7 +212,7 @@ async def ingest_transcript(caller: Writer, transcript: Transcript) -> Any:
 
 @router.post("/flush", response_model=answer_form(Synced))
 async def flush_pending_memories(caller: Writer, named: Reach, whom: Whom | None = None) -> Any:
-    """Try again what could not be stored when it was said; of everybody for administrators."""
+    """Retry what could not be stored before; for administrators everybody's."""
     return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
@@ -224,14 +224,14 @@ async def list_entities(
     limit: Annotated[int | None, Query(ge=1)] = None,
     offset: Offset | None = None,
 ) -> Any:
-    """People, places and things that memories of a scope speak of; the body or the query names the scope."""
+    """List people, places and things in the memories of a scope; the body or the query gives the scope."""
     asked = merge_body({**named.as_dict(), "limit": limit, "offset": offset}, wanted)
     return await caller.memory.graph.entities(**{name: value for name, value in asked.items() if value is not None})
 
 
 @router.get("/entities/{name:path}/relations", response_model=answer_form("answers.layers.Relations"))
 async def list_relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
-    """How somebody or something is related to others."""
+    """List how someone or something is related to others."""
     found = await caller.memory.graph.relations(**named.as_dict(), limit=10_000)
     wanted = name.casefold()
     about = [one for one in found["results"] if wanted in (one["source"].casefold(), one["target"].casefold())]
@@ -240,13 +240,13 @@ async def list_relations(caller: Reader, named: NamedScope, name: str, limit: Li
 
 @router.get("/stats", response_model=answer_form("answers.store.Stats"))
 async def get_stats(caller: Admin) -> Any:
-    """Counts of everything."""
+    """Count everything."""
     return await caller.memory.stats()
 
 
 @router.post("/reset", response_model=answer_form("answers.console.Emptied"))
 async def reset_tenant(caller: Admin, wanted: Confirmed) -> Any:
-    """Remove everything of this tenant, for good."""
+    """Remove everything of this tenant for good."""
     return await empty_tenant(caller, wanted, "reset")
 
 
