@@ -119,12 +119,12 @@ async def _is_passed(parts: Parts, report: Mapping[str, Any]) -> bool:
 
 def _parse_report(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
     if not isinstance(report, Mapping) or report.get("format") not in FORMATS:
-        raise InvalidInput("this is not the report of an erasure", hint="pass what `erase` returned, or its JSON")
+        raise InvalidInput("this is not an erasure report", hint="pass what `erase` returned, or its JSON")
     if report.get("version") != VERSION:
-        raise InvalidInput(f"a report of form {report.get('version')!r} is unknown", hint="upgrade Memstone")
+        raise InvalidInput(f"unknown report version {report.get('version')!r}", hint="upgrade Memstone")
     about = report.get("subject")
     if not isinstance(about, Mapping) or not all(name in report for name in (*_SEALS, "created_at", "complete")):
-        raise InvalidInput("the report is not whole: a part of it is missing")
+        raise InvalidInput("the report is incomplete: a part of it is missing")
     who = {name: about.get(name) for name in _NAMES[:3]}
     subject = Subject(Scope.of(**who, tenant_id=parts.tenant_id), str(about.get("memory_id") or ""))
     if subject.scope.is_open and not subject.memory_id:
@@ -430,7 +430,7 @@ async def _erase_from_log(erasure: _Erasure) -> dict[str, Any]:
         emptied = await (compact_store(parts) if erasure.by_operator else parts.ledger.empty_log())
     except MemstoneError as error:
         return _failed_check("log", error)
-    hint = {} if emptied else {"hint": "another process reads an old snapshot; erase again when it has ended"}
+    hint = {} if emptied else {"hint": "another process is reading an old snapshot; erase again when it has finished"}
     return {"check": "log", "ok": emptied, **hint}
 
 
@@ -461,7 +461,7 @@ async def _known_key(parts: Parts) -> bytes | None:
     try:
         return await parts.store_key.find()
     except ConfigError as error:
-        log.warning("backups are rewritten without a signature: %s", error)
+        log.warning("rewriting backups without a signature: %s", error)
         return None
 
 
@@ -501,5 +501,5 @@ async def _check_files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
         return [check]
     check["found"] = {"files": sum(found.values())}  # what they are called is the operator's business
     compact_when_quiet(parts)
-    later = {"pending": True, "hint": "the file is written anew when it is quiet; `verify_erasure` tells when it was"}
+    later = {"pending": True, "hint": "the file is rewritten when it is idle; `verify_erasure` shows when that is done"}
     return [check if check["ok"] else {**check, **later}, {"check": "free space", "ok": False, **later}]

@@ -31,15 +31,15 @@ async def learn_from_request(parts: Parts, request: AddRequest) -> dict[str, Any
     for name, value in (("key", request.key), ("kind", request.kind)):
         if value is not None:
             raise InvalidInput(
-                f"a {name} describes one memory, and what is learned may be several or none",
+                f"a {name} describes one memory, but learning may store several or none",
                 hint="pass infer=False to store the text itself as one memory",
             )
     _check_prompt(parts, request.prompt)
     compared_with = rename_filter_users(parts, split_scope(request.filters)[1])
     if compared_with is not None and _is_digested(parts):
         raise InvalidInput(
-            "filters choose which memories new facts are compared with, and here whole sessions are distilled",
-            hint="keep user_id, agent_id and run_id in filters, one value each, and leave the rest out",
+            "filters choose which memories new facts are compared with, but here whole sessions are processed",
+            hint="keep user_id, agent_id and run_id in filters, one value each, and leave out the rest",
         )
     (scope, project), now = request_scope(parts, request), parts.now()
     metadata, warnings = request_metadata(parts, request)
@@ -78,8 +78,8 @@ def _check_prompt(parts: Parts, prompt: str | None) -> None:
     unread = parts.llm is None or (strategies and FACTS not in strategies) or _is_digested(parts)
     if prompt and unread:
         raise InvalidInput(
-            "prompt instructs the language model that extracts facts, and none is used here",
-            hint="configure llm (and extract.strategies with facts), or leave prompt out",
+            "prompt is for the language model that extracts facts, and none is used here",
+            hint="configure llm (and extract.strategies with facts), or leave out prompt",
         )
 
 
@@ -112,16 +112,16 @@ def _is_blank(given: object) -> bool:
 
 def _disabled_answer(parts: Parts) -> dict[str, Any]:
     parts.workshop.counters.early_returns_disabled += 1
-    why = {"reason": "nothing is learned here", "hint": "set policy.learns to learn again"}
+    why = {"reason": "learning is switched off", "hint": "set policy.learns to true to learn again"}
     return {"results": [], "status": "disabled", **why}
 
 
 def _forget_warnings(turns: Sequence[Turn], learned: Learned) -> list[str]:
     """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
-    told = ["asked to forget something that no memory says" for _ in learned.unmet]
+    told = ["asked to forget something that is not in memory" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
     if any(forgets_everything(expand_contractions(one.strip())) for text in asked for one in split_sentences(text)):
-        told.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
+        told.append("asked to forget everything, but nothing was deleted: call delete_all to do that")
     return told
 
 
