@@ -9,11 +9,12 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 LLM := $(VENV)/.installed-llm
+TYPES := $(VENV)/.installed-types
 # Twice quiet: errors are shown, remarks about the place packages come from are not.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --retries 10 --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-system test-llm lint bench quality requirements size clean
+.PHONY: help run demo test test-system test-llm lint types bench quality requirements size clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -47,6 +48,10 @@ lint: $(DEV)  ## style, format, types, import rules, dependencies, sizes
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry src
 	@$(MAKE) --no-print-directory size
+
+types: $(TYPES)  ## what pyright sees of the public names, and how much of the package is typed
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@$(BIN)/python scripts/type_report.py
 
 bench: $(CORE)  ## the speed of everyday calls, with a ratio against something real
 	@$(BIN)/python -m benchmarks.speed
@@ -85,6 +90,11 @@ $(DEV): pyproject.toml | $(BIN)/python
 	@echo "Installing Memstone and the developer's tools ..."
 	@$(PIP_INSTALL) '.[dev]'
 	@touch $(CORE) $@
+
+$(TYPES): pyproject.toml | $(BIN)/python
+	@echo "Installing Memstone, the developer's tools and pyright ..."
+	@$(PIP_INSTALL) '.[dev,types]'
+	@touch $(CORE) $(DEV) $@
 
 $(LLM): pyproject.toml | $(BIN)/python
 	@echo "Installing Memstone, the developer's tools and a server for language models ..."

@@ -15,10 +15,10 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.changes.decide import bare_words
-from memstone.core.reading.pieces import ABOUT, JUDGEMENTS, KINDS, WHYS
-from memstone.core.reading.wording import Clause, build_wording
-from memstone.core.rules.verbs import lemmatize_verb
+from memstone.language.en.changes import bare_words
+from memstone.language.en.pieces import ABOUT, JUDGEMENTS, KINDS, WHYS
+from memstone.language.en.verbs import lemmatize_verb
+from memstone.language.en.wording import Clause, build_wording
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "benchmarks" / "quality" / "messages"

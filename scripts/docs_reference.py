@@ -152,7 +152,8 @@ MEANING: Final = {
     "server.request_log_hours": "and for how long",
     "server.backup_folder": "folder for backups requested over HTTP; without it there are none",
     "gateway.body_bytes": "maximum size of a request to a model, including images",
-    "gateway.recall_ms": "how long recall may delay a chat",
+    "gateway.recall_ms": "how long recall may delay a chat; after that only the profile is shown",
+    "gateway.profile_ms": "how long a chat then waits for the profile; after that it continues without memory",
     "gateway.tool_rounds": "maximum requests per chat when the model searches memory; the last one is without the tool",
     "gateway.upstreams": "the upstreams that run the models: a list, see [the gateway](guides/gateway.md)",
     "graph.llm": "let the language model find entities and relations in facts; otherwise rules do",
@@ -191,6 +192,10 @@ MEANING: Final = {
     "recall.visible_days": "hide older memories; none: show all",
     "recall.layers": "the default layers of a search",
     "recall.bootstrap_min": "a user with fewer facts also sees those of the user `*`, which everybody shares; 0: never",
+    "extract.language": (
+        "the language whose rules read messages without a language model: `en`, `neutral` for rules that read "
+        "nothing, or your own `package.module:Class`"
+    ),
     "extract.strategies": (
         "what finds facts: `pattern` (the curator and your own patterns), `facts` (a language model), or both; "
         "none: the model if there is one"
@@ -329,7 +334,7 @@ def _error_row(cls: type[MemstoneError], depth: int) -> tuple[str, ...]:
     builtin = [base.__name__ for base in cls.__bases__ if not issubclass(base, MemstoneError) and base is not Exception]
     name = "&emsp;" * depth + f"`{cls.__name__}`" + (f" (and `{builtin[0]}`)" if builtin else "")
     when = (cls.__doc__ or "").partition("\n")[0].rstrip(".")
-    todo = cls.default_hint or ("you can retry" if cls.retryable else "")
+    todo = cls.default_hint or ("may be tried again" if cls.retryable else "")
     return name, f"`{cls.code}`", when, todo
 
 

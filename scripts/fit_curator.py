@@ -26,7 +26,7 @@ from torch import nn
 from torch.nn import functional
 
 from memstone.adapters.embed.curator import AGREE, FILE, LENGTH, LONGEST_JUDGED, lay_out, list_ids
-from memstone.core.reading.pieces import ABOUT, FIRST_KIND, JUDGEMENTS, KINDS, OUTPUTS, WHYS
+from memstone.language.en.pieces import ABOUT, FIRST_KIND, JUDGEMENTS, KINDS, OUTPUTS, WHYS
 from scripts.curator_data import (
     CHANGED,
     DATA,

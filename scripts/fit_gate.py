@@ -1,8 +1,8 @@
 """Fit the weights of the gate's evidence to labelled messages, and say how well it does on messages held back.
 
 Reads scripts/gate_sentences.tsv (written for this) and tests/data/gate/messages_open.jsonl; writes
-src/memstone/core/gate/weights.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what is
-printed is about messages the weights have not seen.
+src/memstone/language/models/gate.tsv. Each fifth of the messages is judged by weights fitted to the other four, so what
+is printed is about messages the weights have not seen.
 
     python -m scripts.fit_gate
 """
@@ -20,15 +20,16 @@ from typing import TypeAlias
 import numpy as np
 
 from memstone.core import gate
-from memstone.core.gate import evidence
-from memstone.core.gate.phrases import own_words_of
+from memstone.language.en.english import English
+from memstone.language.en.gate import rules
+from memstone.language.en.gate.phrases import own_words_of
 from memstone.model.context_gate import Route
 from scripts.weights import record
 
 ROOT = Path(__file__).resolve().parent.parent
 SENTENCES = ROOT / "scripts" / "gate_sentences.tsv"
 OPEN = ROOT / "tests" / "data" / "gate" / "messages_open.jsonl"
-WEIGHTS = ROOT / "src" / "memstone" / "core" / "gate" / "weights.tsv"
+WEIGHTS = ROOT / "src" / "memstone" / "language" / "models" / "gate.tsv"
 PENALTY, SELDOM, STEPS, LEAST, FOLDS = 1.5, 3, 400, 6, 5
 
 Labelled: TypeAlias = tuple[str, bool, str]
@@ -58,7 +59,7 @@ def read() -> list[Labelled]:
 
 def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
     """Weights in hundredths, by logistic regression with a penalty on large ones."""
-    found = [evidence.extract_features(own_words_of(text)) for text, _, _ in labelled]
+    found = [rules.extract_features(own_words_of(text)) for text, _, _ in labelled]
     seen = Counter(feature for each in found for feature in each)
     columns = {feature: at for at, feature in enumerate(sorted(one for one, n in seen.items() if n >= SELDOM))}
     table = np.zeros((len(found), len(columns) + 1))
@@ -68,7 +69,7 @@ def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
     solved = descend(table, np.array([needs for _, needs, _ in labelled], float))
     hundredths = {feature: round(100 * float(solved[at])) for feature, at in columns.items()}
     kept = {feature: weight for feature, weight in hundredths.items() if abs(weight) >= LEAST}
-    return {evidence.BIAS: round(100 * float(solved[-1])), **kept}
+    return {rules.BIAS: round(100 * float(solved[-1])), **kept}
 
 
 def descend(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -88,14 +89,14 @@ def descend(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 def judge(labelled: Sequence[Labelled], seed: int) -> None:
     """Print precision and recall of the gate for each source; the weights do not know the message they judge."""
     shuffled = random.Random(seed).sample(labelled, len(labelled))  # noqa: S311 - not a secret
-    table = evidence.weight_table()
+    table, language = rules.weight_table(), English()
     outcomes: Counter[tuple[str, bool, bool]] = Counter()
     for fold in range(FOLDS):
         table.clear()
         rest = [row for at, row in enumerate(shuffled) if at % FOLDS != fold]
         table.update({feature: weight / 100 for feature, weight in fit(rest).items()})
         for text, needs, source in shuffled[fold::FOLDS]:
-            outcomes[source, needs, gate.decide_route(text).route is not Route.NONE] += 1
+            outcomes[source, needs, gate.decide_route(text, language).route is not Route.NONE] += 1
     for source in ("written", "open"):
         right, wrong, missed = (outcomes[source, *which] for which in ((True, True), (False, True), (True, False)))
         print(f"{source}: precision {right / (right + wrong):.3f}, recall {right / (right + missed):.3f}")

@@ -2,7 +2,7 @@
 
 Reads what ``scripts/fit_relevance.py`` keeps of tests/data/relevance (and makes it when it is not there). Writes the
 readers that know eight people each to a directory, from which ``fit_relevance.py`` learns what theirs is worth for the
-other four, and the one that knows all twelve to src/memstone/adapters/embed/data/pairs_relevance.npz. The questions of
+other four, and the one that knows all twelve to src/memstone/language/models/pairs_relevance.npz. The questions of
 tests/data/gate are not looked at.
 
 It needs torch, which nothing else here does, and half an hour of one processor:

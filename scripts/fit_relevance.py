@@ -1,7 +1,7 @@
 """Fit the weights that judge whether a question is about something in memory.
 
 Reads tests/data/relevance (twelve invented people with their memories, questions that these answer and questions that
-they do not) and the questions of ``memstone.core.ranking.abstain``; writes src/memstone/core/ranking/relevance.json.
+they do not) and the questions of ``memstone.core.ranking.abstain``; writes src/memstone/language/models/relevance.json.
 Four people at a time are judged by weights fitted to the others and to their questions only: what is printed is about
 questions the weights have not seen. The distribution of unrelated questions is made of their values, each put to the
 memories it was written for: that nothing in those answers it was seen to, and among those of others there may be
@@ -33,7 +33,7 @@ from memstone.engine.recall import judge
 from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
 from scripts.weights import record
 
-WEIGHTS: Final = ROOT / "src" / "memstone" / "core" / "ranking" / "relevance.json"
+WEIGHTS: Final = ROOT / "src" / "memstone" / "language" / "models" / "relevance.json"
 HIDDEN, STEPS, BATCH, NETS = 12, 5_000, 64, 4
 RATE, DECAY, LEFT_OUT, OF_PAIRS, LOUDNESS = 3e-3, 1e-2, 0.2, 0.1, 5.0
 COUNTS: Final = {"answered": 1.0, "unrelated": 1.0, "stranger": 0.3, "probe": 0.5, "taken": 0.3}

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 
 from memstone import Memory
-from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
 from memstone.engine.recall import judge
 from memstone.engine.recall.judge import asked_of, told_of
@@ -19,6 +18,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.language.en.relevance import PROBES
 from memstone.model.scope import Scope
 
 ROOT: Final = Path(__file__).resolve().parent.parent

@@ -1,10 +1,11 @@
-"""Compare every file of fitted weights with what it was fitted to, as ``scripts/weights.toml`` tells it.
+"""Compare every file of fitted weights with what it was fitted to, as its manifest tells it.
 
-For each file the manifest has its hash, the script that writes it, the data it was fitted to, a signature of the
-features (what the code makes of a fixed sample of that data), the commit it was fitted at, and how it did on what it
-had not seen. ``python -m scripts.weights`` reports what no longer fits, and a test does the same. Whoever fits weights
-records them; the scripts that fit do so themselves. Whoever changes features, data or scripts on purpose and does not
-fit anew says so: ``python -m scripts.weights --record NAME --behind "why the weights may stay"``.
+For each file the manifest (``src/memstone/language/models/MANIFEST.toml``) has its hash, the script that writes it, the
+data it was fitted to, a signature of the features (what the code makes of a fixed sample of that data), the commit it
+was fitted at, and how it did on what it had not seen. ``python -m scripts.weights`` reports what no longer fits, and a
+test does the same. Whoever fits weights records them; the scripts that fit do so themselves. Whoever changes features,
+data or scripts on purpose and does not fit anew says so: ``python -m scripts.weights --record NAME --behind "why the
+weights may stay"``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-MANIFEST: Final = ROOT / "scripts" / "weights.toml"
+MANIFEST: Final = ROOT / "src" / "memstone" / "language" / "models" / "MANIFEST.toml"
 _EACH: Final = 3
 """So many lines of each file of data are the sample."""
 
@@ -141,7 +142,7 @@ class Sample:
 def _curator(sample: Sample) -> object:
     from memstone.adapters.embed.curator import AGREE, LENGTH, lay_out, list_ids
     from memstone.adapters.embed.local import MODEL_SHA256
-    from memstone.core.reading.pieces import ABOUT, KINDS, OUTPUTS, WHYS
+    from memstone.language.en.pieces import ABOUT, KINDS, OUTPUTS, WHYS
 
     encode, rows = _tokenizer().encode, list(sample.rows())
     beside = [
@@ -170,13 +171,19 @@ def _tokenizer() -> Any:
 def _relevance(sample: Sample) -> object:
     import numpy as np
 
-    from memstone.core.ranking.abstain import UNHEARD, memory_forms, question_cues, word_weights
+    from memstone.core.ranking.abstain import word_weights
     from memstone.engine.recall import judge
+    from memstone.language.en.english import English
+    from memstone.language.en.relevance import memory_forms, question_cues
+    from memstone.language.text.bm25 import UNHEARD
 
     texts, rarity = sample.texts(), {UNHEARD: 6.0, "work": 2.0, "book": 3.0, "sister": 4.0}
     draw = np.random.default_rng(7)
     vectors = [draw.integers(-127, 128, (4, judge.WIDTH)).astype(np.int8).tobytes() for _ in texts]
-    asked = [judge.Asked(one, b"", one.split()[:4], vector, rarity) for one, vector in zip(texts, vectors, strict=True)]
+    asked = [
+        judge.Asked(one, b"", one.split()[:4], vector, rarity, English().relevance)
+        for one, vector in zip(texts, vectors, strict=True)
+    ]
     told = [judge.Told(one, 0.4, vector) for one, vector in zip(texts, vectors, strict=True)]
     tables = [judge.build_features(one, told[:5]).round(3).tolist() for one in asked if len(one.words) == 4]  # noqa: PLR2004
     wording = [[question_cues(one, rarity), memory_forms(one), word_weights(one.split(), rarity)] for one in texts]
@@ -189,8 +196,8 @@ def _relevance(sample: Sample) -> object:
 
 
 def _gate(sample: Sample) -> object:
-    from memstone.core.gate.evidence import extract_features
-    from memstone.core.gate.phrases import own_words_of
+    from memstone.language.en.gate.phrases import own_words_of
+    from memstone.language.en.gate.rules import extract_features
 
     return [sorted(extract_features(own_words_of(text))) for text in sample.texts()]
 

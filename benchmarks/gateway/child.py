@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from hashlib import sha256
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -20,8 +21,20 @@ _WORDS = "This is what a model would say to that, in about a dozen words."
 
 
 def upstream() -> FastAPI:
-    """Answers at once, or (``slow``) one word at a time until it is told to stop."""
-    app = FastAPI()
+    """Answers at once, or one word at a time; it hands back what it was sent, and makes vectors, slowly if told to."""
+    app, slow = FastAPI(), {"seconds": 0.0}
+
+    @app.post("/slow")
+    async def set_slow(request: Request) -> Response:
+        slow.update(await request.json())
+        return Response()
+
+    @app.post("/v1/embeddings")
+    async def embed(request: Request) -> Response:
+        given = (await request.json())["input"]
+        await asyncio.sleep(slow["seconds"])
+        rows = [{"index": at, "embedding": _vector(text)} for at, text in enumerate(given)]
+        return JSONResponse({"data": rows, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 
     @app.post("/v1/chat/completions")
     async def chat(request: Request) -> Response:
@@ -33,9 +46,15 @@ def upstream() -> FastAPI:
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
         head = {"id": "c", "object": "chat.completion", "created": 1, "model": body["model"]}
-        return JSONResponse({**head, "choices": [choice], "usage": usage})
+        return JSONResponse({**head, "choices": [choice], "usage": usage, "sent": body["messages"]})
 
     return app
+
+
+def _vector(text: str) -> list[float]:
+    """Return a vector of the words of a text."""
+    words = {int(sha256(word.strip(".?").encode()).hexdigest(), 16) % 256 for word in text.lower().split()}
+    return [1.0 if at in words else 0.0 for at in range(256)]
 
 
 async def _pieces(seconds: float) -> AsyncIterator[str]:

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from benchmarks.life.sessions import Session
 from memstone import Memory
-from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
+from memstone.core.portrait import is_identity_grade
+from memstone.language.en.identity import identity_category, is_lasting
 from memstone.testing.clock import FakeClock
 
 TAU: Final = 30.0

@@ -20,6 +20,7 @@ from memstone.adapters.postgres.ledger import PostgresConfig, PostgresLedger
 from memstone.adapters.postgres.vectors import Graph
 from memstone.adapters.vectors.postgres import PgConfig, PgVectors
 from memstone.drive import drive
+from memstone.literals import LayerName
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
 
@@ -113,7 +114,7 @@ class Searching:
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
         """The best ten."""
-        layers = ["fact"] if facts else None
+        layers: list[LayerName] | None = ["fact"] if facts else None
         found = self._memory.search(self._corpus.asked[number], user_id=user, limit=LIMIT, layers=layers)
         return {int(one["id"][1:]) for one in found["results"]}
 

@@ -24,13 +24,18 @@ from benchmarks.quality.metrics import mean
 from benchmarks.quality.peers import Peer
 from benchmarks.quality.report import Table
 from memstone import Memory
-from memstone.core.text.analyze import document_terms, query_terms
+from memstone.language.text.tokens import document_terms, query_terms
+from memstone.literals import LayerName
 
 TOP: Final = 5
 SIMPLE: Final = 0.30
 """The simplest thing that serves: all that is known, and up to five turns of the user at this cosine or nearer."""
 
-WAYS: Final = {"search": None, "search among facts": ["fact"], "search among turns": ["turn"]}
+WAYS: Final[dict[str, list[LayerName] | None]] = {
+    "search": None,
+    "search among facts": ["fact"],
+    "search among turns": ["turn"],
+}
 CURVE: Final = (0.20, 0.24, 0.28, 0.32, 0.36, 0.40, 0.43, 0.45, 0.50)
 _K1, _B = 1.2, 0.75
 

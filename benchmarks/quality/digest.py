@@ -19,13 +19,13 @@ from benchmarks.quality.cases import reading
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Origin, Section, Table, save
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.digest.extractive import Stated, build_extractive_digest
-from memstone.core.digest.portrait import Digest
-from memstone.core.entities.find import entities_from_spotted, find_names
-from memstone.core.entities.names import names_in
-from memstone.core.reading.facts import read_message
-from memstone.core.text.analyze import document_terms
 from memstone.errors import MemstoneError
+from memstone.language.en.digest import build_extractive_digest
+from memstone.language.en.entities import entities_from_spotted, find_names
+from memstone.language.en.facts import read_message
+from memstone.language.en.names import names_in
+from memstone.language.text.tokens import document_terms
+from memstone.model.digest import Digest, Stated
 from memstone.model.message import Message
 
 _WORD = re.compile(r"[^\W_]+")

@@ -19,7 +19,7 @@ from benchmarks.quality.facts import agreement, precision_recall_f1
 from benchmarks.quality.metrics import mean
 from benchmarks.quality.report import Table
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.reading.facts import read_message
+from memstone.language.en.facts import read_message
 
 SAMPLE = 100
 SEED = 2026

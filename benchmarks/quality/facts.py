@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from benchmarks.quality.metrics import Estimate, bootstrap, share
-from memstone.core.text.analyze import document_terms
-from memstone.core.text.words import STOP_WORDS
 from memstone.drive import drive
+from memstone.language.text.tokens import document_terms
+from memstone.language.text.words import STOP_WORDS
 
 NEAR: Final = 0.80
 NEAR_WITH_WORDS: Final = 0.65

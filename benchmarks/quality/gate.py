@@ -10,6 +10,7 @@ from benchmarks.quality.cases import lines, reading
 from benchmarks.quality.metrics import detection
 from benchmarks.quality.report import Row, Table
 from memstone.core.gate import decide_route
+from memstone.language.en.english import English
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ def decided(path: Path) -> list[Decided]:
     """The messages of a file, each put to the gate by itself, with no names known."""
     with reading(path, "text, needs_memory, kind"):
         return [
-            Decided(row.get("kind", ""), row["needs_memory"], decide_route(row["text"]).helps) for row in lines(path)
+            Decided(row.get("kind", ""), row["needs_memory"], decide_route(row["text"], English()).helps)
+            for row in lines(path)
         ]
 
 

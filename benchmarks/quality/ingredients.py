@@ -13,8 +13,9 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
-from memstone.core.entities.find import Spoken, rephrase_as_speaker
 from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse_channels
+from memstone.language.en.entities import rephrase_as_speaker
+from memstone.model.query import Spoken
 
 
 class Seam(NamedTuple):
@@ -71,12 +72,10 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "all three of what stands beside a turn": (_NEIGHBOURS_WORDS, _NEIGHBOURS_ALIKE, _CONTEXT),
     "speaker match": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, speaker=0.0)),),
     "penalty for questions": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, asking=0.0)),),
-    "names put in the first person": (
-        Seam("memstone.engine.recall.retrieve", "rephrase_as_speaker", _as_it_was_asked),
-    ),
+    "names put in the first person": (Seam("memstone.language.en.entities", "rephrase_as_speaker", _as_it_was_asked),),
     "words of the day": (
         Seam("memstone.engine.storing.draft", "_day_words", _no_word),
-        Seam("memstone.engine.recall.retrieve", "asked_days", _no_days),
+        Seam("memstone.language.en.dates", "asked_days", _no_days),
     ),
 }
 """By the name they have in the tables."""

@@ -17,8 +17,9 @@ from typing import Any, Final
 from benchmarks.quality.report import Table
 from memstone import Memory
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.ports.models import Prompt
+from memstone.results import AddEvent, AddResult, MemoryItem
 from memstone.testing.llm import ScriptedLlm
 
 RECORDED: Final = Path(__file__).parent / "recorded"
@@ -66,7 +67,7 @@ class Played:
     """What came of a recording."""
 
     name: str
-    memories: list[dict[str, Any]] = field(default_factory=list)
+    memories: list[MemoryItem] = field(default_factory=list)
     stored: int = 0
     worth: int = 0
     missing: list[str] = field(default_factory=list)
@@ -182,7 +183,7 @@ def play(told: Recording) -> Played:
     return played
 
 
-def _judge(played: Played, step: Step, answer: dict[str, Any]) -> None:
+def _judge(played: Played, step: Step, answer: AddResult) -> None:
     """Which operations had their effect."""
     done = Counter(str(one["event"]) for one in answer["results"])
     kept = {one["memory"]: one for one in answer["results"] if one["event"] in ("ADD", "UPDATE", "REPLACE")}
@@ -203,7 +204,7 @@ def _judge(played: Played, step: Step, answer: dict[str, Any]) -> None:
             played.rejected += [f"{op} {item['memory']}: not carried out"] if done["DELETE"] < 0 else []
 
 
-def _rejection(op: str, stored: dict[str, Any] | None, dropped: str) -> str:
+def _rejection(op: str, stored: AddEvent | None, dropped: str) -> str:
     if stored is None:
         return dropped
     if "doubt" in stored:

@@ -12,6 +12,7 @@ from benchmarks.quality.metrics import difference, mean, once, scores
 from benchmarks.quality.report import Row, Table
 from memstone import Memory
 from memstone.compose import EmbedderLike
+from memstone.results import SearchResults
 from memstone.testing.clock import FakeClock
 
 LIMIT: Final = 50
@@ -75,7 +76,7 @@ def _item(case: Case, turn: Turn) -> dict[str, Any]:
     }
 
 
-def _turns(answer: dict[str, Any]) -> list[str]:
+def _turns(answer: SearchResults) -> list[str]:
     assert "degraded" not in answer, answer["degraded"]
     return once(hit["metadata"].get("turn") for hit in answer["results"])
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from benchmarks.quality.report import Table
 from memstone import Memory
+from memstone.results import AddEvent, Evidence
 
 _OVERLAP: Final = 0.5
 """A memory stands for a fact if it comes from so much of its words, or so much of its own words state it."""
@@ -31,13 +32,13 @@ class Replay:
     texts: list[dict[str, Any]] = field(default_factory=list)
     """Every stored text with the message it comes from, for whoever reads and judges them."""
 
-    def take(self, line: dict[str, Any], results: Iterable[dict[str, Any]]) -> None:
+    def take(self, line: dict[str, Any], results: Iterable[AddEvent]) -> None:
         """Count what became of one message."""
         changed, meant = set[str](), {one["fact"] for one in line["changes"]}
         reachable = {fact for fact in meant for held in self.facts_of.values() if fact in held}
         stated = set[str]()
         for one in results:
-            facts = set(_facts_at(line, one.get("evidence") or {}))
+            facts = set(_facts_at(line, one.get("evidence")))
             stated |= facts
             before = self.facts_of.setdefault(one["id"], set())
             if one["event"] == "ADD":
@@ -53,22 +54,22 @@ class Replay:
         self.counts["changes of what is known"] += len(reachable)
         self.counts["changes found"] += len(reachable & changed)
 
-    def _add(self, line: dict[str, Any], one: dict[str, Any], facts: set[str]) -> None:
+    def _add(self, line: dict[str, Any], one: AddEvent, facts: set[str]) -> None:
         self.counts["memories"] += 1
         self.counts["memories of no fact"] += not facts
         shown = {name: line[name] for name in ("person", "before", "message")}
         self.texts.append({**shown, "memory": one["memory"], "facts": sorted(facts)})
 
-    def _change(self, one: dict[str, Any], before: set[str], meant: set[str]) -> None:
+    def _change(self, one: AddEvent, before: set[str], meant: set[str]) -> None:
         if "says the same and more" in (one.get("reason") or ""):
             return
         self.counts["changes made"] += 1
         self.counts["changes made, right"] += bool(before & meant)
 
 
-def _facts_at(line: dict[str, Any], evidence: dict[str, Any]) -> Iterator[str]:
+def _facts_at(line: dict[str, Any], evidence: Evidence | None) -> Iterator[str]:
     """The labelled facts whose words a memory comes from."""
-    start, end = int(evidence.get("start", 0)), int(evidence.get("end", 0))
+    start, end = (evidence["start"], evidence["end"]) if evidence else (0, 0)
     for fact in line["facts"]:
         begin = line["message"].find(fact["quote"])
         stop = begin + len(fact["quote"])

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.tokens.child import MARK_PATH, VECTORS_PATH
 from benchmarks.tokens.embedding import Embeds
 from benchmarks.tokens.model import Answer, ScriptedModel
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.testing.wire import FakeChat, WireReply, WireRequest, completion_reply
 
 

@@ -66,6 +66,7 @@ def compose_engine(
         home_tenant=settings.tenant,
         store_key=store_key_of(settings, io),
         sealing=load_adapter("sealing", "aes-gcm")(),
+        language=load_adapter("language", settings.extract.language)(),
         curator=load_adapter("curator", "local")(),
         llm=_build_llm(settings, io, llm),
         reranker=_build_reranker(settings, io, reranker),

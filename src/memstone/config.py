@@ -20,7 +20,10 @@ from pydantic import Field, ValidationError, model_validator
 from memstone.core.checks.arguments import checked_path
 from memstone.environment import from_gateway, named_settings, parse_value, refuse_former_variables
 from memstone.errors import ConfigError, InvalidInput
+from memstone.language.language import Language
+from memstone.literals import PresetName
 from memstone.model.policy import PRESETS, Curation, Limits, OwnRules, Policy
+from memstone.registry import load_adapter
 from memstone.sections import (
     REMOTE_SOURCES,
     CacheSettings,
@@ -68,7 +71,7 @@ class Settings(Section):
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
-    preset: Literal["facts", "gateway", "companion", "shared"] = "facts"
+    preset: PresetName = "facts"
     recall: RecallSettings = RecallSettings()
     context: ContextSettings = ContextSettings()
     graph: GraphSettings = GraphSettings()
@@ -158,10 +161,12 @@ class Settings(Section):
         """The patterns and slots that are added to the shipped ones."""
         if not self.extract.patterns and not self.reconcile.slots:
             return OwnRules()
-        from memstone.core.rules.own import own_rules
+        from memstone.core.checks.own_rules import own_rules
 
+        language: Language = load_adapter("language", self.extract.language)()
         patterns = [one.model_dump() for one in self.extract.patterns]
-        return own_rules(patterns, [one.model_dump() for one in self.reconcile.slots])
+        slots = [one.model_dump() for one in self.reconcile.slots]
+        return own_rules(patterns, slots, language.changes.list_known_slots())
 
     def for_service(self) -> Settings:
         """The same settings with the quotas of ``server.quota`` for users, where ``quota`` names none."""

@@ -51,7 +51,10 @@ other libraries; it is not exported from ``memstone`` because it would shadow th
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from memstone.results import ErrorInfo
 
 
 class MemstoneError(Exception):
@@ -64,12 +67,12 @@ class MemstoneError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = self.default_hint if hint is None else hint
+        self.hint: str = self.default_hint if hint is None else hint
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> ErrorInfo:
         """The form in which faces report an error."""
         return {"code": self.code, "message": self.message, "hint": self.hint, "retryable": self.retryable}
 
@@ -135,7 +138,8 @@ class NotFoundError(MemstoneError, KeyError):
     code = "not_found"
     default_hint = "if the memory was deleted, history(id) still shows what it was"
 
-    __str__ = MemstoneError.__str__
+    def __str__(self) -> str:
+        return MemstoneError.__str__(self)  # that of KeyError would be the key in quotes
 
 
 class AccessError(MemstoneError):
@@ -188,7 +192,8 @@ class QuotaExceeded(MemstoneError):
 
     def __init__(self, message: str, *, quota: str = "", limit: int = 0, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
-        self.quota, self.limit = quota, limit
+        self.quota: str = quota
+        self.limit: int = limit
 
 
 class BackendError(MemstoneError):
@@ -198,7 +203,8 @@ class BackendError(MemstoneError):
 
     def __init__(self, message: str, *, kind: str = "", name: str = "", hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
-        self.kind, self.name = kind, name
+        self.kind: str = kind
+        self.name: str = name
 
 
 class VectorStoreError(BackendError):

@@ -37,6 +37,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("key", "command"): ("memstone.adapters.store_key:CommandKey", ""),
     ("key", "process"): ("memstone.adapters.store_key:ProcessKey", ""),
     ("curator", "local"): ("memstone.adapters.embed.curator:LocalCurator", ""),
+    ("language", "en"): ("memstone.language.en.english:English", ""),
+    ("language", "neutral"): ("memstone.language.neutral:Neutral", ""),
     ("sealing", "aes-gcm"): ("memstone.adapters.store_key:AesGcm", "server"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
     ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from memstone.core.privacy.redact import RedactPolicy
-from memstone.core.ranking.importance import time_constant
+from memstone.core.ranking.strength import time_constant
+from memstone.core.redact import RedactPolicy
 from memstone.core.settings.forms import Categories
 from memstone.errors import ConfigError
+from memstone.literals import CallerKind, GateName, LayerName, Strategy
 from memstone.model.policy import Formation, Limits, Recall, RetrievalPolicy, Upkeep
 
 _LIMITS: Final = Limits()
@@ -22,7 +23,7 @@ REMOTE_SOURCES: Final = ("auto", "remote")
 class Section(BaseModel):
     """A section of the settings: what it does not know is an error, and no value is ever shown in one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class StoreSettings(Section):
@@ -126,7 +127,7 @@ class RecallSettings(Section):
     mmr: float | None = Field(default=None, ge=0, le=1)
     visible_days: int | None = Field(default=None, ge=1, le=36_500)
     bootstrap_min: int = Field(default=5, ge=0)
-    layers: tuple[Literal["fact", "turn", "episode", "identity"], ...] = Field(default=("fact", "turn"), min_length=1)
+    layers: tuple[LayerName, ...] = Field(default=("fact", "turn"), min_length=1)
 
     @model_validator(mode="after")
     def _one_speed(self) -> Self:
@@ -162,10 +163,10 @@ class ContextSettings(Section):
     recall_score: float | None = Field(default=None, ge=0, le=1)
     excerpt_chars: int | None = Field(default=None, ge=80, le=4_000)
     embed_seconds: float | None = Field(default=None, gt=0, le=60)
-    gate: Literal["profile", "always", "off", "heuristic", "llm", "never"] | None = None
+    gate: GateName | None = None
     scope: Literal["session", "owner", "global"] | None = None
     false_injection: float | None = Field(default=None, ge=0, lt=1)
-    strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] | None = None
+    strategy: Strategy | None = None
     min_score: float | None = Field(default=None, ge=0, le=1)
     candidates: int | None = Field(default=None, ge=1)
     limit: int | None = Field(default=None, ge=1)
@@ -229,10 +230,10 @@ class UpkeepSettings(Section):
     promote_days: float | None = Field(default=None, gt=0)
     promote_overlap: float | None = Field(default=None, ge=0, le=1)
     promote_boost: float | None = Field(default=None, ge=0, le=1)
-    retain_days: dict[Literal["identity", "fact", "episode", "turn"], int] | None = None
+    retain_days: dict[LayerName, int] | None = None
     log_days: int | None = Field(default=None, ge=0)
     deleted_keep_days: int | None = Field(default=None, ge=0)
-    ttl: dict[Literal["factual", "episodic", "procedural", "semantic"], int] | None = None
+    ttl: dict[CallerKind, int] | None = None
     immune_uses: int | None = Field(default=None, ge=1)
     ttl_scan: int | None = Field(default=None, ge=1)
     auto_summarize: bool | None = None
@@ -291,10 +292,12 @@ class ExtractSettings(Section):
     for each kind of secret; one word alone says it for all. ``keep_turns`` keeps what was said beside what was learned.
     ``patterns`` are ways of your own to say a fact. ``categories`` are those facts are sorted into, each with a few
     words about it. ``attachments``: pictures and files are kept by name (``reference``), or ``refuse`` raises.
+    ``language`` is that of the rules that read without a model: ``en``, or ``neutral`` for rules that read nothing.
     ``message_chars``, ``call_chars`` and ``call_facts`` bound what one message and one call may cost: beyond them what
     was said is kept, and no facts are learned from it.
     """
 
+    language: str = "en"
     strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
     roles: tuple[Literal["user", "assistant"], ...] | None = None
     assistant_first_person: bool = False

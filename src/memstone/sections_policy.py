@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from memstone.literals import Strategy
 from memstone.model.policy import Identity, Injection, Quotas
 from memstone.sections import Section
 
@@ -19,7 +20,7 @@ class PolicySettings(Section):
     services that offer tools beside memory.
     """
 
-    strategy: Literal["hybrid", "semantic", "exact", "recent", "vector", "text"] = "hybrid"
+    strategy: Strategy = "hybrid"
     min_score: float | None = Field(default=None, ge=0, le=1)
     enabled: bool = True
     learns: bool = True

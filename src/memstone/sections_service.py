@@ -149,10 +149,13 @@ class UpstreamSettings(Section):
 class GatewaySettings(Section):
     """The chat routes: ``upstreams`` in the order in which they are asked, and how long recalling may take.
 
+    After ``recall_ms`` what needs no search is shown, which may take ``profile_ms`` more.
+
     ``body_bytes`` is how large a request to a model may be: it may hold pictures, which other requests do not.
     """
 
     upstreams: tuple[UpstreamSettings, ...] = ()
     recall_ms: float = Field(default=2_000.0, ge=0)
+    profile_ms: float = Field(default=5_000.0, ge=0)
     tool_rounds: int = Field(default=3, ge=1, le=10)
     body_bytes: int = Field(default=33_554_432, ge=1_024)

@@ -73,7 +73,9 @@ def test_sixteen_threads_read_and_write_through_one_memory(tmp_path: Path) -> No
             memory_id = memory.add(first, user_id="u", infer=False)["results"][0]["id"]
             assert memory.search(first, user_id="u", limit=3)["results"][0]["memory"] == first
             memory.update(memory_id, second)
-            assert (memory.get(memory_id) or {})["memory"] == second
+            live = memory.get(memory_id)
+            assert live is not None
+            assert live["memory"] == second
             if number % 3 == 0:
                 memory.delete(memory_id)
                 assert memory.get(memory_id) is None

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import AsyncMemory, Memory
+from memstone.results import AddEvent
 from tests.concurrency.crew import run_crew
 from tests.concurrency.intact import assert_sound, rows
 from tests.concurrency.workers import checked, in_threads, serve, settings
@@ -44,7 +45,7 @@ def live_facts(path: Path) -> list[tuple[Any, ...]]:
     return rows(path, query)
 
 
-def assert_one_fact(path: Path, results: list[dict[str, Any]]) -> None:
+def assert_one_fact(path: Path, results: list[AddEvent]) -> None:
     """Everybody was told of the one memory there is; only one has added it."""
     ((memory_id, text, version),) = live_facts(path)
     assert sorted(result["event"] for result in results) == ["ADD"] + ["NONE"] * (len(results) - 1)
@@ -55,7 +56,7 @@ def assert_one_fact(path: Path, results: list[dict[str, Any]]) -> None:
     assert_sound(path)
 
 
-def assert_each_once(path: Path, results: list[dict[str, Any]]) -> None:
+def assert_each_once(path: Path, results: list[AddEvent]) -> None:
     """Each was asked before the others were known, so both statements stand, each once; nothing is lost or doubled."""
     live = live_facts(path)
     assert sorted(text for _, text, _ in live) == sorted(_FACTS.values())
@@ -82,8 +83,8 @@ def test_words_that_are_sent_again_name_the_fact_that_their_first_time_brought(t
     assert told[0]["id"] == told[2]["id"] == told[3]["id"]
 
 
-def in_tasks(path: Path, texts: list[str]) -> list[dict[str, Any]]:
-    async def scenario() -> list[dict[str, Any]]:
+def in_tasks(path: Path, texts: list[str]) -> list[AddEvent]:
+    async def scenario() -> list[AddEvent]:
         async with AsyncMemory(settings(str(path)), llm=slow_model) as memory:
             answers = await asyncio.gather(*(memory.add(text, user_id="u", infer=True) for text in texts))
         assert [answer["status"] for answer in answers] == ["ok"] * len(texts)
@@ -153,7 +154,7 @@ def test_different_facts_said_at_once_are_all_learned(tmp_path: Path) -> None:
     assert_sound(path)
 
 
-def say_all(order: dict[str, Any]) -> list[dict[str, Any]]:
+def say_all(order: dict[str, Any]) -> list[AddEvent]:
     """Open the file and say each text, from a thread of its own."""
     memory = Memory(settings(order["path"]), llm=slow_model)
     return checked(in_threads(len(order["texts"]), lambda number: say(memory, order["texts"][number])))

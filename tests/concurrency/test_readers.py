@@ -48,7 +48,7 @@ def test_no_read_waits_for_a_writer(memory: Memory, path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("UPDATE memories SET text = 'never committed'")
-        assert (memory.get(first["id"]) or {})["memory"] == "the first note"
+        assert memory.get(first["id"]) == first
         assert memory.search("note", user_id="u")["results"][0]["memory"] == "the first note"
         assert len(memory.history(first["id"])) == 1
         assert _count(memory) == 1

@@ -32,7 +32,9 @@ def _assert_all_stand(path: Path, memory_id: str, revisions: list[str]) -> None:
         assert [event["event"] for event in history] == ["ADD"] + ["UPDATE"] * len(revisions)
         # Each revision was made on what the one before it had left.
         assert [event["old_value"] for event in history[1:]] == [event["new_value"] for event in history[:-1]]
-        final = (memory.get(memory_id) or {})["memory"]
+        live = memory.get(memory_id)
+        assert live is not None
+        final = live["memory"]
         assert final == history[-1]["new_value"] == versions[-1][1]
         assert_found(memory, [final], user_id="u")
 
@@ -79,7 +81,8 @@ def test_metadata_and_text_changed_at_once_are_both_kept(tmp_path: Path) -> None
         memory_id = memory.add(FIRST, user_id="u", infer=False)["results"][0]["id"]
         changes: list[dict[str, Any]] = [{"text": "I live in Rome"}, {"metadata": {"checked": True}}]
         checked(in_threads(2, lambda number: memory.update(memory_id, **changes[number])))
-        final = memory.get(memory_id) or {}
+        final = memory.get(memory_id)
+        assert final is not None
         assert (final["memory"], final["metadata"]) == ("I live in Rome", {"checked": True})
         assert_found(memory, ["I live in Rome"], user_id="u")
     assert assert_intact(path) == 1

@@ -19,6 +19,7 @@ from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.models import Llm
 from memstone.testing.modes import run
+from tests.english import ENGLISH
 
 T = TypeVar("T")
 
@@ -45,8 +46,8 @@ class GraphWorld:
         record = fresh(text, tenant_id=links[0].scope.tenant_id, **fields)
 
         async def work(tx: Tx) -> None:
-            await insert_version(tx, record, links, [])
-            await write_mentions(tx, [note_of(record, links, found)], NOW)
+            await insert_version(tx, ENGLISH, record, links, [])
+            await write_mentions(tx, [note_of(record, links, ENGLISH.names, found)], NOW)
 
         await self.parts.ledger.write(work)
         return record

@@ -15,6 +15,7 @@ from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.testing.modes import MODES
 from tests.conformance.graph_world import ALICE, BOB, LATER, NOW, GraphWorld, fresh, in_world
+from tests.english import ENGLISH
 
 TABLES = ("entities", "mentions", "relations")
 both_modes = pytest.mark.parametrize("mode", MODES)
@@ -164,7 +165,7 @@ def test_two_things_of_one_name_and_different_sorts_stay_apart(mode: str) -> Non
 def test_an_edge_is_written_once_for_each_memory_that_states_it(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         record = await world.add("Anna works at Contoso.")
-        again = note_of(record, [Link(ALICE, NOW)])
+        again = note_of(record, [Link(ALICE, NOW)], ENGLISH.names)
         await world.parts.ledger.write(lambda tx: write_mentions(tx, [again], LATER))
         assert [await world.count(table) for table in TABLES] == [2, 2, 1]
         await world.add("Anna works at Contoso, still.")
@@ -198,8 +199,8 @@ def test_a_batch_writes_each_name_once_and_every_mention(mode: str) -> None:
 
         async def work(tx: Tx) -> None:
             for record in records:
-                await insert_version(tx, record, links, [])
-            await write_mentions(tx, [note_of(record, links) for record in records], NOW)
+                await insert_version(tx, ENGLISH, record, links, [])
+            await write_mentions(tx, [note_of(record, links, ENGLISH.names) for record in records], NOW)
 
         await world.parts.ledger.write(work)
         assert [await world.count(table) for table in TABLES] == [2, 40, 0]
@@ -232,7 +233,7 @@ def test_a_listing_counts_only_what_its_scope_sees(mode: str) -> None:
     ],
 )
 def test_which_memories_have_a_place_in_the_graph(fields: dict[str, str], written: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert (note_of(fresh("Anna likes tea.", **fields), [Link(ALICE, NOW)]) is not None) == written
+    assert (note_of(fresh("Anna likes tea.", **fields), [Link(ALICE, NOW)], ENGLISH.names) is not None) == written
 
 
 @pytest.mark.parametrize(
@@ -245,7 +246,7 @@ def test_which_memories_have_a_place_in_the_graph(fields: dict[str, str], writte
     ],
 )
 def test_who_says_i_in_a_memory(role: str, data: dict[str, str], source: str | None) -> None:
-    note = note_of(fresh("I live in Oslo.", role=role, data=data), [Link(ALICE, NOW)])
+    note = note_of(fresh("I live in Oslo.", role=role, data=data), [Link(ALICE, NOW)], ENGLISH.names)
     assert note is not None
     assert [one.source for one in note.found.relations] == ([source] if source else [])
 

@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from memstone.core.entities.relations import build_edges
 from memstone.engine.learning.graph_llm import graph_of
-from memstone.engine.recall.graph import MOST, compute_boosts, read_entities, read_relations, search_by_entities
+from memstone.engine.recall.graph import (
+    MOST,
+    build_edges,
+    compute_boosts,
+    read_entities,
+    read_relations,
+    search_by_entities,
+)
 from memstone.errors import LlmUnavailable, MemstoneError
 from memstone.model.memory import EntityFound, RelationRow
 from memstone.model.scope import Scope

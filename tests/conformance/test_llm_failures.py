@@ -31,6 +31,7 @@ from memstone.ports.io import Io
 from memstone.ports.models import Prompt
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion_reply, wrong_request
+from tests.english import ENGLISH
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -54,7 +55,7 @@ def answer(
 
 
 def facts(mode: str, reply: str) -> tuple[list[str], int, str]:
-    found = parse_extraction(answer(mode, reply)[0], Talk(TURNS))
+    found = parse_extraction(answer(mode, reply)[0], Talk(TURNS, language=ENGLISH))
     return [fact.text for fact in found.operations], len(found.dropped), found.how
 
 
@@ -218,7 +219,9 @@ def test_an_unusable_answer_is_a_typed_error_with_a_hint(
 def test_what_there_is_of_a_cut_off_answer_is_kept(mode: str) -> None:
     with pytest.raises(AnswerCutOff) as caught:
         answer(mode, completion_reply(json.dumps({"facts": [OSLO, CATS]})[:-20], finish_reason="length"))
-    assert [fact.text for fact in parse_extraction(caught.value.raw, Talk(TURNS)).operations] == ["User moved to Oslo."]
+    assert [fact.text for fact in parse_extraction(caught.value.raw, Talk(TURNS, language=ENGLISH)).operations] == [
+        "User moved to Oslo."
+    ]
 
 
 @both

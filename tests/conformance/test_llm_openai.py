@@ -20,6 +20,7 @@ from memstone.ports.io import Io
 from memstone.ports.models import Llm, Prompt, Reply, ToolCall
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import KEY, FakeChat, WireReply, WireServer, completion_reply
+from tests.english import ENGLISH
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -271,7 +272,7 @@ def test_a_reasoning_model_is_asked_with_the_parameters_it_has(mode: str) -> Non
 def test_our_own_questions_pass_the_servers_check_of_schemas_and_their_answers_are_read(mode: str) -> None:
     turns = [Message("user", "I moved to Oslo.")]
     fact = {"text": "User moved to Oslo.", "turn": 1, "quote": "I moved to Oslo", "category": "home"}
-    facts = extraction_prompt(Talk(turns, now=datetime(2026, 1, 1, tzinfo=UTC)))
+    facts = extraction_prompt(Talk(turns, now=datetime(2026, 1, 1, tzinfo=UTC), language=ENGLISH))
     decisions = decision_prompt(["User moved to Oslo."], [[Known("id", "User lives in Bergen.")]])
 
     async def scenario(io: Io) -> list[str]:
@@ -283,7 +284,9 @@ def test_our_own_questions_pass_the_servers_check_of_schemas_and_their_answers_a
         answer = run(mode, scenario)[0]
         names = [one.json["response_format"]["json_schema"]["name"] for one in server.requests]
     assert names == ["facts", "decisions"]
-    assert [one.text for one in parse_extraction(answer, Talk(turns)).operations] == ["User moved to Oslo."]
+    assert [one.text for one in parse_extraction(answer, Talk(turns, language=ENGLISH)).operations] == [
+        "User moved to Oslo."
+    ]
 
 
 @both

@@ -21,6 +21,7 @@ from memstone.ports.index import DenseHit
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, Tx, VectorRow
 from memstone.testing.modes import MODES, run
+from tests.english import ENGLISH
 
 DIM: Final = 384
 ROWS: Final = 3_000
@@ -85,7 +86,7 @@ class Both:
 async def _store(tx: Tx, records: list[Record], vectors: Any) -> None:
     await ensure_space(tx, records[0].tenant_id, SPACE)
     pairs = zip(records, vectors, strict=True)
-    await enter_all(tx, [Entry(one, [Link(ALICE, NOW)], [(SPACE, vector.tobytes())]) for one, vector in pairs])
+    await enter_all(tx, ENGLISH, [Entry(one, [Link(ALICE, NOW)], [(SPACE, vector.tobytes())]) for one, vector in pairs])
 
 
 def asked(chance: np.random.Generator, vectors: Any, limit: int = 10) -> VectorQuery:

@@ -13,6 +13,7 @@ from memstone.engine.recall.ranking import rerank_candidates
 from memstone.model.query import ScoreParts
 from memstone.ports.io import Io
 from memstone.ports.models import Reranker
+from memstone.results import Degradation
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WIRE_RERANK_KEY, WireReply, WireServer, fake_cohere
 
@@ -21,7 +22,7 @@ both = pytest.mark.parametrize("mode", MODES)
 TEXTS = ["lives in Oslo", "drinks tea", "likes green tea", "has two cats"]
 FOUND = [Scored(seq, score, ScoreParts(semantic=score)) for seq, score in [(7, 0.9), (3, 0.6), (5, 0.4), (1, 0.2)]]
 BY_SEQ = dict(zip([7, 3, 5, 1], TEXTS, strict=True))
-Shown = tuple[list[tuple[int, float]], dict[str, object] | None]
+Shown = tuple[list[tuple[int, float]], Degradation | None]
 
 
 @pytest.fixture

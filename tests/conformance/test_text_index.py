@@ -11,9 +11,9 @@ import pytest
 
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.text.local import LocalText, LocalTextConfig
-from memstone.core.text.analyze import query_terms
 from memstone.engine.storing.status import next_status
 from memstone.engine.storing.store import end_version, insert_version, supersede_version
+from memstone.language.text.tokens import query_terms
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import WordsQuery
@@ -21,6 +21,7 @@ from memstone.model.scope import Scope
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, Tx
 from memstone.testing.modes import MODES, run
+from tests.english import ENGLISH
 
 NOW = "2026-03-01T09:00:00.000000Z"
 ALICE = Scope(user_id="alice")
@@ -58,7 +59,7 @@ class Talk:
             data={"speaker": speaker},
             **fields,
         )
-        await self.ledger.write(lambda tx: insert_version(tx, record, [Link(scope, NOW, new_id())], []))
+        await self.ledger.write(lambda tx: insert_version(tx, ENGLISH, record, [Link(scope, NOW, new_id())], []))
         self.records[text] = record
         return record.seq
 
@@ -76,7 +77,7 @@ class Talk:
         async def work(tx: Tx) -> Record:
             old = self.records[text]
             new = next_status(old, status, NOW)
-            await supersede_version(tx, old, new, await tx.links.of(old.tenant_id, old.seq), [])
+            await supersede_version(tx, ENGLISH, old, new, await tx.links.of(old.tenant_id, old.seq), [])
             return new
 
         self.records[text] = await self.ledger.write(work)

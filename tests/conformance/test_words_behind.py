@@ -18,6 +18,7 @@ from memstone.model.scope import Scope
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, Tx
 from memstone.testing.modes import MODES, run
+from tests.english import ENGLISH
 
 NOW = "2026-03-01T09:00:00.000000Z"
 WORDS = ("tea", "lake", "boat", "cold", "oslo", "bread", "moon")
@@ -40,7 +41,7 @@ def asked(words: list[str], user: str = "alice") -> TextQuery:
 
 
 async def stored(tx: Tx, *, row: Record) -> None:
-    await insert_version(tx, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
+    await insert_version(tx, ENGLISH, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
 
 
 async def holding(tx: Tx, *, word: str) -> list[tuple[int, float]]:
@@ -74,7 +75,7 @@ def test_any_order_of_changes_leaves_index_and_words_in_step(seed: int) -> None:
 
         async def add(tx: Tx) -> None:
             row = record(" ".join(chance.choices(WORDS, k=4)))
-            await insert_version(tx, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
+            await insert_version(tx, ENGLISH, row, [Link(Scope(user_id="alice"), NOW, new_id())], [])
             live[row.seq] = row
 
         async def remove(tx: Tx) -> None:

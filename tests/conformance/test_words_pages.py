@@ -15,6 +15,7 @@ from memstone.model.scope import Scope
 from memstone.ports.io import Io
 from memstone.ports.ledger import TextRow, Tx
 from memstone.testing.modes import run
+from tests.english import ENGLISH
 
 NOW = "2026-03-01T09:00:00.000000Z"
 RUNS = (1, 2, 1, 5, 1, 1, 3, 2)
@@ -24,7 +25,7 @@ RUNS = (1, 2, 1, 5, 1, 1, 3, 2)
 async def _stored(tx: Tx, *, number: int, runs: int) -> None:
     row = Record(new_id(), f"note {number}?", "", NOW, NOW, NOW, NOW, NOW, data={"speaker": "user"})
     links = [Link(Scope(user_id="alice", run_id=f"r{at}"), NOW, None) for at in range(runs)]
-    await insert_version(tx, row, [*links, Link(Scope(user_id="bob"), NOW, None)], [])
+    await insert_version(tx, ENGLISH, row, [*links, Link(Scope(user_id="bob"), NOW, None)], [])
 
 
 @pytest.mark.parametrize("page", [1, 2, 3, 4, 5, 7, 16, 1000])

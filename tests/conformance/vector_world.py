@@ -21,6 +21,7 @@ from memstone.model.scope import Scope
 from memstone.ports.index import DenseHit, Point, VectorIndex
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, Tx
+from tests.english import ENGLISH
 
 DIM: Final = 6
 SPACE: Final = Space(f"test:random:{DIM}", DIM)
@@ -166,7 +167,7 @@ def clipped(hits: Sequence[DenseHit]) -> list[float]:
 
 async def _enter(tx: Tx, record: Record, links: Sequence[Link], vector: bytes) -> None:
     await ensure_space(tx, record.tenant_id, SPACE)
-    await insert_version(tx, record, links, [(SPACE, vector)])
+    await insert_version(tx, ENGLISH, record, links, [(SPACE, vector)])
 
 
 async def _seq(tx: Tx, record: Record) -> int:

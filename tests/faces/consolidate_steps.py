@@ -14,6 +14,7 @@ from memstone.model.memory import Kind, Layer, Link, Record, Status
 from memstone.model.policy import Upkeep
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+from tests.english import ENGLISH
 from tests.faces.harness import Face, Opens
 
 TIDY: Final = Upkeep(evict=True, merge_facts=0.9)
@@ -64,7 +65,7 @@ async def keep(face: Face, text: str, *, layer: str = Layer.FACT, dedupe: str | 
 
     async def work(tx: Tx) -> None:
         await ensure_space(tx, parts.tenant_id, space)
-        await insert_version(tx, record, [Link(scope, now, dedupe or new_id())], [(space, vector)])  # type: ignore[list-item]
+        await insert_version(tx, ENGLISH, record, [Link(scope, now, dedupe or new_id())], [(space, vector)])  # type: ignore[list-item]
         await tx.events.append([event_of("ADD", record, scope, now)])
 
     await parts.ledger.write(work)

@@ -16,6 +16,7 @@ from memstone.model.ids import new_id
 from memstone.model.memory import Kind, Layer, Link, Record
 from memstone.model.policy import Recall, RetrievalPolicy
 from memstone.model.scope import Scope
+from tests.english import ENGLISH
 from tests.faces.harness import Face
 
 
@@ -66,5 +67,5 @@ async def keep(
     times = dict.fromkeys(("occurred_at", "created_at", "updated_at", "valid_from", "anchor_at"), now)
     record = Record(new_id(), text, text_hash(text), **{**times, "layer": layer, "kind": kind, **more})
     scope = Scope(parts.tenant_id, user_id)
-    await parts.ledger.write(lambda tx: insert_version(tx, record, [Link(scope, now)], []))
+    await parts.ledger.write(lambda tx: insert_version(tx, ENGLISH, record, [Link(scope, now)], []))
     return record.id

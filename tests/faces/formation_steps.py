@@ -19,6 +19,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Link, Origin, Record
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+from tests.english import ENGLISH
 from tests.faces.harness import Face
 from tests.patience import LONG as LONGEST
 
@@ -102,7 +103,7 @@ class Distiller:
                 source="digest",
             )
             dedupe = dedupe_value(scope, ("user_id", "agent_id", "run_id"), speaker="", key=new_id(), text="")
-            await insert_version(tx, record, [Link(scope, now, dedupe)], [])
+            await insert_version(tx, ENGLISH, record, [Link(scope, now, dedupe)], [])
             await tx.events.append([event_of(EventType.ADD, record, scope, now)])
             if self.breaks:
                 raise RuntimeError("it broke after it had stored the episode")

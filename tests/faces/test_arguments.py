@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import AsyncClient, AsyncMemory, Client, Memory
-from memstone.core.checks.arguments import RULES, rule_of
+from memstone.core.checks.arguments import RULES, WORDS, rule_of
 from memstone.drive import drive
 from memstone.errors import InvalidInput, MemstoneError, UsageError
 from memstone.remote.routes import NOT_OVER_HTTP
@@ -87,6 +87,12 @@ WRONG: Final[dict[str, list[Any]]] = {
     "str | Sequence[str]": [7, 1.5, True, b"x", {"a": 1}, Odd(), [7], [None], [["a"]]],
     "str | int": [1.5, True, b"x", ["a"], {"a": 1}, Odd(), "", "two words"],
     "str | os.PathLike[str]": [7, 1.5, True, b"x", ["a"], {"a": 1}, Odd()],
+    **{name: [*_TEXTS, "nonsense"] for name in WORDS},
+    **{f"Sequence[{name}]": [*_LISTS, [7], [None], [["a"]], [True], ["nonsense"]] for name in WORDS},
+    **{
+        f"{name} | Sequence[{name}]": [7, 1.5, True, b"x", {"a": 1}, Odd(), [7], [None], [["a"]], ["nonsense"]]
+        for name in WORDS
+    },
 }
 """By annotation: what is not of that type, and what is and cannot be."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from memstone.adapters.sqlite import copies
 from memstone.adapters.sqlite import migrations as runner
 from memstone.errors import StorageError
 from memstone.ports.ledger import Tx
+from memstone.results import ErasureReport
 from tests.faces.harness import ON_DISK, Face, Opens, passed
 
 pytestmark = [ON_DISK, pytest.mark.req("N-45")]
@@ -141,7 +141,7 @@ async def test_who_is_erased_while_a_backup_is_written_is_not_in_it(
     face = opens()
     await face.remember("alice keeps kerosene in the basement")
     await face.remember("bob keeps nothing", user_id="bob")
-    reports: list[dict[str, Any]] = []
+    reports: list[ErasureReport] = []
 
     def meanwhile(done: int, total: int) -> None:
         assert done <= total

@@ -57,6 +57,12 @@ def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
     assert cli("list", "--user", "alice").out.endswith("\n1 in all (1 factual)\n")
 
 
+def test_add_says_so_where_only_a_model_reads_the_language(cli: Cli) -> None:
+    told = cli("add", "私は東京に住んでいます", "--user", "alice")
+    assert told.code == 0
+    assert "only a language model reads this language" in told.err
+
+
 def test_add_learns_and_shows_what_became_of_each_fact(cli: Cli) -> None:
     told = [cli("add", f"I live in {city}.", "--user", "alice", "--infer").out for city in ("Oslo", "Rome", "Rome")]
     assert [[line.split(maxsplit=2)[::2] for line in out.splitlines()[1:]] for out in told] == [

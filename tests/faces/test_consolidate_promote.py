@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from memstone.core.ranking.importance import Strength, current_strength
+from memstone.core.ranking.strength import Strength, current_strength
 from tests.faces import consolidate_steps as steps
 from tests.faces.consolidate_steps import episode, keep
 from tests.faces.harness import Face, Opens

@@ -17,6 +17,7 @@ from memstone.errors import EmbeddingError, InvalidInput, ScopeError
 from memstone.model.memory import Kind, Layer
 from memstone.model.policy import Recall
 from memstone.model.scope import Scope
+from tests.english import ENGLISH
 from tests.faces.context_steps import account, keep, lines, parts_of, shown
 from tests.faces.harness import Face, Opens
 
@@ -198,7 +199,7 @@ async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, op
     parts = await parts_of(face)
     hits = (await hits_of(parts, validate_search(parts, SearchRequest("Where do I live?", user_id="alice")))).found
     await face.delete(memory_id)
-    wanted = Surfacing(Scope(parts.tenant_id, "alice"), hits, (), parts.now(), parts.zone)
+    wanted = Surfacing(Scope(parts.tenant_id, "alice"), hits, (), parts.now(), parts.zone, language=ENGLISH)
     found = await parts.ledger.read(lambda tx: read_material(tx, wanted, parts.blocks))
     assert [item.text for item in found.items] == ["I live near the river"]
     assert [(one.id, one.reason) for one in found.dropped] == [(memory_id, "no longer visible")]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.storing.hide_deleted import blank_spans
+from memstone.language.text.statements import blank_spans
 from memstone.testing.llm import ScriptedLlm
 from tests.faces.harness import Face, Opens
 from tests.faces.test_distill import COMPANION, WHO, digest, held

@@ -86,7 +86,7 @@ async def test_an_answer_tells_which_memories_were_used(face: Face) -> None:
 
     answer = await face.review.record_answer(receipt, "You will find it in Lisbon, near the river.")
     assert (answer["used"], answer["unused"]) == ([used], [unused])
-    assert (await face.receipt(receipt))["used"] == (used,)
+    assert (await face.receipt(receipt))["used"] == [used]
     assert (await weight(face, used))[0] == pytest.approx(0.52)
     assert (await weight(face, unused))[0] == 0.5
     figures = await face.admin.metrics(user_id="alice")

@@ -9,7 +9,7 @@ import pytest
 
 from memstone import ScopeError
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.reading.facts import read_message
+from memstone.language.en.facts import read_message
 from memstone.testing.wire import WireServer
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_model import Model, configured

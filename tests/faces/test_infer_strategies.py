@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.core.reading.facts import Candidate
 from memstone.engine.learning.by_model import Asked
 from memstone.engine.learning.extract import extract_facts
 from memstone.engine.storing.turns import turns_of
 from memstone.errors import ConfigError
+from memstone.model.fact import Candidate
 from memstone.model.message import Message
 from memstone.model.scope import Scope
 from memstone.testing.wire import WireReply, WireServer

@@ -16,6 +16,7 @@ import pytest
 
 from memstone import AsyncMemory, Memory
 from memstone.errors import NeedsEventLoop
+from memstone.results import AddResult
 from tests.faces.harness import Face, Opens
 
 HASH = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
@@ -81,7 +82,7 @@ def test_the_loop_goes_on_while_a_model_works() -> None:
         assert released.wait(120)
         return [[1.0, 2.0] for _ in texts]
 
-    async def scenario() -> dict[str, Any]:
+    async def scenario() -> AddResult:
         memory = AsyncMemory({"store": {"url": "memory:"}}, embedder=slow)
         adding = asyncio.create_task(memory.add("I live in Oslo", user_id="alice", infer=False))
         await asyncio.sleep(0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from memstone.core.settings.backends import BACKENDS
+from memstone.core.showing.inject import inject
 from memstone.engine import backends, status
 from memstone.engine.access.admission import resolve_owner
 from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import Forbidden, InvalidInput
+from memstone.model.context import ContextPack
 from tests.faces.harness import Face, Opens
 from tests.faces.infer_steps import LOCAL
 
@@ -136,21 +138,32 @@ async def test_who_is_given_no_tokens_is_shown_nothing_whoever_asks(face: Face) 
 
 
 def _lines(block: str) -> list[str]:
-    return block.splitlines()[1:-1]  # each block has a fence of its own
+    return [line for line in block.splitlines() if line and "memstone-memory" not in line]  # fences are of one block
+
+
+def _injected(query: str, pack: ContextPack, position: str) -> list[str]:
+    """The lines that a chat with one message gets from memory."""
+    sent = inject([{"role": "user", "content": query}], pack, position)
+    return [line for line in _lines("\n".join(one["content"] for one in sent)) if line != query]
 
 
 @pytest.mark.req("N-10", "O-52")
 @pytest.mark.parametrize("budget", [1, 40, 300, None])
 @pytest.mark.parametrize("gate", ["profile", "always", "heuristic", "never"])
-async def test_a_preview_shows_what_a_chat_is_given_to_the_line(opens: Opens, gate: str, budget: int | None) -> None:
-    face = opens({"context": {"gate": gate}})
+@pytest.mark.parametrize("position", ["split", "system_first"])
+async def test_a_preview_shows_what_a_chat_is_given_to_the_line(
+    opens: Opens, gate: str, budget: int | None, position: str
+) -> None:
+    face = opens({"context": {"gate": gate}, "inject": {"position": position}})
     for text in ("I am allergic to nuts.", "My sister Ida lives in Bergen.", "I work as a baker, mostly at night."):
         await face.add(text, user_id="alice")
         opens.clock.advance(days=1)
     for query in ("Where does my sister live?", "What should I cook tonight?", "what is 2+2?"):
         seen = await face.profile.preview_search(query, user_id="alice", max_tokens=budget)
         pack = await face.context(query, user_id="alice", budget=budget)
-        assert _lines(seen["block"]) == _lines(pack.text)
+        told = await face.profile.preview(query, user_id="alice", budget=budget)
+        given = _injected(query, pack, position)
+        assert (_lines(seen["block"]), _lines(told["text"])) == (given, given)
         shown = {one["id"] for one in (await face.receipt(pack.receipt_id))["chosen"]} if pack.receipt_id else set()
         assert {one["id"] for one in seen["items"] if one["injected"]} <= shown
 
@@ -178,3 +191,17 @@ async def test_what_has_nothing_to_do_with_a_rare_word_is_not_found_for_it(opens
         tried = await face.profile.preview_search("falconry", user_id="alice")
         assert ["falconry" in one["memory"] for one in tried["items"]] == [True] * len(tried["items"])
         assert bool(tried["items"]) is known
+
+
+@pytest.mark.req("N-10")
+@pytest.mark.parametrize(
+    ("setting", "value"), [("policy.shows", False), ("context.budget", 0), ("context.gate", "never")]
+)
+async def test_a_console_shows_nothing_where_the_user_wants_nothing_shown(
+    face: Face, setting: str, value: object
+) -> None:
+    await face.remember("I like tea")
+    assert "tea" in (await face.profile.preview("What do I like?", user_id="alice"))["text"]
+    await face.settings.set({setting: value}, user_id="alice")
+    told = await face.profile.preview("What do I like?", user_id="alice")
+    assert (told["text"], told["chosen"], told["gate"]["route"]) == ("", [], "none")

@@ -105,6 +105,30 @@ async def test_a_receipt_tells_what_the_profile_shows_apart_from_what_is_used(fa
     assert chosen.isdisjoint(one["id"] for one in seen["dropped"])
 
 
+@pytest.mark.req("X-4")
+@pytest.mark.parametrize("query", ["Thanks!", "Do I love jazz?"])
+async def test_what_tells_nothing_to_remember_is_named_with_a_reason(face: Face, opens: Opens, query: str) -> None:
+    await tell(face, opens, "I love jazz.", "haha nice one, good night!")
+    (idle,) = ids(await face.get_all(user_id="alice", layers=["turn"], filters={"memory.memory": {"contains": "haha"}}))
+    assert "haha" not in await block(face, query)
+    known = await face.profile.get(user_id="alice")
+    assert (known["left_out"], known["complete"]) == ([{"id": idle, "reason": "tells nothing to remember"}], True)
+    receipt = await face.receipt((await face.context(query, user_id="alice")).receipt_id)
+    seen = await face.profile.preview(query, user_id="alice")
+    for dropped in (receipt["dropped"], seen["dropped"]):
+        assert [one["id"] for one in dropped].count(idle) == 1
+        assert query != "Thanks!" or {"id": idle, "reason": "tells nothing to remember"} in dropped
+
+
+async def test_a_receipt_names_what_finds_no_room_in_the_profile(face: Face, opens: Opens) -> None:
+    await tell(face, opens, *STORY)
+    await face.settings.set({"context.profile_tokens": 20}, user_id="alice")
+    left_out = (await face.profile.get(user_id="alice"))["left_out"]
+    receipt = await face.receipt((await face.context("Thanks!", user_id="alice")).receipt_id)
+    assert [one["reason"] for one in left_out] == ["over the tokens of the profile"] * 2
+    assert all(one in receipt["dropped"] for one in left_out)
+
+
 @pytest.mark.req("O-26", "O-45")
 async def test_a_block_of_one_session_holds_nothing_of_another(face: Face, opens: Opens) -> None:
     for run, text in (("r1", "The cello stands in the hall"), ("r2", "The drum stands in the attic")):
@@ -319,12 +343,28 @@ ENDS: Final[dict[str, Callable[[Face, Opens, str], Awaitable[None]]]] = {
 
 
 @pytest.mark.req("X-42")
+@pytest.mark.parametrize("days", [0, 1])
+async def test_what_a_fact_says_is_not_said_again_in_the_words_it_comes_from(
+    face: Face, opens: Opens, days: int
+) -> None:
+    await face.add(JAZZ, user_id="alice")
+    opens.clock.advance(days=days)  # then its words stand in the profile, before that they are recalled
+
+    text = await block(face, NEAR)
+
+    assert "User loves jazz." in text
+    assert "I love jazz" not in text
+    assert "\u2026 The weather forecast mumbles about drizzle over the fjord." in text
+    assert JAZZ in await block(face, "What exactly did I say about jazz?"), "the very words are whole"
+
+
+@pytest.mark.req("X-42")
 @pytest.mark.parametrize("end", ENDS)
 async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face, opens: Opens, end: str) -> None:
     await tell(face, opens, JAZZ, "I keep bees.")
     before = await face.profile.get(user_id="alice")
     assert [one["memory"] for one in before["turns"]] == [JAZZ]
-    assert JAZZ in await block(face, NEAR)
+    assert "drizzle" in await block(face, NEAR)
     assert JAZZ in await face.found("drizzle")
 
     await ENDS[end](face, opens, await fact_of(face, "jazz"))

@@ -9,6 +9,8 @@ import pytest
 
 from memstone import Memory
 from memstone.errors import MemstoneError
+from memstone.literals import LayerName
+from memstone.results import MemoryList, SearchResults
 from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
@@ -67,7 +69,8 @@ class World:
     def seen(self, user: str) -> dict[str, Any]:
         """All that a user sees, now and in the past."""
         memory, whose = self.memory, dict[str, Any](user_id=user)
-        layers = {layer: memory.get_all(layers=[layer], **whose)["results"] for layer in ("fact", "turn")}
+        names: tuple[LayerName, ...] = ("fact", "turn")
+        layers = {layer: memory.get_all(layers=[layer], **whose)["results"] for layer in names}
         return {
             **{layer: sorted((one["id"], one["memory"]) for one in found) for layer, found in layers.items()},
             "past": [_texts(memory.get_all(as_of=moment, **whose)) for moment in self.moments],
@@ -82,7 +85,7 @@ class World:
         assert stats["memories"] == stats["vectors"] == stats["fulltext"]
 
 
-def _texts(answer: dict[str, Any]) -> list[str]:
+def _texts(answer: MemoryList | SearchResults) -> list[str]:
     return sorted(one["memory"] for one in answer["results"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Final
 
 import pytest
@@ -49,6 +50,81 @@ async def test_what_no_fact_holds_is_found_in_its_own_words_in_any_language(
     assert (best["layer"], best["memory"]) == ("turn", said)
     assert said in await block(face, asked)
     assert said in [one["memory"] for one in (await face.profile.get(user_id="alice"))["turns"]]
+
+
+ELSEWHERE: Final = {
+    "es": (
+        "Mi prima Carmen cría ovejas en Soria.",
+        "Soy zurdo y toco el violín.",
+        "La moto está en el taller hasta el viernes.",
+        "El contrato del piso acaba en otoño.",
+        "Hemos adoptado una gata que se llama Nube.",
+        "Hoy hizo mucho viento.",
+    ),
+    "ja": (
+        "従姉妹のさくらは長野で羊を飼っています。",
+        "私は左利きで、バイオリンを弾きます。",
+        "バイクは金曜日まで修理工場にあります。",
+        "アパートの契約は秋に終わります。",
+        "「雲」という名前の猫を引き取りました。",
+        "昨日は風が強かったです。",
+    ),
+}
+"""What people say of themselves in languages that do not say who does something."""
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("language", "asked", "at"),
+    [
+        ("es", "¿Dónde está la moto?", 2),
+        ("es", "¿Cuándo acaba el contrato?", 3),
+        ("es", "¿Cómo se llama la gata?", 4),
+        ("es", "¿Qué instrumento toco?", 1),
+        ("ja", "バイクはどこにありますか?", 2),
+        ("ja", "契約はいつ終わりますか?", 3),
+        ("ja", "猫の名前は何ですか?", 4),
+        ("ja", "羊を飼っているのは誰ですか?", 0),
+    ],
+)
+async def test_what_answers_is_recalled_on_its_day_in_any_language(
+    opens: Opens, language: str, asked: str, at: int
+) -> None:
+    face, said = opens(LOCAL), ELSEWHERE[language]
+    for one in said:
+        await face.add(one, user_id="alice")
+
+    assert said[at] in await block(face, asked)
+
+
+@pytest.mark.req("X-42")
+@pytest.mark.parametrize(
+    ("language", "asked"),
+    [
+        ("es", "¿Cuánto es doce por nueve?"),
+        ("es", "¿Quién pintó la Gioconda?"),
+        ("es", "Muchas gracias, hasta luego"),
+        ("ja", "富士山の高さはどのくらいですか?"),
+        ("ja", "おはようございます"),
+    ],
+)
+async def test_what_asks_for_nothing_personal_recalls_nothing_in_any_language(
+    opens: Opens, language: str, asked: str
+) -> None:
+    face = opens(LOCAL)
+    for one in ELSEWHERE[language]:
+        await face.add(one, user_id="alice")
+
+    assert (await face.context(asked, user_id="alice")).volatile == ""
+
+
+@pytest.mark.req("X-42")
+async def test_without_an_embedder_words_bring_what_answers_in_another_language(opens: Opens) -> None:
+    face = opens({"embedder": {"provider": "none"}})
+    for one in ELSEWHERE["es"]:
+        await face.add(one, user_id="alice")
+
+    assert ELSEWHERE["es"][3] in await block(face, "¿Cuándo se me acaba el contrato?")
 
 
 @pytest.mark.req("X-42")
@@ -181,6 +257,62 @@ async def test_what_was_said_on_a_day_is_recalled_for_a_question_that_names_noth
         shown = (await face.context(asked, user_id="alice")).volatile
         assert "dentist" in shown
         assert "bicycle" not in shown
+
+
+@pytest.mark.req("X-42", "S-26")
+@pytest.mark.parametrize(
+    ("asked", "there"),
+    [
+        ("Was haben wir im März besprochen?", "march"),
+        ("Was war am 14. März?", "march"),
+        ("Qu'avons-nous dit en mars ?", "march"),
+        ("¿Qué pasó el 14 de marzo?", "march"),
+        ("Cosa ho detto il 14 marzo?", "march"),
+        ("O que aconteceu em março?", "march"),
+        ("Wat hebben we in maart besproken?", "march"),
+        ("3月14日に何がありましたか?", "march"),
+        ("三月发生了什么?", "march"),
+        ("Was war im Februar 2026?", ""),
+        ("¿Qué dije el mes pasado?", "april"),
+        ("先月は何がありましたか?", "april"),
+    ],
+)
+async def test_a_time_in_another_language_brings_what_belongs_to_it(opens: Opens, asked: str, there: str) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    said = {"march": "Der Zahnarzt hat zwei Löcher gebohrt.", "april": "Ein neues Fahrrad kam mit der Post."}
+    await face.add(said["march"], user_id="alice", occurred_at="2026-03-14T10:00:00Z")
+    await face.add(said["april"], user_id="alice", occurred_at="2026-04-20T10:00:00Z")
+    opens.clock.set(datetime(2026, 5, 7, 12, tzinfo=UTC))
+
+    shown = (await face.context(asked, user_id="alice")).volatile
+
+    assert {name for name, text in said.items() if text in shown} == ({there} if there else set())
+
+
+@pytest.mark.req("S-26")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Was soll ich im Juni mit dem Zahnarzt besprechen?",  # what is to come
+        "Wann ist am Montag der Zahnarzt?",  # the last or the next one
+        "Что сказал Zahnarzt в феврале?",  # not understood
+        "Hat der Zahnarzt im Februar gebohrt?",  # nothing was said then, and perhaps the next one is meant
+    ],
+)
+async def test_a_time_that_is_not_surely_understood_filters_nothing_away(opens: Opens, asked: str) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    await face.add("Der Zahnarzt hat zwei Löcher gebohrt.", user_id="alice", occurred_at="2026-03-14T10:00:00Z")
+    opens.clock.set(datetime(2026, 5, 7, 12, tzinfo=UTC))
+
+    assert "Löcher" in (await face.context(asked, user_id="alice")).volatile
+
+
+@pytest.mark.parametrize("gate", ["profile", "heuristic"])
+async def test_a_sum_recalls_nothing_where_its_numbers_were_said(opens: Opens, gate: str) -> None:
+    face = opens(LOCAL | {"context": {"profile_tokens": 0}})
+    await face.add("Ich habe 17 Enten und 23 Hühner.", user_id="alice")
+    for said in ("17 * 23 = ?", "17", "\U0001f642"):
+        assert (await face.context(said, user_id="alice", gate=gate)).volatile == "", said
 
 
 async def test_a_greeting_recalls_nothing_even_where_its_words_were_said(opens: Opens) -> None:

@@ -1,9 +1,9 @@
 """Everything that reads a caller's text, as functions of one text.
 
-Public functions of ``memstone.core`` and ``memstone.model`` are found by importing them: one that takes text is called
-with it for each of its arguments that is text, and with something plain for the others. A new one is covered by being
-there, unless it takes something nobody here knows how to fill: then a test asks for it. What reads text elsewhere, or
-by methods of objects, is named below.
+Public functions of ``memstone.core``, ``memstone.language`` and ``memstone.model`` are found by importing them: one
+that takes text is called with it for each of its arguments that is text, and with something plain for the others. A
+new one is covered by being there, unless it takes something nobody here knows how to fill: then a test asks for it.
+What reads text elsewhere, or by methods of objects, is named below.
 """
 
 from __future__ import annotations
@@ -24,32 +24,33 @@ from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.io.http import Lines
 from memstone.cli.arguments import parse_filter_options, parse_metadata, parse_scalar
 from memstone.core.access.jwt import Claims
-from memstone.core.changes.decide import New, parse_statement
 from memstone.core.checks.arguments import checked_metadata
 from memstone.core.checks.filters import parse_filters, split_scope
 from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import repair_surrogates, text_of
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.digest.extractive import build_extractive_digest
-from memstone.core.entities.names import Spotted
-from memstone.core.gate.phrases import own_words_of
 from memstone.core.importers.items import Reading
+from memstone.core.llm.evidence import Source
 from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
 from memstone.core.llm.questions import Question
-from memstone.core.privacy.poison import blank_suspect_text
-from memstone.core.privacy.redact import RedactPolicy
 from memstone.core.ranking.abstain import BY_WORDS
-from memstone.core.reading.pieces import OUTPUTS
-from memstone.core.reading.wording import Clause
-from memstone.core.rules.own_prose import Span
+from memstone.core.redact import RedactPolicy
 from memstone.core.showing.fence import Fence
 from memstone.core.showing.inject import Position
 from memstone.core.talk.messages import read_messages
-from memstone.core.talk.transcript import Source, read_transcript
-from memstone.engine.storing.hide_deleted import _with_its_joint
+from memstone.core.talk.transcript import read_transcript
 from memstone.engine.storing.turns import without_injected
 from memstone.errors import MemstoneError
+from memstone.language.en.changes import parse_statement
+from memstone.language.en.digest import build_extractive_digest
+from memstone.language.en.gate.phrases import own_words_of
+from memstone.language.en.names import Spotted
+from memstone.language.en.pieces import OUTPUTS
+from memstone.language.en.untrusted import blank_suspect_text
+from memstone.language.en.wording import Clause
+from memstone.language.text.statements import _with_its_joint
+from memstone.model.fact import New, Span
 from memstone.model.memory import EntityType
 from memstone.model.message import Message
 from memstone.model.policy import Identity, Limits, Policy
@@ -58,6 +59,7 @@ from memstone.server.access import read_headers, user_in_chat
 from memstone.server.connections import parse_address
 from memstone.server.gateway.sse import Events, event_of
 from memstone.server.observe import mask_secrets, redact_value
+from tests.english import ENGLISH
 from tests.linear.patterns import modules
 
 Work = Callable[[str], object]
@@ -123,6 +125,14 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Reading": lambda: Reading(10**9),
     "RedactPolicy": RedactPolicy,
     "Any": lambda: {"note": _PLAIN},
+    "Language": lambda: ENGLISH,
+    "NameReader": lambda: ENGLISH.names,
+    "IdentityRules": lambda: ENGLISH.identity,
+    "TextGuard": lambda: ENGLISH.guard,
+    "SettingsAdvice": lambda: ENGLISH.advice,
+    "Resolve": lambda: lambda text: ENGLISH.dates.find(text, _NOW, UTC),
+    "tuple[tuple[str, str], ...]": tuple,
+    "Sequence[tuple[int, int]]": lambda: [(2, 8)],
     "Claims": lambda: Claims("u1", "t1", "reader", "s1", 0, 0, 2**33),
     "Form": lambda: "NFKC",
     "Policy": Policy,
@@ -176,7 +186,7 @@ def _by_argument() -> Iterator[tuple[FunctionType, str]]:
 
 def _functions() -> Iterator[FunctionType]:
     for module in modules():
-        if module.__name__.startswith(("memstone.core.", "memstone.model.")):
+        if module.__name__.startswith(("memstone.core.", "memstone.language.", "memstone.model.")):
             yield from (one for one in _own(module) if _place(one) not in NOT_FOR_TEXTS)
 
 
@@ -267,7 +277,7 @@ def _chat(dialect: Any, text: str) -> object:
 
 def _talk(text: str) -> Talk:
     said = [Message("user", text), Message("assistant", text)]
-    return Talk(said, said, [Known("1", text)], _NOW, withheld=[text])
+    return Talk(said, said, [Known("1", text)], _NOW, withheld=[text], language=ENGLISH)
 
 
 def _operations(text: str, talk: str) -> object:
@@ -324,9 +334,9 @@ _BY_HAND: Final[dict[str, Work]] = {
 NOT_FOR_TEXTS: Final = frozenset(
     """
     core.access.passwords.hash_password core.access.passwords.is_correct_password
-    core.gate.phrases.any_of core.privacy.redact.pattern_finder core.prompts.prompt_text
-    core.text.clues.compile_with_clues core.text.clues.is_possible core.llm.questions.system_message
-    core.rules.own.runs_away core.settings.lenient.scope_key
+    language.en.gate.phrases.any_of core.redact.pattern_finder core.prompts.prompt_text
+    language.text.clues.compile_with_clues language.text.clues.is_possible core.llm.questions.system_message
+    core.checks.own_rules.runs_away core.settings.lenient.scope_key
     """.split()
 )
 """What makes expressions, reads those of an operator (which are short), looks up names of our own, takes long on

@@ -13,8 +13,8 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.reading.facts import Curated, read_message
-from memstone.engine.learning import extract
+from memstone.language.en.facts import read_message
+from memstone.model.fact import Curated
 from tests.linear.watch import TEXT, watched
 from tests.server.gate import ask, gated, until
 from tests.server.world import World
@@ -85,7 +85,7 @@ def test_what_reads_on_the_loop_is_noticed() -> None:
 
     with watched() as found:
         asyncio.run(scenario())
-    assert "reading/facts.py: read_message" in found
+    assert "language/en/facts.py: read_message" in found
 
 
 @pytest.mark.parametrize("call", ["add", "add_many", "ingest_session"])
@@ -100,6 +100,6 @@ def test_facts_are_learned_in_the_one_thread_for_it(call: str, monkeypatch: pyte
         async with AsyncMemory(_CONFIG) as memory:
             await _CALLS[call](memory, "")
 
-    monkeypatch.setattr(extract, "read_message", read)
+    monkeypatch.setattr("memstone.language.en.facts.read_message", read)
     asyncio.run(scenario())
     assert threads == {"memstone-compute_0"}

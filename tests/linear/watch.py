@@ -14,8 +14,8 @@ from typing import Any, Final
 import memstone
 
 _PACKAGE: Final = Path(memstone.__file__).parent
-_RULES: Final = f"{_PACKAGE / 'core'}/"
-_LOOKS_ONLY: Final = (f"{_RULES}checks/", f"{_RULES}dialects/")
+_RULES: Final = (f"{_PACKAGE / 'core'}/", f"{_PACKAGE / 'language'}/")
+_LOOKS_ONLY: Final = (f"{_RULES[0]}checks/", f"{_RULES[0]}dialects/")
 """What looks at kinds and lengths, or takes a request apart."""
 
 _LINE: Final = "I like tea. My dog is called Bob.\n"
@@ -35,7 +35,7 @@ def watched() -> Iterator[set[str]]:
         if event != "call" or not where.startswith(_RULES) or where.startswith(_LOOKS_ONLY):
             return
         if asyncio._get_running_loop() is not None and any(_chars(one) > _LONG for one in _given(frame)):
-            found.add(f"{where.removeprefix(_RULES)}: {frame.f_code.co_name}")
+            found.add(f"{Path(where).relative_to(_PACKAGE)}: {frame.f_code.co_name}")
 
     threading.setprofile(look)
     sys.setprofile(look)

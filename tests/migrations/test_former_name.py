@@ -92,7 +92,8 @@ def test_a_backup_of_the_former_name_is_restored(tmp_path: Path) -> None:
         assert memory.stats()["memories"] == 0
         restored = memory.admin.backups.restore(backup, foreign=True)
         check_memories(memory, expected())
-        assert memory.admin.accounts.list() == memory.admin.keys.list() == []
+        assert memory.admin.accounts.list() == []
+        assert memory.admin.keys.list() == []
     assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 
@@ -104,7 +105,8 @@ def test_a_backup_of_a_database_of_the_former_name_is_restored(tmp_path: Path, p
             memory.admin.backups.restore(backup)
         restored = memory.admin.backups.restore(backup, foreign=True)
         check_memories(memory, expected("postgres-expected.json"))
-        assert memory.admin.accounts.list() == memory.admin.keys.list() == []
+        assert memory.admin.accounts.list() == []
+        assert memory.admin.keys.list() == []
     assert restored["left_out"]["rows"].keys() >= {"accounts", "api_keys", "secrets"}
 
 

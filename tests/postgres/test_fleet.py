@@ -27,6 +27,7 @@ from memstone.drive import drive
 from memstone.errors import MigrationFailed, StorageBusy, StorageError, TooLarge
 from memstone.ports.ledger import Tx
 from memstone.registry import load_adapter
+from memstone.results import RowCounts
 from tests.patience import LONG, until
 from tests.postgres.server import APP, Server
 
@@ -64,11 +65,11 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
             assert lent.wait(LONG)
         return ready(connection)
 
-    async def story() -> dict[str, int]:
+    async def story() -> RowCounts:
         memory = AsyncMemory(_config(postgres.fresh()))
         ledger = memory.engine.parts.ledger
 
-        async def unit(tx: Tx) -> dict[str, int]:
+        async def unit(tx: Tx) -> RowCounts:
             lent.set()
             await second
             return await tx.admin.counts("default")

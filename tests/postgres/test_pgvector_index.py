@@ -19,10 +19,10 @@ from memstone.adapters.postgres.vectors import Graph, PostgresVectors, Reach
 from memstone.adapters.vectors import postgres as pg_hnsw
 from memstone.adapters.vectors.local import LocalConfig, LocalVectors
 from memstone.adapters.vectors.postgres import PgConfig, PgVectors
-from memstone.core.text.analyze import query_terms
 from memstone.drive import drive
 from memstone.engine.storing.draft import scope_tokens
 from memstone.errors import StorageBusy, StorageError
+from memstone.language.text.tokens import query_terms
 from memstone.model.query import TextQuery, VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import DenseHit

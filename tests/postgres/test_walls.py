@@ -189,7 +189,7 @@ def test_sql_in_any_text_is_text(url: str, tenant: str) -> None:
         )
         scope: dict[str, Any] = {"user_id": word}
         filters = {"AND": [{EVIL: EVIL}, {"k": {"contains": EVIL}}, {EVIL: {"icontains": EVIL.upper()}}]}
-        found = [memory.search(EVIL, filters=filters, **scope), memory.get_all(filters=filters, **scope)]
+        found: list[Any] = [memory.search(EVIL, filters=filters, **scope), memory.get_all(filters=filters, **scope)]
         memory.context(EVIL, **scope)
         foreign = memory.search("secret of b", user_id="u")["results"]
 

@@ -13,7 +13,6 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.ranking.abstain import PROBES
 from memstone.drive import drive
 from memstone.engine.recall import calibrate
 from memstone.engine.recall.judge import Relevance, judge_relevance
@@ -21,6 +20,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import hits_of
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
+from memstone.language.en.relevance import PROBES
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 

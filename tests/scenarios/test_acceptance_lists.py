@@ -8,7 +8,9 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
+from memstone.literals import CallerKind
+from memstone.results import MemoryList
 from memstone.testing.clock import FakeClock
 
 TOTAL: Final = 45
@@ -26,13 +28,13 @@ def memory() -> Iterator[Memory]:
 def filled(memory: Memory) -> Memory:
     """Entries of one key, every third a decision, and one of another key."""
     for number in range(TOTAL):
-        kind = "factual" if number % 3 else "episodic"
+        kind: CallerKind = "factual" if number % 3 else "episodic"
         memory.add(f"entry {number}", user_id="key:1", kind=kind, key=f"note:{number}", infer=False)
     memory.add("entry of somebody else", user_id="key:2", infer=False)
     return memory
 
 
-def page_of(memory: Memory, **more: Any) -> tuple[list[str], dict[str, Any]]:
+def page_of(memory: Memory, **more: Any) -> tuple[list[str], MemoryList]:
     answer = memory.get_all(user_id="key:1", counts=True, **more)
     return [one["memory"] for one in answer["results"]], answer
 

@@ -13,6 +13,8 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
+from memstone.literals import LayerName
+from memstone.results import ReplacementItem
 from memstone.testing.clock import FakeClock
 
 USERS: Final = ("alice", "bob", "carol")
@@ -69,7 +71,7 @@ def facts(memory: Memory, user: str) -> dict[str, str]:
     return {one["id"]: one["memory"] for one in memory.get_all(user_id=user)["results"]}
 
 
-def layer(memory: Memory, user: str, *layers: str) -> dict[str, str]:
+def layer(memory: Memory, user: str, *layers: LayerName) -> dict[str, str]:
     found = memory.get_all(user_id=user, layers=list(layers), limit=1_000)["results"]
     return {one["id"]: one["memory"] for one in found}
 
@@ -111,13 +113,13 @@ def test_shared_vectors_and_who_holds_them_are_the_same_facts(memory: Memory, pa
     assert list(seen["carol"].values()) == ["The office is in Porto"]
 
 
-def vector_ids(one: dict[str, Any]) -> tuple[str, str | None]:
+def vector_ids(one: ReplacementItem) -> tuple[str, str | None]:
     """The ids as the view has them: a version that ended has its number behind the id."""
     revised = one["old_id"] == one["new_id"]
     return f"{one['old_id']}#{one['old_version']}" if revised else one["old_id"], one["new_id"]
 
 
-def why_and_when(one: dict[str, Any]) -> tuple[str, str]:
+def why_and_when(one: ReplacementItem) -> tuple[str | None, str]:
     return one["reason"], one["created_at"]
 
 
@@ -177,7 +179,7 @@ def test_a_gateway_s_entries_are_facts_and_episodes_with_kind_and_session(memory
         "r1",
     )
     assert (by_text["Deploy on Mondays"]["key"], by_text["Deploy on Mondays"]["kind"]) == ("rule:deploy", "procedural")
-    sessions = [one["run_id"] for one in memory.sessions.episodes(user_id="alice")["results"]]
+    sessions = [str(one["run_id"]) for one in memory.sessions.episodes(user_id="alice")["results"]]
     assert sorted(sessions) == ["monday", "tuesday"]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from memstone.core.llm.evidence import Conversation
 from memstone.model.message import Message
+from tests.english import ENGLISH
 
 _DEV: Final = Path(__file__).parents[2] / "benchmarks" / "quality" / "chats" / "dev"
 _LINE: Final = re.compile(r"(?P<mark>@@|U|A|G|N|Q|XH|X)(?:\[(?P<facts>[^\]]*)\])?(?P<rest>[ :].*)")
@@ -57,7 +58,7 @@ def cases() -> Iterator[tuple[Conversation, str, str, list[int]]]:
     for path in sorted(_DEV.glob("*.chat")):
         before: list[Message] = []
         for chat in chats(path):
-            talk = Conversation(chat.turns, before[-10:], now=chat.when)
+            talk = Conversation(chat.turns, before[-10:], now=chat.when, language=ENGLISH)
             for name, text in chat.gold:
                 turns = chat.stated.get(name, [])
                 if turns:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.gate.rules import asks_what_is_up
+from memstone.language.en.gate.rules import asks_what_is_up
 from memstone.testing.clock import FakeClock
 
 WHO: Final[dict[str, Any]] = {"user_id": "ada", "agent_id": "bot"}

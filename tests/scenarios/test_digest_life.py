@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
+from memstone.results import PinnedFact
 from memstone.testing.clock import FakeClock
 
 WHO: Final[dict[str, Any]] = {"user_id": "ada", "agent_id": "bot"}
@@ -54,7 +55,7 @@ def _message(said: str) -> dict[str, str]:
     return {"role": role, "content": said.removeprefix("> ")}
 
 
-def facts(memory: Memory) -> dict[str, dict[str, Any]]:
+def facts(memory: Memory) -> dict[str, PinnedFact]:
     return {one["content"]: one for one in memory.profile.facts(**WHO)["results"]}
 
 
@@ -91,6 +92,7 @@ def test_what_comes_up_again_is_counted(month: Memory) -> None:
 def test_the_identity_is_what_the_user_said_and_what_holds(month: Memory) -> None:
     identity = month.identity.get(user_id="ada")
 
+    assert identity["narrative"] is not None
     told = identity["narrative"]["text"] + " ".join(one["text"] for one in identity["derived"])
     assert "Ada" in told
     assert "Fjord School" in told

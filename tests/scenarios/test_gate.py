@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from memstone.core.gate import decide_route
+from tests.english import ENGLISH
 
 DATA: Final = Path(__file__).parents[1] / "data" / "gate"
 PRECISION: Final = 0.95
@@ -18,7 +19,7 @@ RECALL: Final = 0.90
 def judged(name: str) -> tuple[float, float, list[str]]:
     """Precision, recall, and the messages it was wrong about."""
     rows = [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
-    opened = {row["id"] for row in rows if decide_route(row["text"]).helps}
+    opened = {row["id"] for row in rows if decide_route(row["text"], ENGLISH).helps}
     needed = {row["id"] for row in rows if row["needs_memory"]}
     both = len(opened & needed)
     wrong = [f"{row['id']}: {row['text']}" for row in rows if row["id"] in opened ^ needed]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from memstone import Memory, NotFoundError
 from memstone.errors import Conflict, InvalidInput
+from memstone.literals import LayerName
 from memstone.testing.clock import FakeClock
 
 USERS: Final = ("ann", "bob")
@@ -69,7 +70,7 @@ class Life:
 
     def seen(self, who: str) -> set[tuple[str, str]]:
         """What somebody sees in any list."""
-        layers = ["identity", "fact", "episode", "turn"]
+        layers: list[LayerName] = ["identity", "fact", "episode", "turn"]
         found = self.memory.get_all(user_id=who, layers=layers, limit=1_000)["results"]
         return {(one["id"], one["memory"]) for one in found}
 

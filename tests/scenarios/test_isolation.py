@@ -11,6 +11,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, 
 
 from memstone import Memory, NotFoundError
 from memstone.errors import Conflict
+from memstone.literals import Strategy
 from memstone.testing.clock import FakeClock
 
 NAMES = ("user_id", "agent_id", "run_id")
@@ -78,7 +79,7 @@ class _Isolation(RuleBasedStateMachine):
             assert memory_id in self.live
         else:
             scope, _, expires = self.live[memory_id]
-            assert tuple(item[name] for name in NAMES) == scope
+            assert (item["user_id"], item["agent_id"], item["run_id"]) == scope
             self.live[memory_id] = (scope, text, expires)
 
     @rule(memory_id=known)
@@ -100,7 +101,7 @@ class _Isolation(RuleBasedStateMachine):
         self.gone |= mine
 
     @rule(scope=scopes, text=words, strategy=st.sampled_from(["text", "vector", "hybrid"]))
-    def search(self, scope: Scope, text: str, strategy: str) -> None:
+    def search(self, scope: Scope, text: str, strategy: Strategy) -> None:
         found = self.memory.search(text, **by_name(scope), strategy=strategy, limit=1000)["results"]
         ids = [item["id"] for item in found]
         assert len(ids) == len(set(ids))

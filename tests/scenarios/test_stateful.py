@@ -220,7 +220,7 @@ class Machine(RuleBasedStateMachine):
             if event["id"] not in gone:
                 self.memory.undo(event["id"])
                 gone |= {
-                    one["undoes"]
+                    str(one["undoes"])
                     for one in self.memory.review.events(self.cursor, limit=1_000, everybody=True)["results"]
                 }
         assert self.state == wanted, "undo restores the state before"

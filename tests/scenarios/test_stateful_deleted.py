@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
+from memstone.literals import LayerName
 from memstone.testing.clock import FakeClock
 
 TALK: Final[list[dict[str, Any]]] = [
@@ -31,7 +32,7 @@ def memory_of(clock: FakeClock) -> Memory:
     )
 
 
-def said(memory: Memory, layers: tuple[str, ...] = ("fact", "episode", "identity")) -> list[str]:
+def said(memory: Memory, layers: tuple[LayerName, ...] = ("fact", "episode", "identity")) -> list[str]:
     """Everything that was learned and is there."""
     return sorted(one["memory"] for one in memory.get_all(user_id="alice", layers=layers)["results"])
 

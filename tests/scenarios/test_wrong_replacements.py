@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from memstone import Memory
-from memstone.core.entities.relations import found_in
+from memstone.language.en.relations import found_in
 from memstone.testing.clock import FakeClock
 
 ALONE: Final = [

@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from memstone.drive import drive
 from memstone.engine.erasing import erase_rows
 from memstone.engine.erasing.erase_rows import BATCH
 from memstone.engine.upkeep.passes import FIRST_SECONDS, Timetable
+from memstone.results import ErasureReport
 from memstone.testing.clock import FakeClock
 from tests.concurrency.intact import assert_sound
 
@@ -65,7 +65,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(erase_rows, "_QUIET_SECONDS", 600.0)
 
 
-def checks(report: dict[str, Any]) -> dict[str, bool]:
+def checks(report: ErasureReport) -> dict[str, bool]:
     return {check["check"]: check["ok"] for check in report["checks"]}
 
 

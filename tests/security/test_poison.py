@@ -15,8 +15,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.core.privacy.poison import blank_suspect_text
-from memstone.core.rules.requests import is_suspicious
+from memstone.language.en.untrusted import blank_suspect_text, is_suspicious
 from memstone.model.message import Message
 from memstone.ports.models import Prompt
 from memstone.testing.clock import FakeClock

@@ -12,6 +12,7 @@ import anthropic
 import openai
 
 from memstone import Memory
+from memstone.results import MemoryItem
 from memstone.server.app import create_app
 from tests.patience import LONG, until
 from tests.server.upstream import Upstream, served
@@ -49,10 +50,9 @@ class Gate:
         """What is known about a user."""
         return [one["memory"] for one in self.memory.get_all(user_id=user)["results"]]
 
-    def turns(self, user: str) -> list[dict[str, Any]]:
+    def turns(self, user: str) -> list[MemoryItem]:
         """What was said."""
-        found: list[dict[str, Any]] = self.memory.get_all(user_id=user, layers=["turn"])["results"]
-        return found
+        return self.memory.get_all(user_id=user, layers=["turn"])["results"]
 
     @property
     def sent(self) -> str:

@@ -12,7 +12,9 @@ from tests.server.world import World
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
-ALL = ["read", "write", "admin"]
+    from memstone.literals import VerbName
+
+ALL: list[VerbName] = ["read", "write", "admin"]
 _NUMBERS = count(1)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.status import PROBE_KEY, PROBE_OWNER
+from memstone.language.text.normal import estimate_tokens
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 

@@ -65,7 +65,7 @@ def test_every_verb_of_a_client_goes_to_a_route_that_takes_what_it_sends() -> No
         operation = document["paths"][path][method.lower()]
         assert operation["description"], name
         assert {"200", "201"} & set(operation["responses"]), name
-        assert {"400", "401", "403", "429"} <= set(operation["responses"]), name
+        assert "default" in operation["responses"], name
         takes = set(inspect.signature(verb_of(Client("http://127.0.0.1", "x"), name)).parameters) - LEFT_OUT
         known = taken_by(document, operation)
         assert takes - {"idempotency_key", ROUTES[name].body} <= known, name

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from memstone.core.checks.arguments import WORDS
 from memstone.remote.routes import ROUTES
 from memstone.server.rest.verb_forms import TYPES, call_parameters, form_of, verb_method
 from tests.server.calls import call_verb
@@ -48,8 +50,13 @@ def client() -> Iterator[TestClient]:
         yield world.client
 
 
+def as_text(annotation: str) -> str:
+    """An annotation with text in the place of one of a few words."""
+    return re.sub(rf"\b(?:{'|'.join(WORDS)})\b", "str", annotation.removesuffix(" | None"))
+
+
 def strange(annotation: str) -> list[Any]:
-    plain = annotation.removesuffix(" | None")
+    plain = as_text(annotation)
     known = STRANGE.get(plain) or STRANGE.get(plain.split(" | ", maxsplit=1)[0])
     assert known is not None, annotation
     return known

@@ -126,7 +126,8 @@ def deadline(gate: Gate, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     async def slow(*_: Any, **__: Any) -> Any:
         await asyncio.sleep(600)
 
-    object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(gate.app.state.memstone.settings.gateway, name, 75.0)
     patch.setattr("memstone.engine.engine.Engine.shown", slow)
     return chat(gate, ALICE)
 

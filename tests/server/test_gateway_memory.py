@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import httpx2
 import openai
 import pytest
 import structlog
@@ -85,7 +86,8 @@ def test_an_application_that_asks_for_a_title_is_not_the_user(gate: Gate) -> Non
 def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: str) -> None:
     gate.memory.add("I live in Oslo", user_id="alice")
     settings = gate.app.state.memstone.settings.gateway
-    object.__setattr__(settings, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(settings, name, 75.0 if failure == "slow" else 60_000.0)
 
     async def broken(self: Any, *_: Any, **__: Any) -> Any:
         if failure == "slow":
@@ -243,3 +245,50 @@ def test_the_hit_rate_is_known_from_the_answers_of_the_model(gate: Gate, *, stre
     gate.upstream.reply = "I do not know."
     said(ask(client, "Where does my sister live?", stream=stream), stream=stream)
     until(lambda: rate() not in (None, 1.0))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a block without its fences, which are its own."""
+    return [line for line in text.splitlines() if line and "memstone-memory" not in line]
+
+
+@pytest.mark.req("N-10", "O-52")
+@pytest.mark.parametrize("position", ["split", "system_merge"])
+def test_previews_show_what_a_chat_is_given_to_the_line(tmp_path: Path, position: str) -> None:
+    with gated(tmp_path, inject={"position": position}) as gate:
+        for text in ("I live in Oslo", "My sister Ida is vegan"):
+            gate.memory.add(text, user_id="alice")
+        hidden = gate.memory.add("I keep bees in the garden", user_id="alice")["results"][0]["id"]
+        gate.memory.profile.set_visibility(hidden, "hidden")  # so that it is recalled where it belongs
+        client, key = gate.openai(user_id="alice"), gate.key(user_id="alice")
+        for question, date in (("Where do I keep bees in the garden?", True), ("Thanks!", position != "split")):
+            ask(client, question, extra_headers={"x-memory": "extract-off"})
+            given = [one["content"] for one in gate.upstream.seen[-1]["messages"] if one["role"] == "system"]
+            lines = _lines("\n".join(given))
+            assert [any(word in line for line in lines) for word in ("Oslo", "Current date")] == [True, date]
+            for path, name in (("/api/memory/retrieve-preview", "block"), ("/v1/console/context", "text")):
+                asked = {"query": question, "user_id": "alice"}
+                answer = httpx2.post(f"{gate.url}{path}", json=asked, headers={"Authorization": f"Bearer {key}"})
+                assert _lines(answer.json()[name]) == lines
+
+
+@pytest.mark.req("O-5")
+def test_a_receipt_names_what_tells_nothing_to_remember(gate: Gate) -> None:
+    gate.memory.add("I live in Oslo", user_id="alice", occurred_at="2026-01-01")
+    gate.memory.add("haha nice one, good night!", user_id="alice", occurred_at="2026-01-02")
+    (idle,) = (one["id"] for one in gate.turns("alice") if "haha" in one["memory"])
+    raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
+        model="m", messages=[{"role": "user", "content": "Thanks!"}]
+    )
+    assert ("Oslo" in gate.sent, "haha" in gate.sent) == (True, False)
+    receipt = raw.headers["x-memstone-receipt"]
+    until(lambda: gate.memory.receipt(receipt) is not None)
+    dropped = cast("Any", gate.memory.receipt(receipt))["dropped"]
+    assert {"id": idle, "reason": "tells nothing to remember"} in dropped
+
+
+@pytest.mark.req("O-3")
+def test_what_somebody_told_the_user_is_learned_in_the_words_of_the_user(gate: Gate) -> None:
+    ask(gate.openai(user_id="alice"), "My boss told me I get a raise.")
+    until(lambda: gate.facts("alice"))
+    assert gate.facts("alice") == ['User said: "My boss told me I get a raise"']

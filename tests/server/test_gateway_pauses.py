@@ -85,7 +85,8 @@ def test_while_settings_cannot_be_read_the_model_gets_no_tool(
             await asyncio.sleep(600)
         raise StorageBusy("no") if failure == "busy" else RuntimeError("no")
 
-    object.__setattr__(gate.app.state.memstone.settings.gateway, "recall_ms", 150.0 if failure == "slow" else 60_000.0)
+    for name in ("recall_ms", "profile_ms"):
+        object.__setattr__(gate.app.state.memstone.settings.gateway, name, 75.0 if failure == "slow" else 60_000.0)
     if failure == "busy":  # what the settings themselves make of a store that does not answer
         monkeypatch.setattr("memstone.engine.policy._read_stored_settings", broken)
     else:

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from memstone import Memory
+from memstone.literals import LayerName
 from tests.ports import free_port
 
 _CLIENTS: Final = 8
@@ -103,7 +104,7 @@ def assert_kept(place: Path, acknowledged: dict[str, set[int]]) -> None:
         assert memory.admin.check()["integrity"] == ["ok"]
         for user, numbers in acknowledged.items():
             turns = user.rpartition("x")[2] in "1357"
-            layers = ["turn"] if turns else ["fact"]
+            layers: list[LayerName] = ["turn"] if turns else ["fact"]
             found = [one["memory"] for one in memory.get_all(user_id=user, layers=layers, limit=1_000)["results"]]
             assert len(found) == len(set(found))
             mark = "My favourite number is {at} of {user}." if turns else "note {user} {at}"

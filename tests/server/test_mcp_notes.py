@@ -41,6 +41,11 @@ class Model:
             await self.adds(content, **more)
         assert await self.knows() == known
 
+    async def finds(self, query: str) -> list[str]:
+        """Use ``memory_search``; gives what it finds."""
+        answer = await call_tool(TOOLS["memory_search"], ToolCall(self.memory, {"query": query}, "me"))
+        return [one["content"] for one in answer["data"]["memories"]]
+
     async def knows(self) -> list[str]:
         """All that is remembered."""
         return sorted(one["memory"] for one in (await self.memory.get_all(user_id="me"))["results"])
@@ -165,3 +170,17 @@ def test_what_a_model_is_asked_to_remember_is_stored_where_memory_is_off_for_cha
         assert (await model.memory.settings.get(user_id="me"))["settings"][next(iter(setting))] in (False, 0)
 
     with_model(work)
+
+
+@pytest.mark.req("O-84", "X-42")
+@pytest.mark.parametrize("text", ["Die Kantine schließt um drei.", "The lift hums in B flat", "I keep bees in Oslo."])
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_is_added_is_found_once(text: str, times: int) -> None:
+    async def steps(model: Model) -> None:
+        for _ in range(times):
+            await model.adds(text)
+        found = await model.finds(text)
+        words = set(text.strip(".").split()) - {"I", "keep"}
+        assert len([one for one in found if words <= set(one.strip(".").split())]) == 1
+
+    with_model(steps)

@@ -11,6 +11,7 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.model.access import Verb
+from memstone.results import StoreStats
 from memstone.server.mcp.server import keyed_server, local_server
 from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
 from memstone.server.mcp.tools import tools_by_name
@@ -47,7 +48,7 @@ class Tools:
         """What a search finds."""
         return [one["content"] for one in (await self.data("memory_search", **arguments))["memories"]]
 
-    async def everything(self) -> tuple[list[Any], dict[str, Any]]:
+    async def everything(self) -> tuple[list[Any], StoreStats]:
         """All that is stored."""
         return [line async for line in self.memory.export(everybody=True)][1:], await self.memory.stats()
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from memstone import Client, Memory
-from memstone.core.privacy.redact import redact_preview
+from memstone.core.redact import redact_preview
 from memstone.errors import StorageBusy
 from memstone.server import observe
 from memstone.server.app import create_app

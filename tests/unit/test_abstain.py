@@ -10,11 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.ranking.abstain import (
-    ABOUT_ME,
-    ABOUT_THE_WORLD,
     BY_MEANING,
-    PROBES,
-    UNHEARD,
     Null,
     familiarity_words,
     is_relevant,
@@ -27,6 +23,9 @@ from memstone.core.ranking.abstain import (
     worth_showing,
 )
 from memstone.errors import InvalidInput
+from memstone.language.en.relevance import ABOUT_ME, ABOUT_THE_WORLD, PROBES
+from memstone.language.text.bm25 import UNHEARD
+from tests.english import ENGLISH
 
 GATE = Path(__file__).parents[1] / "data" / "gate"
 STANDARD = Null(rows=100, middle=0.0, spread=1.0)
@@ -123,7 +122,7 @@ def test_the_rarity_of_an_unheard_word_tells_how_many_rows_there_are(rows: int) 
 def test_words_that_are_known_speak_for_a_question() -> None:
     rarity = rarities(500, tent=3, lake=5)
     known, half, none = (
-        score_familiarity(question, rarity, BY_MEANING)
+        score_familiarity(question, rarity, BY_MEANING, ENGLISH.names)
         for question in ("Where is the tent by the lake?", "Where is the tent of the walrus?", "What do walruses eat?")
     )
     assert known == pytest.approx(BY_MEANING.known)
@@ -132,10 +131,10 @@ def test_words_that_are_known_speak_for_a_question() -> None:
 
 def test_a_question_about_strangers_only_is_held_against_it() -> None:
     rarity = rarities(500, nadia=4, work=2)
-    assert score_familiarity("Where does Nadia work with Ingrid?", rarity, BY_MEANING) > 0
-    stranger = score_familiarity("Where does Ingrid work?", rarity, BY_MEANING)
+    assert score_familiarity("Where does Nadia work with Ingrid?", rarity, BY_MEANING, ENGLISH.names) > 0
+    stranger = score_familiarity("Where does Ingrid work?", rarity, BY_MEANING, ENGLISH.names)
     assert stranger == pytest.approx(
-        score_familiarity("Where does Ingrid work?", rarity, BY_MEANING, strangers=False) - BY_MEANING.stranger
+        score_familiarity("Where does Ingrid work?", rarity, BY_MEANING) - BY_MEANING.stranger
     )
 
 
@@ -152,17 +151,19 @@ def test_a_question_about_strangers_only_is_held_against_it() -> None:
 )
 def test_days_nouns_of_other_languages_and_shouting_are_no_strangers(question: str) -> None:
     rarity = rarities(500)
-    strict = score_familiarity(question, rarity, BY_MEANING)
-    assert strict == score_familiarity(question, rarity, BY_MEANING, strangers=False)
+    strict = score_familiarity(question, rarity, BY_MEANING, ENGLISH.names)
+    assert strict == score_familiarity(question, rarity, BY_MEANING)
 
 
 def test_a_question_without_words_has_nothing_for_it() -> None:
-    assert score_familiarity("?!", rarities(10), BY_MEANING) == 0.0
-    assert familiarity_words("?!") == []
+    assert score_familiarity("?!", rarities(10), BY_MEANING, ENGLISH.names) == 0.0
+    assert familiarity_words("?!", ENGLISH.names) == []
 
 
 def test_the_vocabulary_of_a_question_holds_its_words_and_names_once() -> None:
-    assert sorted(familiarity_words("Did the tents of Ingrid reach the tent?")) == sorted({"tent", "ingrid", "reach"})
+    assert sorted(familiarity_words("Did the tents of Ingrid reach the tent?", ENGLISH.names)) == sorted(
+        {"tent", "ingrid", "reach"}
+    )
 
 
 def test_the_questions_are_many_and_all_different() -> None:

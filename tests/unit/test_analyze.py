@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstone.core.text.analyze import MAX_CHARS, day_terms, document_terms, match_text, query_terms, scope_token
-from memstone.core.text.words import STOP_WORDS
 from memstone.errors import InvalidInput, UsageError
+from memstone.language.en.dates import day_terms
+from memstone.language.text.tokens import MAX_CHARS, document_terms, match_text, query_terms, scope_token
+from memstone.language.text.words import STOP_WORDS
 
 TOKENIZER = "unicode61 remove_diacritics 0 categories 'L* M* N* P* S* Co'"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.reading.restated import extract_restatements
+from memstone.language.en.restatements import extract_restatements
 
 pytestmark = pytest.mark.req("X-36", "R-32")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.text.clues import score_bm25
+from memstone.language.text.bm25 import score_bm25
 
 words = st.sampled_from(["tea", "milk", "ski", "oslo"])
 

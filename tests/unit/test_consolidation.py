@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.upkeep.consolidation import (
+from memstone.core.consolidation import (
     Pieces,
     can_merge,
     days_before,
@@ -29,6 +29,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Link, Record
 from memstone.model.policy import Upkeep
 from memstone.model.scope import Scope
+from tests.english import ENGLISH
 
 NOW = "2026-03-01T00:00:00.000000Z"
 POLICY = Upkeep(evict=True)
@@ -99,23 +100,23 @@ WALK = "Talked about the long walk along the coast and which boots to buy for it
 @pytest.mark.req("S-36")
 def test_the_older_of_two_nearly_identical_episodes_is_kept() -> None:
     old, new = episode(WALK, days=9, topics=["walking"]), episode(f"{WALK}.", days=2, topics=["Walking"])
-    (found,) = find_merges([new, old], 0.9)
+    (found,) = find_merges([new, old], 0.9, ENGLISH)
     assert (found.kept, found.dropped) == (old, new)
 
 
 @pytest.mark.req("S-36")
 def test_topics_count_as_much_as_the_summary() -> None:
     old = episode("Short talk", days=9, topics=["holidays", "mountains"])
-    assert not find_merges([old, episode("Short talk", days=2, topics=["taxes", "insurance"])], 0.9)
-    assert find_merges([old, episode("Short talk", days=2, topics=["holidays", "mountains"])], 0.9)
+    assert not find_merges([old, episode("Short talk", days=2, topics=["taxes", "insurance"])], 0.9, ENGLISH)
+    assert find_merges([old, episode("Short talk", days=2, topics=["holidays", "mountains"])], 0.9, ENGLISH)
 
 
 @pytest.mark.req("N-31")
 def test_how_alike_two_must_be_is_a_setting_and_0_is_never() -> None:
     facts = [memory("User likes green tea in the morning, with milk", days=2), memory("User likes green tea with milk")]
-    assert find_merges(facts, 0.5)
-    assert not find_merges(facts, 0.9)
-    assert not find_merges([memory("User likes tea", days=2), memory("User likes tea")], 0)
+    assert find_merges(facts, 0.5, ENGLISH)
+    assert not find_merges(facts, 0.9, ENGLISH)
+    assert not find_merges([memory("User likes tea", days=2), memory("User likes tea")], 0, ENGLISH)
 
 
 LONG = "User wants the weekly report on revenue, costs and open questions sent to the whole team every Monday morning"
@@ -137,7 +138,7 @@ LONG = "User wants the weekly report on revenue, costs and open questions sent t
 @pytest.mark.req("N-31")
 def test_facts_that_say_something_else_in_nearly_the_same_words_stay_apart(older: str, newer: str) -> None:
     assert jaccard(text_pieces(older), text_pieces(newer)) > 0.5
-    assert not find_merges([memory(older, days=1), memory(newer)], 0.5)
+    assert not find_merges([memory(older, days=1), memory(newer)], 0.5, ENGLISH)
 
 
 @pytest.mark.parametrize(
@@ -154,12 +155,12 @@ def test_facts_that_say_something_else_in_nearly_the_same_words_stay_apart(older
 @pytest.mark.req("S-36", "R-20")
 def test_what_a_caller_or_its_source_tells_apart_stays_apart(differing: dict[str, object]) -> None:
     old = memory(days=3, trust=0.5)
-    assert can_merge(old, memory(trust=0.5))
-    assert not can_merge(old, replace(memory(trust=0.5), **differing))  # type: ignore[arg-type]
+    assert can_merge(old, memory(trust=0.5), ENGLISH)
+    assert not can_merge(old, replace(memory(trust=0.5), **differing), ENGLISH)  # type: ignore[arg-type]
 
 
 def test_overrides_never_become_one() -> None:
-    assert not can_merge(memory(days=3, kind=Kind.OVERRIDE), memory(kind=Kind.OVERRIDE))
+    assert not can_merge(memory(days=3, kind=Kind.OVERRIDE), memory(kind=Kind.OVERRIDE), ENGLISH)
 
 
 @pytest.mark.req("S-36")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.importance import (
+from memstone.core.ranking.strength import (
     Strength,
     current_strength,
     promote_strength,

@@ -10,19 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstone.core.changes.decide import (
-    Action,
-    Decision,
-    Known,
-    New,
-    also_changed,
-    decide_change,
-    is_known,
-    odds_of,
-    parse_statement,
-    to_forget,
-)
-from memstone.core.text.normalize import MAX_CHARS, append_amendment
+from memstone.engine.learning.neighbours import odds_of
+from memstone.language.en.changes import also_changed, decide_change, is_known, parse_statement, to_forget
+from memstone.language.en.wording import MAX_AMENDED_CHARS as MAX_CHARS
+from memstone.language.en.wording import append_amendment
+from memstone.model.fact import Action, Decision, Known, New
 
 
 def decided(said: str, *known: str, quote: str = "", odds: float = 0.0) -> Decision:

@@ -7,22 +7,13 @@ import re
 import pytest
 
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.digest.extractive import Stated, build_extractive_digest, says_the_same, shown_turns, word_overlap
-from memstone.core.digest.portrait import (
-    MAX_TEXT,
-    Digest,
-    Line,
-    clamp_salience,
-    compose_user_text,
-    identity_category,
-    inputs_of,
-    is_identity_grade,
-    is_idle,
-    is_lasting,
-    merge_digests,
-    truncate_text,
-)
-from memstone.core.reading.facts import read_message
+from memstone.core.llm.digest import clamp_salience, shown_turns
+from memstone.core.portrait import compose_user_text, inputs_of, is_identity_grade, merge_digests
+from memstone.language.en.digest import build_extractive_digest, says_the_same, word_overlap
+from memstone.language.en.facts import read_message
+from memstone.language.en.identity import identity_category, is_lasting
+from memstone.language.en.session import is_idle
+from memstone.model.digest import MAX_TEXT, Digest, Line, Stated, truncate_text
 from memstone.model.message import Message
 
 WORD = re.compile(r"[\w']+")
@@ -105,6 +96,26 @@ def test_small_talk_and_silence_have_no_digest() -> None:
     assert build_extractive_digest(chat, (), CURATOR) is None
     assert build_extractive_digest(session("...", "> !")) is None
     assert build_extractive_digest([Message("system", "You are a pirate called Bob.")]) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "last"),
+    [
+        ("My aunt came to stay. She taught me her rye bread. I want to bake it again next week.", "I want to bake it"),
+        ("The audition went well! They asked about my cello. I should hear back by Friday.", "hear back by Friday"),
+        ("We bought a boat. Its name is Gull. It leaks at the stern. The mast is fine. I am worried", "I am worried"),
+    ],
+)
+def test_an_episode_ends_as_the_message_ends_that_tells_something(said: str, last: str) -> None:
+    lines = digest_of(session(said, "> Nice!")).summary.splitlines()
+
+    assert last in lines[-1]
+    assert len(lines) <= 3
+
+
+@pytest.mark.parametrize("end", ["Thanks!", "What do you think?", "Could you put that into French for me?"])
+def test_a_question_or_a_courtesy_at_the_end_is_not_told(end: str) -> None:
+    assert end not in digest_of(session(f"I sold my cello to a school in Cremona. {end}")).summary
 
 
 DINNER = session(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.quality.digest import Told, capitals, digest, main, named, table
-from memstone.core.digest.portrait import Digest
+from memstone.model.digest import Digest
 from memstone.model.message import Message
 
 if TYPE_CHECKING:

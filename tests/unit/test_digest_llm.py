@@ -22,6 +22,7 @@ from memstone.core.llm.digest import (
 from memstone.core.llm.operations import Known
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.model.message import Message
+from tests.english import ENGLISH
 
 TALK = [
     Message("user", "Tom here. I am taking the job at the harbour office in Bergen."),
@@ -44,7 +45,7 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 def read(**changes: Any) -> LlmDigest:
     """What is believed of an answer."""
-    return parse_digest(json.dumps(answer(**changes)), TALK)
+    return parse_digest(json.dumps(answer(**changes)), TALK, language=ENGLISH)
 
 
 @pytest.mark.req("S-17")
@@ -76,7 +77,7 @@ def test_the_answer_has_the_shape_that_is_asked_for() -> None:
 @pytest.mark.req("S-18")
 @pytest.mark.parametrize("wrapped", ["{}", "```json\n{}\n```", "Sure, here you go: {} Anything else?"])
 def test_an_answer_is_read_bare_fenced_or_from_within_prose(wrapped: str) -> None:
-    read_back = parse_digest(wrapped.replace("{}", json.dumps(answer())), TALK)
+    read_back = parse_digest(wrapped.replace("{}", json.dumps(answer())), TALK, language=ENGLISH)
 
     assert read_back.digest is not None
     assert read_back.digest.summary == "Tom takes a job in Bergen."
@@ -123,11 +124,11 @@ def test_what_a_model_writes_is_cut() -> None:
 def test_without_an_episode_or_a_summary_the_reason_is_told() -> None:
     assert read(episode=None).reason == NO_EPISODE
     assert read(episode={"summary": "  ", "topics": []}).reason == EMPTY_SUMMARY
-    assert parse_digest("{}", TALK).reason == NO_EPISODE
+    assert parse_digest("{}", TALK, language=ENGLISH).reason == NO_EPISODE
     with pytest.raises(UnreadableAnswer):
-        parse_digest("I cannot do that.", TALK)
+        parse_digest("I cannot do that.", TALK, language=ENGLISH)
     with pytest.raises(UnreadableAnswer, match="not a digest"):
-        parse_digest("[1, 2]", TALK)
+        parse_digest("[1, 2]", TALK, language=ENGLISH)
 
 
 @pytest.mark.req("R-32", "S-17")
@@ -168,7 +169,7 @@ def test_a_digest_says_what_becomes_of_what_is_known() -> None:
             {"op": "ADD", "memory": None, "content": "User's name is Tom.", "turn": 1, "quote": "Tom here"}
         ],
     )
-    found = parse_digest(json.dumps(told), TALK, known)
+    found = parse_digest(json.dumps(told), TALK, known, language=ENGLISH)
 
     assert [(str(one.operation.op), one.operation.memory, one.is_identity) for one in found.facts] == [
         ("ADD", None, True),
@@ -188,7 +189,7 @@ def test_a_summary_of_another_talk_is_no_summary() -> None:
 def test_of_many_facts_few_are_kept() -> None:
     talk = [Message("user", f"I own a boat called Runner{number}.") for number in range(40)]
     many = [{"content": f"User owns a boat called Runner{number}."} for number in range(40)]
-    found = parse_digest(json.dumps(answer(pinned_candidates=many)), talk)
+    found = parse_digest(json.dumps(answer(pinned_candidates=many)), talk, language=ENGLISH)
 
     assert len(found.facts) == 12
 
@@ -199,12 +200,12 @@ def test_a_narrative_is_kept_as_it_was_written_if_the_facts_bear_it_out() -> Non
     whole = "Ada lives in Oslo. Ihr Geburtstag ist am 2. M\u00e4rz."
     told = json.dumps({"narrative": whole})
 
-    assert parse_narrative(told, facts, 100).text == whole
-    assert parse_narrative(told, facts, 5).text == "Ada lives in Oslo."
-    assert parse_narrative(told, facts, 1).text == ""
+    assert parse_narrative(told, facts, 100, ENGLISH).text == whole
+    assert parse_narrative(told, facts, 5, ENGLISH).text == "Ada lives in Oslo."
+    assert parse_narrative(told, facts, 1, ENGLISH).text == ""
     invented = json.dumps({"narrative": "Ada studied medicine at Harvard and flies planes. She is 42."})
-    assert parse_narrative(invented, facts, 100).text == ""
+    assert parse_narrative(invented, facts, 100, ENGLISH).text == ""
     assert "- User lives in Oslo." in narrative_prompt(facts).messages[1]["content"]
     assert "- (2026-01-05) User's name is Ada.\n" in narrative_prompt(facts, days=["2026-01-05"]).messages[1]["content"]
     with pytest.raises(UnreadableAnswer):
-        parse_narrative('{"x": 1}', facts, 100)
+        parse_narrative('{"x": 1}', facts, 100, ENGLISH)

@@ -8,17 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.entities.find import (
+from memstone.language.en.entities import (
     MAX_ASKED,
-    MAX_FOUND,
     entities_from_spotted,
     find_names,
     normalize_name,
     query_entities,
     query_forms,
 )
-from memstone.core.entities.relations import found_in, query_roles
-from memstone.model.memory import EntityFound, EntityType
+from memstone.language.en.relations import found_in, query_roles
+from memstone.model.memory import MAX_FOUND, EntityFound, EntityType
 
 NAMED = [
     # what was masked

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.talk.transcript import Source
+from memstone.core.llm.evidence import Source
 
 
 def test_every_place_of_a_quote_is_found() -> None:

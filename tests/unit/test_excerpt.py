@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.showing.inject import EXCERPT_CHARS, cut_excerpt, place_of
-from memstone.core.text.analyze import document_terms, query_terms
+from memstone.language.text.tokens import document_terms, query_terms
 
 
 @pytest.mark.req("S-30")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from memstone.core.rules.own_prose import find_markup_blocks, find_quotations, own_sentences
+from memstone.language.en.own_prose import find_markup_blocks, find_quotations, own_sentences
 
 FENCED = re.compile(
     r"```.*?(?:```|\Z)|\"\"\".*?(?:\"\"\"|\Z)|~~~.*?(?:~~~|\Z)|^-{3,}\s*$.*?(?:^-{3,}\s*$|\Z)"

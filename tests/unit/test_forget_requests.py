@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.requests import forgets_everything, request_of
-from memstone.core.rules.sentence import expand_contractions
+from memstone.language.en.requests import forgets_everything, request_of
+from memstone.language.en.sentences import expand_contractions
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.gate import ASKS_HOW_IT_WENT, TOO_SHORT, decide_route
-from memstone.core.gate.phrases import HEAD, TAIL, own_words
+from memstone.core.gate import TOO_SHORT, decide_route
 from memstone.errors import InvalidInput
-from memstone.model.context_gate import GateMode, Route
+from memstone.language.en.gate.phrases import HEAD, TAIL, own_words
+from memstone.model.context_gate import ASKS_HOW_IT_WENT, GateMode, Route
+from tests.english import ENGLISH
 
 NOTHING = "How do volcanoes form?"
 
 
 def route(message: str, *names: str) -> Route:
-    return decide_route(message, names=names).route
+    return decide_route(message, ENGLISH, names=names).route
 
 
 # --- modes and the order of the rules ---------------------------------------------------------------------------------
@@ -23,19 +24,19 @@ def route(message: str, *names: str) -> Route:
 @pytest.mark.parametrize("mode", ["always", "off"])
 @pytest.mark.parametrize("message", ["", "hi", NOTHING, "what is my name?"])
 def test_an_open_gate_sends_every_message_to_episodes(mode: str, message: str) -> None:
-    assert decide_route(message, mode=mode).route is Route.EPISODE
+    assert decide_route(message, ENGLISH, mode=mode).route is Route.EPISODE
 
 
 @pytest.mark.req("X-4")
 def test_a_mode_nobody_knows_is_refused_with_the_modes_there_are() -> None:
     with pytest.raises(InvalidInput, match="always, off, heuristic, llm"):
-        decide_route("hello", mode="sometimes")
+        decide_route("hello", ENGLISH, mode="sometimes")
 
 
 @pytest.mark.req("S-24")
 @pytest.mark.parametrize("message", ["", "  ", "ok", "\n y \n"])
 def test_a_message_of_less_than_three_characters_needs_nothing(message: str) -> None:
-    assert decide_route(message) == TOO_SHORT
+    assert decide_route(message, ENGLISH) == TOO_SHORT
 
 
 @pytest.mark.req("S-24")
@@ -43,22 +44,25 @@ def test_the_first_rule_that_applies_decides() -> None:
     assert route("What is my name, and what exactly did I say yesterday about Thea?", "Thea") is Route.IDENTITY
     assert route("What exactly did I say yesterday about Thea?", "Thea") is Route.TRANSCRIPT
     assert route("What happened to Thea yesterday?", "Thea") is Route.EPISODE
-    known = decide_route("Do you remember Thea and my sister?", names=["Thea"])
+    known = decide_route("Do you remember Thea and my sister?", ENGLISH, names=["Thea"])
     assert (known.route, known.matched) == (Route.PINNED, "Thea")
-    assert decide_route("Do you remember my sister?").reason == "asks to remember"
-    assert decide_route("How tall is my sister?").reason == "speaks of something of the user's"
+    assert decide_route("Do you remember my sister?", ENGLISH).reason == "asks to remember"
+    assert decide_route("How tall is my sister?", ENGLISH).reason == "speaks of something of the user's"
 
 
 @pytest.mark.req("S-24")
 @pytest.mark.parametrize("message", ["how did it go?", "So how was it?", "what happened then?", "any news on that?"])
 def test_a_short_question_that_names_nothing_is_about_what_was_spoken_of_last(message: str) -> None:
-    assert (decide_route(message).route, decide_route(message).reason) == (Route.EPISODE, ASKS_HOW_IT_WENT)
+    assert (decide_route(message, ENGLISH).route, decide_route(message, ENGLISH).reason) == (
+        Route.EPISODE,
+        ASKS_HOW_IT_WENT,
+    )
 
 
 @pytest.mark.req("S-24")
 @pytest.mark.parametrize("message", ["how is it going?", "how did the war go?", "how was Rome founded?"])
 def test_small_talk_and_the_world_are_not_what_was_spoken_of_last(message: str) -> None:
-    assert decide_route(message).reason != ASKS_HOW_IT_WENT
+    assert decide_route(message, ENGLISH).reason != ASKS_HOW_IT_WENT
 
 
 @pytest.mark.req("S-24", "S-26")
@@ -112,7 +116,7 @@ def test_a_known_name_beside_a_wish_about_the_answer_is_no_wish_for_words(messag
 def test_a_question_about_the_world_is_one_also_where_what_it_names_is_known(message: str) -> None:
     known = ["Python", "Paris", "Java", "Google", "iPhone 15", "Anna"]
     assert route(message, *known) is Route.NONE
-    assert decide_route(f"{message} And what about Anna?", names=known).matched == "Anna"
+    assert decide_route(f"{message} And what about Anna?", ENGLISH, names=known).matched == "Anna"
 
 
 @pytest.mark.req("S-27")
@@ -125,8 +129,8 @@ def test_what_everybody_knows_opens_the_gate_where_it_is_about_the_user(message:
 
 def test_of_several_names_the_first_in_the_message_is_told() -> None:
     names = ["Mira", "Anna", "Jonas"]
-    assert decide_route("How are Jonas, Mira and Anna?", names=names).matched == "Jonas"
-    assert decide_route("what did jonas and anna and mira want from priya").matched == "jonas"
+    assert decide_route("How are Jonas, Mira and Anna?", ENGLISH, names=names).matched == "Jonas"
+    assert decide_route("what did jonas and anna and mira want from priya", ENGLISH).matched == "jonas"
 
 
 # --- who the user is --------------------------------------------------------------------------------------------------
@@ -155,7 +159,7 @@ def test_of_several_names_the_first_in_the_message_is_told() -> None:
     ],
 )
 def test_questions_about_oneself_open_the_identity_layer(message: str) -> None:
-    decision = decide_route(message)
+    decision = decide_route(message, ENGLISH)
     assert (decision.route, decision.asks_memory) == (Route.IDENTITY, True)
 
 
@@ -257,7 +261,7 @@ def test_a_time_opens_the_episodes(message: str) -> None:
     ],
 )
 def test_a_reference_to_earlier_talk_opens_the_episodes(message: str) -> None:
-    decision = decide_route(message)
+    decision = decide_route(message, ENGLISH)
     assert (decision.route, decision.asks_memory) == (Route.EPISODE, True)
 
 
@@ -293,7 +297,7 @@ def test_times_of_the_world_of_programs_and_of_this_answer_do_not(message: str) 
     ],
 )
 def test_recall_verbs_open_the_pinned_facts(message: str) -> None:
-    decision = decide_route(message)
+    decision = decide_route(message, ENGLISH)
     assert (decision.route, decision.asks_memory) == (Route.PINNED, True)
 
 
@@ -363,7 +367,7 @@ def test_programs_idioms_and_titles_are_nobodys(message: str) -> None:
     ],
 )
 def test_a_need_that_depends_on_who_asks_is_recognised(message: str) -> None:
-    assert decide_route(message).helps
+    assert decide_route(message, ENGLISH).helps
 
 
 @pytest.mark.parametrize(
@@ -390,7 +394,7 @@ def test_a_need_that_depends_on_who_asks_is_recognised(message: str) -> None:
     ],
 )
 def test_what_is_the_same_for_everybody_needs_nothing(message: str) -> None:
-    assert not decide_route(message).helps
+    assert not decide_route(message, ENGLISH).helps
 
 
 def test_of_a_long_message_both_ends_are_read() -> None:
@@ -402,7 +406,7 @@ def test_of_a_long_message_both_ends_are_read() -> None:
 
 @given(st.text(max_size=400), st.lists(st.text(max_size=12), max_size=4), st.sampled_from(list(GateMode)))
 def test_any_text_is_decided(message: str, names: list[str], mode: GateMode) -> None:
-    assert decide_route(message, names=names, mode=mode).route in Route
+    assert decide_route(message, ENGLISH, names=names, mode=mode).route in Route
 
 
 PIECES = (
@@ -412,4 +416,4 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60))
 def test_any_pieces_of_the_patterns_are_decided(pieces: list[str]) -> None:
-    assert decide_route(" ".join(pieces)).route in Route
+    assert decide_route(" ".join(pieces), ENGLISH).route in Route

@@ -11,6 +11,7 @@ from memstone.engine.recall.context import run_gate
 from memstone.errors import LlmUnavailable
 from memstone.model.context_gate import GateDecision, Route
 from memstone.testing.llm import Answer, ScriptedLlm
+from tests.english import ENGLISH
 
 NOTHING = "How do volcanoes form?"
 
@@ -90,7 +91,7 @@ def test_the_model_is_asked_once_where_the_rules_find_nothing() -> None:
 def test_the_model_is_not_asked_where_the_rules_decide_or_nothing_is_said() -> None:
     assert gated("What is my name?")[1] == 0
     assert gated("Is Quillfeather done?", names=("Quillfeather",)) == (
-        decide_route("Quillfeather", names=["Quillfeather"]),
+        decide_route("Quillfeather", ENGLISH, names=["Quillfeather"]),
         0,
     )
     assert gated("ok") == (TOO_SHORT, 0)
@@ -99,7 +100,7 @@ def test_the_model_is_not_asked_where_the_rules_decide_or_nothing_is_said() -> N
 @pytest.mark.req("S-28", "X-4")
 @pytest.mark.parametrize("mode", ["heuristic", "always", "off"])
 def test_other_modes_never_ask_the_model(mode: str) -> None:
-    assert gated(NOTHING, mode=mode) == (decide_route(NOTHING, mode=mode), 0)
+    assert gated(NOTHING, mode=mode) == (decide_route(NOTHING, ENGLISH, mode=mode), 0)
 
 
 @pytest.mark.req("S-28", "D-10")

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.config import Settings
-from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import PROTECTED, SECRETS, domains_of, load_domains, suggest_settings
+from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.core.llm.parse import UnreadableAnswer
+from memstone.language.en.instructions import PROTECTED, SECRETS, domains_of, load_domains, suggest_settings
+from tests.english import ENGLISH
 
 COACH = "a cooking coach"
 
@@ -100,7 +101,7 @@ def answered(**value: object) -> str:
 @pytest.mark.req("N-42")
 def test_what_a_model_suggests_is_cleaned_and_what_must_be_left_out_is_added() -> None:
     given = answered(exclude=["gossip"], categories=[{"name": "Diet", "about": "vegan"}, "Taste", {"about": "?"}, 7])
-    found = parse_instructions(f"Sure!\n```json\n{given}\n```", COACH).suggestion
+    found = parse_instructions(f"Sure!\n```json\n{given}\n```", COACH, ENGLISH.advice).suggestion
     assert found.include == ("one thing", "another thing")
     assert (found.exclude[0], SECRETS in found.exclude) == ("gossip", True)
     assert found.exclude[-1].startswith("what the law protects")
@@ -111,9 +112,10 @@ def test_what_a_model_suggests_is_cleaned_and_what_must_be_left_out_is_added() -
 
 def test_without_categories_of_its_own_a_model_gets_those_of_the_rules() -> None:
     assert (
-        parse_instructions(answered(categories=None), COACH).suggestion.categories == suggest_settings(COACH).categories
+        parse_instructions(answered(categories=None), COACH, ENGLISH.advice).suggestion.categories
+        == suggest_settings(COACH).categories
     )
-    table = parse_instructions(answered(categories={"Diet": "vegan"}), COACH).suggestion
+    table = parse_instructions(answered(categories={"Diet": "vegan"}), COACH, ENGLISH.advice).suggestion
     assert table.categories == (("diet", "vegan"),)
 
 
@@ -122,7 +124,7 @@ def test_without_categories_of_its_own_a_model_gets_those_of_the_rules() -> None
 )
 def test_an_answer_with_nothing_in_it_cannot_be_read(answer: str) -> None:
     with pytest.raises(UnreadableAnswer):
-        parse_instructions(answer, COACH)
+        parse_instructions(answer, COACH, ENGLISH.advice)
 
 
 def test_the_question_shows_the_use_case_as_material() -> None:

@@ -9,17 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.abstain import (
-    ASKED_FOR,
-    CUES,
-    FORMS,
-    UNHEARD,
-    is_judged,
-    memory_forms,
-    question_cues,
-    word_weights,
-)
+from memstone.core.ranking.abstain import ASKED_FOR, word_weights
 from memstone.engine.recall import judge
+from memstone.language.en.relevance import CUES, FORMS, is_judged, memory_forms, question_cues
+from memstone.language.text.bm25 import UNHEARD
+from tests.english import ENGLISH
 
 HEARD = {UNHEARD: 6.0, "wren": 3.0, "fiddl": 4.0}
 
@@ -33,7 +27,7 @@ def words(*directions: int) -> bytes:
 
 def asked(text: str, *directions: int) -> judge.Asked:
     vector = np.zeros(len(judge.load_weights().meaning), "<f4").tobytes()
-    return judge.Asked(text, vector, text.split(), words(*directions), HEARD)
+    return judge.Asked(text, vector, text.split(), words(*directions), HEARD, ENGLISH.relevance)
 
 
 @given(st.floats(0.0001, 0.9999), st.booleans())

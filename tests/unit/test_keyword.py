@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.text.clues import by_keywords
+from memstone.language.text.bm25 import by_keywords
 from memstone.model.memory import Found, Link, Record
 from memstone.model.scope import Scope
 

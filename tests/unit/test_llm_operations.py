@@ -31,8 +31,9 @@ from memstone.core.llm.operations import (
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.questions import Question, repair_prompt
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.message import Message
+from tests.english import ENGLISH
 
 NOW = datetime(2026, 4, 1, 18, 30, tzinfo=ZoneInfo("Europe/Oslo"))
 TURNS = [
@@ -51,7 +52,7 @@ def user(text: str, name: str = "") -> list[Message]:
 
 def talk(turns: list[Message] | None = None, before: tuple[Message, ...] = (), known: tuple[str, ...] = ()) -> Talk:
     near = [Known(f"id-{at}", text, "2025-12-24") for at, text in enumerate(known)]
-    return Talk(TURNS if turns is None else turns, before, near, NOW, "Europe/Oslo")
+    return Talk(TURNS if turns is None else turns, before, near, NOW, "Europe/Oslo", language=ENGLISH)
 
 
 def read(*items: Any, said: Talk | str | None = None, **options: Any) -> Operations:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.rules.own_prose import is_english, own_sentences
+from memstone.language.en.own_prose import is_english, own_sentences
 
 
 def texts(message: str) -> list[str]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.entities.names import names_in, unknown_names
+from memstone.language.en.names import names_in, unknown_names
 
 pytestmark = pytest.mark.req("R-32")
 SUBJECTS = ("user", "agent", "assistant")

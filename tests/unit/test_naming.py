@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.entities.find import rephrase_as_speaker
+from memstone.language.en.entities import rephrase_as_speaker
 
 SPEAKERS = frozenset({"maya", "tom", "mary ann", "mary", "zoë"})
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.text.normalize import normal_text
+from memstone.language.text.normal import normal_text
 
 SAME = [
     ("I like tea", "i  LIKE\ttea\n"),

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import memstone
+import memstone.errors
+import memstone.results
 from memstone import registry
 from memstone.errors import ConfigError, MissingExtra
 
@@ -41,7 +43,18 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "importlib.metadata",
     }
     assert not heavy & set(loaded)
-    assert [name for name in loaded if name.startswith("memstone.")] == ["memstone.errors"]
+    assert [name for name in loaded if name.startswith("memstone.")] == []
+
+
+@pytest.mark.req("R-35")
+def test_the_types_of_answers_are_not_loaded_to_give_them() -> None:
+    program = (
+        "import sys, json; from memstone import Memory; "
+        "memory = Memory({'store': {'url': 'memory:'}, 'embedder': {'provider': 'hash'}}); "
+        "memory.add('I live in Oslo', user_id='alice'); memory.search('Oslo', user_id='alice'); "
+        "print(json.dumps([name for name in sys.modules if name.startswith('memstone.results')]))"
+    )
+    assert fresh(program) == []
 
 
 def test_names_are_loaded_when_they_are_first_used() -> None:
@@ -58,6 +71,20 @@ def test_what_is_public_is_there_and_listed() -> None:
         memstone.nothing  # noqa: B018 - asking for it is the test
 
 
+def test_every_error_and_every_type_of_an_answer_is_public() -> None:
+    errors = {name for name, kind in vars(memstone.errors).items() if isinstance(kind, type)} - {"MemoryError"}
+    assert errors <= set(memstone.__all__)
+    for name in memstone.results.__all__:
+        assert getattr(memstone, name) is getattr(memstone.results, name)
+    defined = {
+        node.name
+        for path in SOURCE.glob("results/*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    }
+    assert memstone.results.__all__ == sorted(defined)
+
+
 def test_the_version_is_one() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     assert memstone.__version__ == project["version"]
@@ -72,7 +99,7 @@ def test_types_are_published() -> None:
 def test_every_name_of_the_registry_can_be_loaded(key: tuple[str, str]) -> None:
     cls = registry.load_adapter(*key)
     assert callable(cls)
-    assert cls.__module__.startswith("memstone.adapters.")
+    assert cls.__module__.startswith("memstone.language." if key[0] == "language" else "memstone.adapters.")
 
 
 @pytest.mark.req("R-35")

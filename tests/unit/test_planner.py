@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from memstone.core.showing.fence import Fence, neutralize_text
 from memstone.core.showing.planner import ALSO, HEADINGS, OVERRIDES, PROFILE, Item, Plan, limits_for_budget, plan_block
 from memstone.core.showing.profile import NOBODY, Profile, ProfileFact
-from memstone.core.text.normalize import estimate_tokens
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.memory import Layer
 from memstone.model.policy import RetrievalPolicy
 
@@ -292,11 +293,93 @@ def test_a_fact_and_the_turn_it_comes_from_are_shown_once() -> None:
         assert [(one.id, one.reason) for one in shown.dropped] == [(second, "shown with its source")]
 
 
-def test_a_turn_that_says_more_than_its_fact_is_shown_beside_it() -> None:
-    text = "I moved to Lisbon. The piano comes by ship in October."
-    turn = Item("t1", text, Layer.TURN, "2026-01-02", speaker="user")
+LISBON = "I moved to Lisbon. The piano comes by ship in October."
+MOVED = Item("t1", LISBON, Layer.TURN, "2026-01-02", speaker="user")
+
+
+@pytest.mark.req("X-42")
+def test_a_fact_or_its_turn_is_shown_whichever_answers_better_and_never_both() -> None:
     learned = fact(1, "Lives in Lisbon.", sources=("t1",), quote="I moved to Lisbon.")
-    assert [one.id for one in planned([learned, turn], route="recall").chosen] == ["m1", "t1"]
+    for items, first, second in (([learned, MOVED], "m1", "t1"), ([MOVED, learned], "t1", "m1")):
+        shown = planned(items, route="recall")
+        assert [one.id for one in shown.chosen] == [first]
+        assert [(one.id, one.reason) for one in shown.dropped] == [(second, "shown with its source")]
+
+
+@pytest.mark.req("X-42")
+def test_of_a_turn_whose_fact_is_in_the_profile_the_rest_is_shown() -> None:
+    known = Profile((ProfileFact("m1", 1, "Lives in Lisbon.", sources=("t1",), quote="I moved to Lisbon."),))
+    shown = planned([MOVED], route="recall", profile=known)
+    assert "- [2026-01-02] user: \u2026 The piano comes by ship in October.\n" in shown.text
+    assert "I moved" not in shown.text
+    nearer = fact(1, "Lives in Lisbon.", sources=("t1",), quote="I moved to Lisbon.")
+    assert "piano" not in planned([nearer, MOVED], route="recall", profile=known).text, "the fact answers better"
+
+
+@pytest.mark.req("S-8")
+def test_the_very_words_are_shown_whole_whatever_facts_say() -> None:
+    known = Profile((ProfileFact("m1", 1, "Lives in Lisbon.", sources=("t1",), quote=LISBON),))
+    assert f"user: {LISBON}" in planned([MOVED], route="transcript", profile=known).text
+
+
+@pytest.mark.req("X-42")
+def test_a_turn_does_not_stand_for_a_fact_that_was_amended() -> None:
+    text = 'The piano comes in October. On 2026-02-03: "it comes in May".'
+    amended = fact(1, text, sources=("t1",), quote="The piano comes by ship in October.")
+    assert [one.id for one in planned([MOVED, amended], route="recall").chosen] == ["m1"]
+
+
+SESSION = Item(
+    "e1",
+    "User: I moved to Lisbon.\nUser: The piano comes by ship in October. The crane costs a fortune.",
+    Layer.EPISODE,
+    "2026-01-02",
+    holds=("m1",),
+)
+
+
+@pytest.mark.req("S-30")
+def test_an_episode_does_not_say_again_what_a_fact_of_it_says() -> None:
+    known = Profile((ProfileFact("m1", 1, "User moved to Lisbon.", sources=("t1",), quote="I moved to Lisbon."),))
+    shown = planned([SESSION], route="recall", profile=known)
+    assert shown.text.count("Lisbon") == 1
+    assert "- [2026-01-02] User: The piano comes by ship in October. The crane costs a fortune.\n" in shown.text
+    only = Item("e1", "User: I moved to Lisbon.", Layer.EPISODE, "2026-01-02", holds=("m1",))
+    assert [(one.id, one.reason) for one in planned([only], route="recall", profile=known).dropped] == [
+        ("e1", "shown with its source")
+    ]
+
+
+@pytest.mark.req("S-30")
+def test_a_fact_that_its_episode_leaves_out_is_shown_beside_it() -> None:
+    told = fact(1, "User moved to Lisbon.", quote="I moved to Lisbon.")
+    left_out = fact(2, "User sold the boat.", quote="I sold the boat.")
+    shown = planned([replace(SESSION, holds=("m1", "m2")), told, left_out])
+    assert [one.id for one in shown.chosen] == ["e1", "m2"]
+
+
+@pytest.mark.req("S-30")
+def test_a_turn_and_its_episode_do_not_say_the_same_twice() -> None:
+    first = planned([MOVED, SESSION], route="recall")
+    assert (first.text.count("Lisbon"), first.text.count("piano"), first.text.count("crane")) == (1, 1, 1)
+    assert [one.id for one in planned([SESSION, MOVED], route="recall").chosen] == ["e1"]
+
+
+@pytest.mark.req("S-30")
+def test_an_answer_stands_behind_what_it_answers() -> None:
+    said = Item("t1", "The roof leaks.", Layer.TURN, "2026-01-02", speaker="user")
+    other = Item("t2", "Beans like the sun.", Layer.TURN, "2026-01-03", speaker="user")
+    answer = Item("t3", "Seal it with silicone.", Layer.TURN, "2026-01-02", speaker="assistant", reply_to="t1")
+    for items, order in (
+        ([answer, said, other], ["silicone", "leaks", "Beans"]),
+        ([other, answer, said], ["Beans", "silicone", "leaks"]),
+        ([answer, other], ["silicone", "Beans"]),
+    ):
+        shown = planned(items, route="transcript", budget=2_000)
+        at = [shown.text.index(word) for word in order]
+        leaks = shown.text.find("leaks")
+        assert leaks < shown.text.index("silicone") or leaks == -1
+        assert at[order.index("Beans")] in (min(at), max(at))
 
 
 def test_the_same_words_are_shown_once() -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.privacy.poison import MOST, preview_text
+from memstone.core.redact import PREVIEW_CHARS as MOST
+from memstone.core.redact import preview_text
 
 
 @pytest.mark.req("N-25", "R-38")

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.privacy.poison import own_words
 from memstone.core.ranking.fusion import Scored
-from memstone.core.ranking.importance import CLASSES, importance_rank
 from memstone.core.showing.planner import plan_block, profile_tokens
 from memstone.core.showing.profile import (
     LONGEST,
@@ -27,12 +25,16 @@ from memstone.core.showing.profile import (
     says_who,
     turn_rank,
 )
-from memstone.core.text.normalize import CHARS_PER_TOKEN
-from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.recall.recalled import alike_by_words
+from memstone.language.en.identity import importance_rank
+from memstone.language.en.untrusted import own_words
+from memstone.language.text.normal import CHARS_PER_TOKEN
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.model.fact import CLASSES
 from memstone.model.memory import Found
 from memstone.model.policy import RetrievalPolicy
 from memstone.model.query import ScoreParts
+from tests.english import ENGLISH
 from tests.unit.test_planner import FENCE, TODAY
 
 KNOWN = (
@@ -156,7 +158,7 @@ def test_what_is_left_out_has_a_reason(text: str, more: dict[str, object], reaso
     ],
 )
 def test_who_somebody_is(text: str, category: str, *, who: bool) -> None:
-    assert says_who(fact(1, text, category)) is who
+    assert says_who(fact(1, text, category), ENGLISH.identity) is who
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstone.adapters.embed.curator import LocalCurator
-from memstone.core.reading.facts import INPUT_CHARS, MAX_FACTS, MIN_CHARS, Candidate, Curated, fact_key, read_message
-from memstone.core.reading.wording import MAX_CHARS, Clause, Wording, build_wording
+from memstone.language.en.facts import INPUT_CHARS, MAX_FACTS, MIN_CHARS, read_message
+from memstone.language.en.wording import MAX_CHARS, Clause, Wording, build_wording
+from memstone.model.fact import Candidate, Curated, fact_key
 from memstone.model.memory import Kind
 
 CURATOR: Final = LocalCurator()
@@ -558,3 +559,29 @@ def test_what_takes_back_the_sentence_before_is_stored_with_it() -> None:
     assert len(found) == 1
     assert "14 April" in found[0]
     assert "16 April" in found[0]
+
+
+@pytest.mark.parametrize("who", ["User", "Ida (she)"])
+@pytest.mark.parametrize(
+    "teller", ["My boss told me", "my aunt told me", "A friend showed me", "Our landlord promised us"]
+)
+@pytest.mark.parametrize(
+    "told",
+    ["I get a raise", "I'm getting a raise in May", "my sister is pregnant", "you get a raise", "we get a raise"],
+)
+def test_a_sentence_with_two_subjects_in_a_row_is_quoted(who: str, teller: str, told: str) -> None:
+    said = f"{teller} {told}"
+    wording = build_wording(Clause(said, said), who)
+    assert wording is not None
+    assert f"{who} {who}" not in wording.text
+    assert f"{who} you" not in wording.text
+    assert not wording.is_quote or wording.text == f'{who} said: "{said}"'
+
+
+def test_what_others_told_the_user_is_kept_in_the_words_of_the_user() -> None:
+    for said in ("My boss told me I get a raise.", "My mum told me my sister is pregnant."):
+        fact = only(said)
+        assert (fact.text, fact.is_quote) == (f'User said: "{said.rstrip(".")}"', True)
+    assert texts("My manager told me that I will be promoted.") == [
+        "User's manager told User that User will be promoted."
+    ]

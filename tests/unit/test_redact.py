@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact_preview, redact_text
+from memstone.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact_preview, redact_text
 from memstone.errors import ConfigError
 from tests.patience import at_most
 

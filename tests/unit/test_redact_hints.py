@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.privacy.redact import (
-    _FINDERS,
-    Action,
-    RedactPolicy,
-    Sensitive,
-    possible_kinds,
-    redact_moving,
-    redact_text,
-)
+from memstone.core.redact import _FINDERS, Action, RedactPolicy, Sensitive, possible_kinds, redact_moving, redact_text
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 ALL = RedactPolicy(**{field.name: Action.MASK for field in fields(RedactPolicy)})

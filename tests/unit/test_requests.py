@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.requests import request_of
+from memstone.language.en.requests import request_of
 from memstone.model.memory import Kind
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.core.rules.verbs import (
+from memstone.language.en.verbs import (
     clause_to_third_person,
     finite_at,
     is_past,

@@ -5,20 +5,15 @@ from typing import Any
 import pytest
 
 from memstone import Settings
-from memstone.core.changes.decide import Action, Known, New, decide_change, parse_statement, slots_of
-from memstone.core.reading.facts import read_message
-from memstone.core.rules.own import (
-    MOST_RULES,
-    PATTERN_CHARS,
-    own_facts,
-    own_rules,
-    own_values,
-    runs_away,
-    shipped_slots,
-)
-from memstone.core.rules.own_prose import own_sentences
+from memstone.core.checks.own_rules import MOST_RULES, PATTERN_CHARS, own_rules, runs_away
 from memstone.errors import ConfigError
+from memstone.language.en.changes import decide_change, parse_statement, slots_of
+from memstone.language.en.facts import read_message
+from memstone.language.en.own_prose import own_sentences
+from memstone.language.en.slots import own_facts, own_values, shipped_slots
+from memstone.model.fact import Action, Known, New
 from memstone.model.policy import OwnRules
+from tests.english import ENGLISH
 
 
 def pattern(**changes: Any) -> dict[str, Any]:
@@ -121,7 +116,7 @@ def test_a_repetition_with_something_fixed_in_it_does_not(bounded: str) -> None:
 
 
 def rules(*patterns: dict[str, Any], slots: tuple[dict[str, Any], ...] = ()) -> OwnRules:
-    return own_rules(list(patterns), list(slots))
+    return own_rules(list(patterns), list(slots), ENGLISH.changes.list_known_slots())
 
 
 def said(message: str, own: OwnRules, speaker: str = "") -> list[tuple[str, str]]:

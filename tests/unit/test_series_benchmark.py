@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.quality.series import Replay, replay, tables
+from memstone.literals import AddEventName
+from memstone.results import AddEvent
 
 
 def line(
@@ -18,8 +20,17 @@ def line(
     return {**named, "facts": stated, "rest": [], "changes": changed, "repeats": []}
 
 
-def result(event: str, name: str, start: int, end: int) -> dict[str, Any]:
-    return {"event": event, "id": name, "memory": "m", "evidence": {"start": start, "end": end}, "reason": ""}
+def result(event: AddEventName, name: str, start: int, end: int) -> AddEvent:
+    return {
+        "event": event,
+        "id": name,
+        "memory": "m",
+        "old_memory": None,
+        "new_memory": None,
+        "metadata": {},
+        "evidence": {"turn": None, "start": start, "end": end},
+        "reason": "",
+    }
 
 
 def test_a_memory_stands_for_the_facts_whose_words_it_comes_from() -> None:

@@ -15,7 +15,7 @@ import Stemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstone.core.text.stem import stem_word
+from memstone.language.text.stem import stem_word
 
 REFERENCE = Stemmer.Stemmer("porter")
 

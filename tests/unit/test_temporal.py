@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.temporal.dates import (
-    TimeRef,
-    annotate_relative_dates,
-    date_words,
-    note_day,
-    query_range,
-    resolve_dates,
-)
-from memstone.core.temporal.spans import Grain
+from memstone.language.en.dates import annotate_relative_dates, date_words, note_day, query_range, resolve_dates
+from memstone.language.text.dates import Grain, TimeRef
 from tests.patience import at_most
 
 SAID = datetime(2026, 5, 7, 10, tzinfo=UTC)  # a Thursday

@@ -18,6 +18,7 @@ from memstone.core.llm.questions import Question
 from memstone.model.instant import datetime_from_instant
 from memstone.model.message import Message
 from memstone.testing.wire import KEY, WireRequest
+from tests.english import ENGLISH
 
 # The script
 
@@ -89,7 +90,7 @@ def asked(question: Question) -> dict[str, Any]:
 def talk_of(at: int, known: tuple[str, ...] = ()) -> Talk:
     turns = [Message(said.role, said.content) for said in script.CONVERSATIONS[at].messages]
     near = [Known(text, text, "2026-01-01") for text in known]
-    return Talk(turns, (), near, datetime_from_instant("2026-01-05T10:00:00Z"))
+    return Talk(turns, (), near, datetime_from_instant("2026-01-05T10:00:00Z"), language=ENGLISH)
 
 
 def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[Question, Talk]:

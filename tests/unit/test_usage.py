@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.importance import Strength, apply_judgement, apply_use, current_strength, measure_uses
+from memstone.core.ranking.strength import Strength, apply_judgement, apply_use, current_strength
+from memstone.core.ranking.usage import measure_uses
+from tests.english import ENGLISH
 
 OSLO, VEGAN, NURSE, CATS = (
     "User lives in Oslo",
@@ -16,7 +18,7 @@ SHOWN = [("oslo", OSLO), ("vegan", VEGAN), ("nurse", NURSE), ("cats", CATS)]
 
 
 def hit(question: str, answer: str, shown: list[tuple[str, str]] | None = None) -> list[str]:
-    return [one.id for one in measure_uses(question, answer, SHOWN if shown is None else shown) if one.used]
+    return [one.id for one in measure_uses(question, answer, SHOWN if shown is None else shown, ENGLISH) if one.used]
 
 
 @pytest.mark.req("D-18", "D-7")
@@ -53,8 +55,8 @@ def test_one_telling_word_of_a_longer_memory_is_enough_and_a_common_one_is_not()
 @pytest.mark.req("D-18")
 def test_names_and_numbers_tell_more_than_other_words() -> None:
     shown = [("trip", "User plans to go sailing with a whole crew and a parrot to see the Alhambra in Granada in 2027")]
-    (by_name,) = measure_uses("What next?", "Granada is fine, buy tickets and book hotels.", shown)
-    (by_word,) = measure_uses("What next?", "Sailing is fine, buy tickets and book hotels.", shown)
+    (by_name,) = measure_uses("What next?", "Granada is fine, buy tickets and book hotels.", shown, ENGLISH)
+    (by_word,) = measure_uses("What next?", "Sailing is fine, buy tickets and book hotels.", shown, ENGLISH)
     assert by_name.words == ("granada",)
     assert by_word.words == ("sail",)
     assert by_name.told > by_word.told
@@ -64,17 +66,17 @@ def test_names_and_numbers_tell_more_than_other_words() -> None:
 
 
 def test_nothing_shown_and_nothing_said() -> None:
-    assert measure_uses("", "", []) == []
-    assert [one.told for one in measure_uses("", "", SHOWN)] == [0.0] * 4
-    assert [one.said for one in measure_uses("x", "y", [("empty", "")])] == [0.0]
+    assert measure_uses("", "", [], ENGLISH) == []
+    assert [one.told for one in measure_uses("", "", SHOWN, ENGLISH)] == [0.0] * 4
+    assert [one.said for one in measure_uses("x", "y", [("empty", "")], ENGLISH)] == [0.0]
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=40), max_size=4))
 def test_a_share_is_a_share_whatever_is_said(question: str, answer: str, texts: list[str]) -> None:
-    found = measure_uses(question, answer, [(str(at), text) for at, text in enumerate(texts)])
+    found = measure_uses(question, answer, [(str(at), text) for at, text in enumerate(texts)], ENGLISH)
     assert [one.id for one in found] == [str(at) for at in range(len(texts))]
     assert all(0.0 <= one.told <= 1.0 >= one.said >= 0.0 for one in found)
-    assert all(one.told == one.said == 0.0 for one in measure_uses(answer, answer, [("same", answer)]))
+    assert all(one.told == one.said == 0.0 for one in measure_uses(answer, answer, [("same", answer)], ENGLISH))
 
 
 DAY = "2026-01-01T00:00:00.000000Z"

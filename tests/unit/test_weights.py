@@ -7,7 +7,7 @@ import pytest
 
 from scripts import weights
 
-FITTED = ("*.npz", "*.npy", "weights.tsv", "relevance.json")
+FITTED = ("*.npz", "*.npy", "gate.tsv", "relevance.json")
 SCRIPT = '"""Fit."""\nROUNDS = 3  # not many\n'
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.drive import drive
+
+if TYPE_CHECKING:
+    from memstone.results import AgentDeletion, AgentItem, AgentList
 
 
 class AgentVerbs(Group):
     """Agents that share this memory, each with its settings."""
 
-    def list(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    def list(self, *, limit: int = 100, offset: int = 0) -> AgentList:
         """List the agents of this memory, each with its settings and memory count.
 
         When ``add`` or ``ingest`` names an agent for the first time, it is registered automatically.
@@ -21,7 +24,7 @@ class AgentVerbs(Group):
 
         return drive(self.engine.run(agents.list_agents, limit, offset))
 
-    def get(self, agent_id: str | int) -> dict[str, Any] | None:
+    def get(self, agent_id: str | int) -> AgentItem | None:
         """Return one agent, or None."""
         from memstone.engine import agents
 
@@ -35,7 +38,7 @@ class AgentVerbs(Group):
         model: str | None = None,
         system_prompt: str | None = None,
         settings: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> AgentItem:
         """Create or change an agent; what you leave out stays as it is, and '' removes a model or a prompt.
 
         ``settings`` replace all settings of the agent, except quotas and masking. Two of them have names that host
@@ -47,7 +50,7 @@ class AgentVerbs(Group):
         change = agents.AgentChange(agent_id, name, model, system_prompt, settings)
         return drive(self.engine.run(agents.save_agent, change))
 
-    def delete(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
+    def delete(self, agent_id: str | int, *, dry_run: bool = False) -> AgentDeletion:
         """Remove an agent with its memories, vectors, signals and settings.
 
         Raises ``NotFoundError`` if there is none. What it learned about who its users are, and how they want to be

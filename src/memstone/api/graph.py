@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
 from memstone.drive import drive
+
+if TYPE_CHECKING:
+    from memstone.results import EntityList, RelationList
 
 
 class GraphVerbs(Group):
@@ -19,7 +22,7 @@ class GraphVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> EntityList:
         """List the people, places and things in memories, most mentioned first."""
         return drive(self.engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset))
 
@@ -31,7 +34,7 @@ class GraphVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> RelationList:
         """List how people and things are related, newest first; ``valid_to`` marks what no longer holds."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.relations(given, limit, offset))

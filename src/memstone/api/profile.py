@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
 from memstone.drive import drive
@@ -10,13 +10,17 @@ from memstone.engine.scoping import ContextRequest
 from memstone.engine.search_request import SearchRequest
 from memstone.model.instant import When
 
+if TYPE_CHECKING:
+    from memstone.literals import SearchScope, Strategy, VisibilityName
+    from memstone.results import ContextPreview, PinnedFactList, ProfileResult, SearchPreview, VisibilityResult
+
 
 class ProfileVerbs(Group):
     """What a model always sees about a user, and what it would see for a message."""
 
     def get(
         self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
-    ) -> dict[str, Any]:
+    ) -> ProfileResult:
         """Return what a model always sees about a user.
 
         It has the ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and
@@ -29,7 +33,7 @@ class ProfileVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id}
         return drive(self.engine.run(profile.get_profile, given, tokens))
 
-    def set_visibility(self, memory_id: str, visibility: str) -> dict[str, Any]:
+    def set_visibility(self, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
         """Choose whether models see a memory.
 
         ``pinned``: always, first in the profile. ``hidden``: not in the profile, but shown when a message calls for it.
@@ -46,7 +50,7 @@ class ProfileVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> PinnedFactList:
         """List facts with their weight, most salient first.
 
         ``source_count`` is how many episodes mention a fact, ``source_episode_id`` the one it comes from (None if it
@@ -66,7 +70,7 @@ class ProfileVerbs(Group):
         run_id: str | int | None = None,
         budget: int | None = None,
         as_of: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> ContextPreview:
         """Return what ``context`` would return for a message, for people to look at.
 
         Secrets, addresses and personal numbers are masked, and nothing counts as used.
@@ -83,11 +87,11 @@ class ProfileVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         limit: int = 20,
         max_tokens: int | None = None,
-        scope: str | None = None,
-    ) -> dict[str, Any]:
+        scope: SearchScope | None = None,
+    ) -> SearchPreview:
         """Try a search: the results that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
         ``block`` is exactly what a chat with this message would get, and ``injected`` says for each item whether it is

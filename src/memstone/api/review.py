@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
 from memstone.core.checks.filters import Filters
 from memstone.drive import drive
 from memstone.engine.scoping import Progress
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import LayerName, StatusName
+    from memstone.results import (
+        EventFeed,
+        FeedbackResult,
+        PreviewList,
+        ReplacementList,
+        RestoreResult,
+        RollbackResult,
+        StatusResult,
+        UseReport,
+    )
 
 
 class ReviewVerbs(Group):
@@ -23,12 +36,12 @@ class ReviewVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-        layers: str | Sequence[str] | None = None,
-        statuses: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        statuses: StatusName | Sequence[StatusName] | None = None,
         filters: Filters | None = None,
         limit: int = 60,
         as_of: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> PreviewList:
         """List memories of every layer, including disabled and quarantined ones, for people to look at.
 
         Each result has a ``preview`` of its text without secrets, addresses and personal numbers, and says in ``why``
@@ -43,37 +56,37 @@ class ReviewVerbs(Group):
         )
         return drive(self.engine.run(console.console_search, request))
 
-    def approve(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def approve(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Release a memory from quarantine."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.approve_memory, memory_id, reason))
 
-    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> dict[str, Any]:
+    def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> StatusResult:
         """Delete a memory in quarantine; it does not come back by itself."""
         from memstone.engine.storing import status
 
         return drive(self.engine.dry(dry_run).run(status.reject_memory, memory_id, reason))
 
-    def quarantine(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def quarantine(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Hold a memory back until someone approves it; ``get_all(status="quarantined")`` lists these."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.quarantine_memory, memory_id, reason))
 
-    def disable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def disable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Keep a memory but stop recalling it; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.disable_memory, memory_id, reason))
 
-    def enable(self, memory_id: str, reason: str | None = None) -> dict[str, Any]:
+    def enable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Recall a disabled memory again."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.enable_memory, memory_id, reason))
 
-    def restore(self, memory_id: str, version: int | None = None) -> dict[str, Any]:
+    def restore(self, memory_id: str, version: int | None = None) -> RestoreResult:
         """Bring back a deleted, evicted, replaced or disabled memory, or the text of an earlier version.
 
         It becomes the next version, for those who see the memory now or saw it last. An erased memory cannot be
@@ -94,7 +107,7 @@ class ReviewVerbs(Group):
         everybody: bool = False,
         dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> RollbackResult:
         """Undo what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
 
         It goes from the newest to the oldest change.
@@ -119,7 +132,7 @@ class ReviewVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> EventFeed:
         """List what happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; pass the cursor to the next
@@ -138,7 +151,7 @@ class ReviewVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> ReplacementList:
         """List what replaced what for a user, newest first, with both texts and the reason.
 
         ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
@@ -159,7 +172,7 @@ class ReviewVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> FeedbackResult:
         """Say whether a memory, or everything in a receipt, was useful; it gains or loses weight.
 
         If several users share a memory, ``user_id`` says who judges; its weight then stays the same for the others.
@@ -170,7 +183,7 @@ class ReviewVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.run(feedback.record_feedback, about, given, note, useful=useful))
 
-    def record_answer(self, receipt_id: str, answer: str) -> dict[str, Any]:
+    def record_answer(self, receipt_id: str, answer: str) -> UseReport:
         """Record a model's answer to a prompt with a context, and work out which memories it used.
 
         A memory counts as used if the answer contains what it says and the question did not. Returns ``used`` and

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.results import BackfillResult, EpisodeList, FlushResult, SessionEndList, SessionResult, TranscriptPage
 
 
 class SessionVerbs(Group):
@@ -24,7 +27,7 @@ class SessionVerbs(Group):
         occurred_at: When | None = None,
         metadata: Mapping[str, Any] | None = None,
         skip_extraction: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SessionResult:
         """Store one whole conversation and learn from it at once, without waiting.
 
         ``turns`` are pairs (``{"user", "assistant", "date"}``) or messages; ``occurred_at`` is the time of those
@@ -46,7 +49,7 @@ class SessionVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SessionEndList:
         """End a session and learn from it now; this applies to every waiting session of the scope.
 
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` is the
@@ -64,7 +67,7 @@ class SessionVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         progress: Callable[[int, int], object] | None = None,
-    ) -> dict[str, Any]:
+    ) -> BackfillResult:
         """Learn from earlier chats; those that are known or already waiting are skipped.
 
         A conversation has its ``id`` (or ``run_id``), its ``messages`` (or ``turns``), and optionally ``user_id``,
@@ -86,7 +89,7 @@ class SessionVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> FlushResult:
         """Process what is waiting in a scope, or with ``everybody`` everything that is waiting, due or not.
 
         What could not be stored before is retried.
@@ -104,7 +107,7 @@ class SessionVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> TranscriptPage:
         """List what was said in a scope, in order and word for word.
 
         Returns ``{"results": [{"id", "index", "role", "content", "token_count", "occurred_at", ...}], "total": n}``.
@@ -123,7 +126,7 @@ class SessionVerbs(Group):
         limit: int = 100,
         offset: int = 0,
         since: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> EpisodeList:
         """List what sessions were about, newest first: one episode each, ``since`` a time.
 
         Returns ``{"results": [{"id", "summary", "topics", "entities", "decisions", "action_items", ...}]}``; ``facts``

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.drive import drive
+
+if TYPE_CHECKING:
+    from memstone.results import VectorCount, VectorList, VectorMatches, VectorUnlink
 
 
 class VectorVerbs(Group):
     """Memories with your own vectors."""
 
-    def insert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> dict[str, Any]:
+    def insert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> VectorCount:
         """Store up to 1,000 vectors (``{"id", "values", "metadata"}``) for a user, all of them or none.
 
         An existing id is left as it is and shared with the user. The vectors are in a separate space for each
@@ -25,7 +28,7 @@ class VectorVerbs(Group):
 
         return drive(self.engine.run(vector_service.put_vectors, vectors, user_id, overwrites=False))
 
-    def upsert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> dict[str, Any]:
+    def upsert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> VectorCount:
         """Store vectors as ``insert`` does, but give an existing id its next version, for all who share it."""
         from memstone.engine import vector_service
 
@@ -40,7 +43,7 @@ class VectorVerbs(Group):
         everybody: bool = False,
         values: bool = False,
         metadata: bool = True,
-    ) -> dict[str, Any]:
+    ) -> VectorMatches:
         """Return the vectors of a user that are most similar to one, with the same dimension, best first.
 
         ``score`` is 1 minus the cosine distance. Without a user it is a ``ScopeError``, unless ``everybody`` is true.
@@ -52,7 +55,7 @@ class VectorVerbs(Group):
         options = {"everybody": everybody, "values": values, "metadata": metadata}
         return drive(self.engine.run(vector_service.query_vectors, vector, user_id, limit, **options))
 
-    def get(self, ids: Sequence[str]) -> dict[str, Any]:
+    def get(self, ids: Sequence[str]) -> VectorList:
         """Return the vectors with these ids that exist: ``{"vectors": [{"id", "values", "metadata"}]}``."""
         from memstone.engine import vector_service
 
@@ -64,7 +67,7 @@ class VectorVerbs(Group):
         *,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> VectorCount:
         """Delete vectors for all who share them; return the ids of those that existed."""
         from memstone.engine import vector_service
 
@@ -72,7 +75,7 @@ class VectorVerbs(Group):
 
     def unlink(
         self, vector_id: str, *, user_id: str | int | None = None, reason: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
+    ) -> VectorUnlink:
         """Take a vector away from one user; the others keep it, and with the last one it is deleted."""
         from memstone.engine import vector_service
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +22,10 @@ from memstone.cli.rendering import (
     print_table,
 )
 from memstone.errors import UsageError
+
+if TYPE_CHECKING:
+    from memstone.literals import RoleName
+    from memstone.results import AccountItem
 
 _ROLES: Final = click.Choice(["viewer", "editor", "admin"])
 _FROM_STDIN: Final = click.option("--password-stdin", is_flag=True, help="Read the password from standard input.")
@@ -44,7 +49,7 @@ def add(
     *,
     login: str,
     name: str,
-    role: str,
+    role: RoleName,
     for_user: str | None,
     for_agent: str | None,
     password_stdin: bool,
@@ -69,7 +74,7 @@ def listed(given: Given) -> int:
     return OK if found else NOTHING
 
 
-def _show_accounts(found: list[dict[str, Any]]) -> None:
+def _show_accounts(found: Sequence[AccountItem]) -> None:
     if not found:
         print_note("there are no accounts")
         return

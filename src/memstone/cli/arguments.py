@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, get_args
 
 import click
 
 from memstone.cli.fail import NOTHING, OK
 from memstone.cli.rendering import Column, Table, as_json, day_time, print_line, print_note, print_table
-from memstone.core.checks.arguments import CALLER_KINDS
 from memstone.errors import NotFoundError, UsageError
-from memstone.model.memory import Layer
+from memstone.literals import CallerKind, LayerName, Strategy
 
 if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.memory import Memory
+    from memstone.results import EntityList, RelationList
 
 
 # --- the options every command takes, before its name or after it, and the memory they lead to ------------------------
@@ -196,9 +196,9 @@ def _copy_function_details(wrapper: Function, function: Function) -> Function:
 # --- from what is typed to what ``Memory`` takes ----------------------------------------------------------------------
 
 
-KINDS: Final = [str(kind) for kind in CALLER_KINDS]
-LAYERS: Final = [str(layer) for layer in Layer]
-STRATEGIES: Final = ["hybrid", "semantic", "exact", "recent", "vector", "text"]
+KINDS: Final[tuple[CallerKind, ...]] = get_args(CallerKind)
+LAYERS: Final[tuple[LayerName, ...]] = get_args(LayerName)
+STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 SCOPES: Final = ["session", "owner", "global"]
 _CONDITION: Final = re.compile(r"\s*([^=<>!\s]+)\s*(>=|<=|!=|==?|>|<)(?![=<>])(.*)", re.DOTALL)
 FILTER_HINT: Final = 'write city=Oslo, age>=18 or JSON such as {"city": "Oslo"}'
@@ -319,7 +319,7 @@ def entities(given: Given, *, limit: int, offset: int) -> int:
     return OK if answer["results"] else NOTHING
 
 
-def _show_entities(answer: dict[str, Any]) -> None:
+def _show_entities(answer: EntityList) -> None:
     if not answer["results"]:
         print_note("no entities found")
         return
@@ -353,7 +353,7 @@ def relations(given: Given, *, limit: int, offset: int) -> int:
     return OK if answer["results"] else NOTHING
 
 
-def _show_relations(answer: dict[str, Any]) -> None:
+def _show_relations(answer: RelationList) -> None:
     if not answer["results"]:
         print_note("no relations found")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -14,6 +14,7 @@ from memstone.errors import Corrupted
 
 if TYPE_CHECKING:
     from memstone.memory import Memory
+    from memstone.results import BackupManifest, BackupRemainder
 
 _FOREIGN: Final = "Restore a backup that this store did not sign, without its keys, accounts and secrets."
 _KEY_FILE: Final = "Your copy of the key that signed the backup; it becomes the key of this store."
@@ -35,18 +36,31 @@ def backup(given: Given, file: str, *, verify: bool) -> int:
     Memstone picks a name in it. To put a backup back, use `memstone restore`. Keep a copy of the key separate from the
     backups: on another machine, you need it to restore keys and accounts.
     """
-    progress = Progress("checking" if verify else "copying")
+    return _verify_file(given, file) if verify else _write_file(given, file)
+
+
+def _verify_file(given: Given, file: str) -> int:
+    progress = Progress("checking")
     with given.memory() as memory:
         try:
-            backups = memory.admin.backups
-            answer = backups.verify(file) if verify else backups.create(file, progress=progress)
+            answer = memory.admin.backups.verify(file)
         finally:
             progress.finish()
     if not given.answered(answer):
-        print_line(
-            f"{_VERIFIED[answer['origin']] if verify else 'written to ' + answer['path']}: {_format_counts(answer)}"
-        )
-        if not verify and answer["key_place"]:
+        print_line(f"{_VERIFIED[answer['origin']]}: {_format_counts(answer)}")
+    return OK
+
+
+def _write_file(given: Given, file: str) -> int:
+    progress = Progress("copying")
+    with given.memory() as memory:
+        try:
+            answer = memory.admin.backups.create(file, progress=progress)
+        finally:
+            progress.finish()
+    if not given.answered(answer):
+        print_line(f"written to {answer['path']}: {_format_counts(answer)}")
+        if answer["key_place"]:
             print_note(f"signed with the key in {answer['key_place']}: keep a copy of it elsewhere", "dim")
     return OK
 
@@ -84,12 +98,12 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
         print_line(f"restored as of {day_time(answer['created_at'])}: {_format_counts(answer)}")
         if answer["erased_again"]:
             print_note(f"{answer['erased_again']:,} later erasures were applied again", "note")
-        for left_out in _left_out(answer.get("left_out", {})):
+        for left_out in _left_out(answer["left_out"]) if "left_out" in answer else ():
             print_note(f"left out: {left_out}", "note")
     return OK
 
 
-def _left_out(told: dict[str, Any]) -> list[str]:
+def _left_out(told: BackupRemainder) -> list[str]:
     return [*told.get("objects", ()), *(f"{count:,} rows of {table}" for table, count in told.get("rows", {}).items())]
 
 
@@ -101,7 +115,7 @@ def _confirm_restore(given: Given, memory: Memory) -> bool:
     return memories.startswith("0 ") or ask_confirmation(given, f"Replace the existing {memories}?", without="restore")
 
 
-def _format_counts(answer: dict[str, Any]) -> str:
+def _format_counts(answer: BackupManifest) -> str:
     rows, size = answer["tables"], sum(file["bytes"] for file in answer["files"].values())
     return f"{rows['memories']:,} versions, {rows['events']:,} events, {size:,} bytes"
 

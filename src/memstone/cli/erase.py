@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -12,6 +12,9 @@ from memstone.cli.arguments import Given, ask_confirmation, confirm_by_typing, f
 from memstone.cli.fail import FAILED, NOTHING, OK
 from memstone.cli.rendering import Column, Progress, Table, print_line, print_note, print_table
 from memstone.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from memstone.results import ErasureCheck, ErasureReport, ErasureVerification, RedactResult
 
 # --- ``erase`` --------------------------------------------------------------------------------------------------------
 
@@ -64,7 +67,7 @@ def _confirm_erasure(given: Given, memory_id: str | None) -> bool:
     return confirm_by_typing(given, wanted, f"Type {wanted} to erase it", without="erase")
 
 
-def _show_erasure(answer: dict[str, Any], report: str | None) -> None:
+def _show_erasure(answer: ErasureReport, report: str | None) -> None:
     table = Table([Column("TABLE", grows=True), Column("ROWS", right=True)])
     for name, count in answer["erased"].items():
         table.add(name, f"{count:,}")
@@ -86,7 +89,7 @@ def _show_erasure(answer: dict[str, Any], report: str | None) -> None:
         print_line(f"report written to {report}")
 
 
-def _summarize_erasure(answer: dict[str, Any]) -> str:
+def _summarize_erasure(answer: ErasureReport) -> str:
     if answer["complete"]:
         return "erased, and every check passed"
     if answer["pending"]:
@@ -96,13 +99,14 @@ def _summarize_erasure(answer: dict[str, Any]) -> str:
     return "erased, but not every check passed"
 
 
-def _show_check(check: dict[str, Any]) -> None:
+def _show_check(check: ErasureCheck) -> None:
     for copy in check.get("copies", ()):
         left = copy["state"] in ("missing", "unreachable")
         reason = f": {copy['reason']}" if copy.get("reason") else ""
         print_note(f"backup {copy.get('path', '')} {copy['state']}{reason}", "warn" if left else "dim")
     if not check["ok"] and not check.get("pending"):
-        problem = check.get("error", {}).get("message") or check.get("hint") or "something is left"
+        error = check.get("error")
+        problem = (error["message"] if error else "") or check.get("hint") or "something is left"
         print_note(f"error: {check['check']}: {problem}", "bad")
 
 
@@ -120,7 +124,7 @@ def _verify_report(given: Given, file: str, *, other: bool) -> int:
     return OK if answer["ok"] else NOTHING
 
 
-def _show_verified(answer: dict[str, Any]) -> None:
+def _show_verified(answer: ErasureVerification) -> None:
     if not answer["unchanged"]:
         print_note("error: the report was changed after it was written", "bad")
     if not answer["sealed_by_this_store"]:
@@ -165,7 +169,7 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
     return FAILED if answer.get("degraded") else OK
 
 
-def _masking_show(answer: dict[str, Any]) -> None:
+def _masking_show(answer: RedactResult) -> None:
     if answer["found"]:
         table = Table([Column("KIND", grows=True), Column("ROWS", right=True)])
         for kind, count in sorted(answer["by_kind"].items()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -21,6 +21,9 @@ from memstone.cli.rendering import (
     style_text,
 )
 from memstone.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from memstone.results import DerivedItem, EpisodeItem, IdentityItem, IdentityResult
 
 
 @click.group(invoke_without_command=True)
@@ -105,7 +108,7 @@ def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
     return _report_change(given, answer)
 
 
-def _report_change(given: Given, answer: dict[str, Any]) -> int:
+def _report_change(given: Given, answer: IdentityResult) -> int:
     if not given.answered(answer):
         for warning in answer.get("warnings", ()):
             print_note(f"warning: {warning}", "warn")
@@ -113,7 +116,7 @@ def _report_change(given: Given, answer: dict[str, Any]) -> int:
     return OK
 
 
-def _show_identity(answer: dict[str, Any]) -> None:
+def _show_identity(answer: IdentityResult) -> None:
     overrides, derived, narrative = answer["overrides"], answer["derived"], answer["narrative"]
     if not (overrides or derived or narrative):
         print_note("nothing is known about this user")
@@ -132,7 +135,7 @@ def _show_identity(answer: dict[str, Any]) -> None:
         print_line(style_text(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
 
 
-def _show_numbered_entries(title: str, entries: Sequence[dict[str, Any]]) -> None:
+def _show_numbered_entries(title: str, entries: Sequence[DerivedItem] | Sequence[IdentityItem]) -> None:
     print_line(style_text(title, "head"))
     table = Table([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
     for number, entry in enumerate(entries, 1):
@@ -160,7 +163,7 @@ def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int
     return OK if answer["results"] else NOTHING
 
 
-def _show_episodes(found: Sequence[dict[str, Any]]) -> None:
+def _show_episodes(found: Sequence[EpisodeItem]) -> None:
     if not found:
         print_note("there are no episodes yet")
         return

@@ -31,6 +31,7 @@ from memstone.model.former_name import formats_of
 
 if TYPE_CHECKING:
     from memstone.memory import Memory
+    from memstone.results import ImportResult
 
 
 # --- whether a file is what another system exported, or a list of facts that is read line by line ---------------------
@@ -188,7 +189,7 @@ def _import_foreign(given: Given, file: str, how: dict[str, Any]) -> int:
     return OK if answer["stored"] or answer["known"] else NOTHING
 
 
-def _show_foreign(answer: dict[str, Any]) -> None:
+def _show_foreign(answer: ImportResult) -> None:
     for warning in answer.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")
     for one in answer.get("degraded", ()):
@@ -198,11 +199,12 @@ def _show_foreign(answer: dict[str, Any]) -> None:
         print_note(f"left out: {left_out}", "warn")
     if answer.get("reason"):
         print_note(f"nothing was stored: {answer['reason']}", "bad")
-    counted = [f"{answer[name]:,} {name}" for name in ("turns", "facts", "episodes") if answer[name]]
+    kinds = {"turns": answer["turns"], "facts": answer["facts"], "episodes": answer["episodes"]}
+    counted = [f"{count:,} {name}" for name, count in kinds.items() if count]
     counted += [f"{answer['identity']:,} about who the user is"] if answer["identity"] else []
     stored = " and ".join(filter(None, (", ".join(counted[:-1]), *counted[-1:]))) or "nothing"
-    more = (("quarantined", "of them waiting for approval"), ("known", "already known"))
-    rest = [f"{answer[name]:,} {words}" for name, words in more if answer[name]]
+    more = ((answer["quarantined"], "of them waiting for approval"), (answer["known"], "already known"))
+    rest = [f"{count:,} {words}" for count, words in more if count]
     print_line(", ".join([f"{answer['format']}: {stored} stored", *rest]))
     if answer["quarantined"]:
         print_note("hint: see them with `memstone list --status quarantined`; use --mine if the data is yours", "note")

@@ -30,8 +30,19 @@ from memstone.errors import NotFoundError
 from memstone.model.context_gate import GateMode
 
 if TYPE_CHECKING:
+    from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy, VisibilityName
     from memstone.memory import Memory
     from memstone.model.context import ContextPack
+    from memstone.results import (
+        ContextReceipt,
+        HistoryEvent,
+        MemoryItem,
+        MemoryList,
+        ProfileResult,
+        SearchHit,
+        SearchResults,
+        UpdateResult,
+    )
 
 
 # --- ``search``, ``list``, ``get``, ``history``, ``stats`` ------------------------------------------------------------
@@ -72,9 +83,9 @@ def search(
     conditions: Sequence[str],
     min_score: float | None,
     as_of: str | None,
-    layers: Sequence[str],
-    strategy: str | None,
-    breadth: str | None,
+    layers: Sequence[LayerName],
+    strategy: Strategy | None,
+    breadth: SearchScope | None,
     expired: bool,
     explain: bool,
 ) -> int:
@@ -102,7 +113,7 @@ def search(
     return OK if answer["results"] else NOTHING
 
 
-def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
+def _show_hits(answer: SearchResults, *, explain: bool) -> None:
     warn_degraded(answer.get("degraded", ()))
     if not answer["results"]:
         print_note("nothing found")
@@ -119,13 +130,14 @@ def _show_hits(answer: dict[str, Any], *, explain: bool) -> None:
         ]
     )
     for hit in answer["results"]:
-        shown = [format_score(hit["score_parts"].get(name)) for name in parts]
+        values: Mapping[str, Any] = hit.get("score_parts", {})
+        shown = [format_score(values.get(name)) for name in parts]
         when, who = day_time(hit["occurred_at"]), hit.get("actor")
         table.add(format_score(hit["score"]), *shown, hit["id"], when, who, _as_of_now(hit))
     print_table(table)
 
 
-def _as_of_now(hit: dict[str, Any]) -> str:
+def _as_of_now(hit: SearchHit) -> str:
     """What a memory says, and what holds now where that is something else."""
     later = hit.get("superseded_by")
     if later is None:
@@ -134,7 +146,7 @@ def _as_of_now(hit: dict[str, Any]) -> str:
     return f"{hit['memory']} (this has changed since{': ' + holds if holds else ''})"
 
 
-def _parts_of(hits: Sequence[dict[str, Any]]) -> list[str]:
+def _parts_of(hits: Sequence[SearchHit]) -> list[str]:
     """The parts that at least one hit has; a part this program does not know comes last."""
     there = {name for hit in hits for name in hit.get("score_parts", ())}
     return [*(name for name in _PARTS if name in there), *sorted(there - set(_PARTS))]
@@ -162,12 +174,12 @@ def list_(
     limit: int,
     offset: int | None,
     page: int | None,
-    kind: str | None,
+    kind: CallerKind | None,
     q: str | None,
     conditions: Sequence[str],
-    status: str | None,
+    status: StatusName | None,
     as_of: str | None,
-    layers: Sequence[str],
+    layers: Sequence[LayerName],
     expired: bool,
 ) -> int:
     """List memories of a --user, --agent or --run, newest first."""
@@ -192,7 +204,7 @@ def list_(
     return OK if answer["results"] else NOTHING
 
 
-def _show_list(answer: dict[str, Any]) -> None:
+def _show_list(answer: MemoryList) -> None:
     if answer["results"]:
         _show_memories(answer["results"])
         print_line()
@@ -203,7 +215,7 @@ def _show_list(answer: dict[str, Any]) -> None:
     print_line(f"{part}; {kinds}" if part else total)
 
 
-def _show_memories(memories: Sequence[dict[str, Any]]) -> None:
+def _show_memories(memories: Sequence[MemoryItem]) -> None:
     table = Table(
         [
             Column("ID"),
@@ -238,24 +250,24 @@ def get(given: Given, memory_id: str, *, expired: bool) -> int:
     return OK
 
 
-def _find_expired(memory: Memory, memory_id: str) -> dict[str, Any] | None:
+def _find_expired(memory: Memory, memory_id: str) -> MemoryItem | None:
     """A memory that is there and has expired, as somebody who holds it sees it."""
     for told in reversed(memory.history(memory_id)):
-        scope = {name: told[name] for name in ("user_id", "agent_id", "run_id")}
+        scope = {"user_id": told["user_id"], "agent_id": told["agent_id"], "run_id": told["run_id"]}
         if any(scope.values()):
             wanted = {"memory.id": told["memory_id"]}
             seen = memory.get_all(**scope, filters=wanted, layers=LAYERS, show_expired=True)["results"]
             if seen:
-                one: dict[str, Any] = seen[0]
-                return one
+                return seen[0]
     return None
 
 
-def show_memory(memory: dict[str, Any]) -> None:
+def show_memory(memory: MemoryItem | UpdateResult) -> None:
     """Everything about one memory."""
-    for warning in memory.get("warnings", ()):
+    told: Mapping[str, Any] = memory
+    for warning in told.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")
-    shown = {name: value for name, value in memory.items() if name not in ("hash", "warnings")}
+    shown = {name: value for name, value in told.items() if name not in ("hash", "warnings")}
     shown["metadata"] = ", ".join(f"{name}={_to_plain_text(value)}" for name, value in memory["metadata"].items())
     if "evidence" in memory:
         turn = memory["evidence"]["turn"]
@@ -292,18 +304,21 @@ def history(given: Given, memory_id: str) -> int:
     return OK
 
 
-def _before_and_after(event: dict[str, Any]) -> tuple[str | None, str | None]:
+def _before_and_after(event: HistoryEvent) -> tuple[str | None, str | None]:
     """What a change was about: the text, or the fields that changed where the text did not."""
     if event["is_deleted"] and event.get("new_id"):
         return event["old_value"], f"(replaced by {event['new_id']})"
-    texts, states = (event["old_value"], event["new_value"]), (event["before"], event["after"])
-    changed = [name for name in _FIELDS if None not in states and states[0].get(name) != states[1].get(name)]
-    if texts[0] != texts[1] or not changed:
+    texts = event["old_value"], event["new_value"]
+    before: Mapping[str, Any] | None = event["before"]
+    after: Mapping[str, Any] | None = event["after"]
+    if before is None or after is None or texts[0] != texts[1]:
         return texts
-    before, after = (
-        ", ".join(f"{name}: {_format_field(name, state.get(name))}" for name in changed) for state in states
-    )
-    return before, after
+    changed = [name for name in _FIELDS if before.get(name) != after.get(name)]
+    return (_format_fields(changed, before), _format_fields(changed, after)) if changed else texts
+
+
+def _format_fields(names: Sequence[str], state: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {_format_field(name, state.get(name))}" for name in names)
 
 
 def _format_field(name: str, value: object) -> str:
@@ -348,7 +363,7 @@ _STEPS: Final = ("cache", "gate", "search", "relevance", "read", "plan")
 @click.option("--gate", type=click.Choice([str(mode) for mode in GateMode]), help=_GATE)
 @click.option("--as-of", metavar="TIME", help=_SHOWN_AS_OF)
 @for_scope
-def context(given: Given, query: str, *, budget: int | None, gate: str | None, as_of: str | None) -> int:
+def context(given: Given, query: str, *, budget: int | None, gate: GateName | None, as_of: str | None) -> int:
     """Show what a model would see for QUERY, and why.
 
     The block comes first, exactly as it would appear in a prompt. Below it you see what was chosen, what was considered
@@ -364,7 +379,7 @@ def context(given: Given, query: str, *, budget: int | None, gate: str | None, a
     return OK if pack else NOTHING
 
 
-def _show_context(memory: Memory, pack: ContextPack, receipt: dict[str, Any] | None) -> None:
+def _show_context(memory: Memory, pack: ContextPack, receipt: ContextReceipt | None) -> None:
     warn_degraded(pack.degraded)
     for warning in pack.warnings:
         print_note(f"warning: {warning}", "warn")
@@ -449,7 +464,7 @@ def profile(given: Given, *, tokens: int | None) -> int:
     return OK if answer["instructions"] or answer["facts"] or answer["turns"] else NOTHING
 
 
-def _show_profile(memory: Memory, answer: dict[str, Any]) -> None:
+def _show_profile(memory: Memory, answer: ProfileResult) -> None:
     rows = [("instruction", one) for one in answer["instructions"]]
     rows += [(one["about"], one) for one in answer["facts"]]
     rows += [(f"said {one['date']}", one) for one in answer["turns"]]
@@ -469,7 +484,7 @@ def _show_profile(memory: Memory, answer: dict[str, Any]) -> None:
 @click.argument("memory_id", metavar="ID")
 @click.argument("wanted", metavar="WANTED", type=click.Choice([str(one) for one in Visibility]))
 @for_store
-def visibility(given: Given, memory_id: str, wanted: str) -> int:
+def visibility(given: Given, memory_id: str, wanted: VisibilityName) -> int:
     """Choose whether models see a memory.
 
     WANTED is `pinned` (always shown, first in the profile), `hidden` (not in the profile, but shown when a message

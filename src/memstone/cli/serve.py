@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,6 +19,8 @@ from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
     from memstone.config import Settings
+    from memstone.literals import VerbName
+    from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
 
@@ -157,7 +159,7 @@ def _client_host(host: str) -> str:
 )
 @for_store
 def mcp(given: Given, *, for_user: str) -> int:
-    """Serve memory tools to an assistant (MCP over stdio)."""
+    """Serve memory tools to an assistant over stdin/stdout (MCP)."""
     try:
         from memstone.server.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
@@ -191,7 +193,7 @@ def create(
     given: Given,
     *,
     name: str,
-    verbs: tuple[str, ...],
+    verbs: tuple[VerbName, ...],
     for_user: str | None,
     for_agent: str | None,
     may_assert_user: bool,
@@ -239,7 +241,9 @@ def listed(given: Given) -> int:
     "--may-assert-user/--no-may-assert-user", default=None, help="Whether the caller can name the user in each request."
 )
 @for_store
-def change(given: Given, *, key_id: str, name: str | None, verbs: tuple[str, ...], may_assert_user: bool | None) -> int:
+def change(
+    given: Given, *, key_id: str, name: str | None, verbs: tuple[VerbName, ...], may_assert_user: bool | None
+) -> int:
     """Change the name or permissions of a key, not its secret."""
     with given.memory() as memory:
         changed = memory.admin.keys.update(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
@@ -273,7 +277,7 @@ def revoke(given: Given, *, key_id: str) -> int:
     return OK
 
 
-def _describe_reach(key: dict[str, Any]) -> str:
+def _describe_reach(key: KeyItem) -> str:
     """Whom a key reaches, in words."""
     who = "its own pools"
     if key["user_id"] or "admin" in key["verbs"]:
@@ -283,7 +287,7 @@ def _describe_reach(key: dict[str, Any]) -> str:
     return f"{who}, with agent {key['agent_id']}" if key["agent_id"] else who
 
 
-def _describe_key(key: dict[str, Any]) -> str:
+def _describe_key(key: KeyItem) -> str:
     who = _describe_reach(key)
     until = f", until {key['expires_at']}" if key["expires_at"] else ""
     ended = ", revoked" if key["revoked_at"] else ""

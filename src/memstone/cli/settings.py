@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 
@@ -13,8 +13,12 @@ from memstone.cli.arguments import Given, ask_confirmation, for_scope, for_store
 from memstone.cli.fail import NOTHING, OK
 from memstone.cli.rendering import Column, Table, day_time, print_line, print_note, print_table, show_pairs
 from memstone.errors import NotFoundError
+from memstone.literals import Vocabulary
 
-_VOCABULARIES: Final = click.Choice(["native", "gateway", "companion", "agent"])
+if TYPE_CHECKING:
+    from memstone.results import AgentItem, AgentList, PauseScope
+
+_VOCABULARIES: Final = click.Choice(get_args(Vocabulary))
 
 
 def _settings_scope(given: Given) -> dict[str, Any]:
@@ -41,7 +45,7 @@ def settings(given: Given) -> int:
 @click.option("--all", "every", is_flag=True, help="Include settings at their defaults.")
 @click.option("--names", "vocabulary", type=_VOCABULARIES, default="native", show_default=True, help="Whose names.")
 @for_scope
-def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: str) -> int:
+def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: Vocabulary) -> int:
     """Show settings and where each value comes from.
 
     Give NAMES, or nothing for all settings that differ from their defaults.
@@ -49,14 +53,17 @@ def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: str) -> 
     return _get_settings(given, names, vocabulary, every=every)
 
 
-def _get_settings(given: Given, names: Sequence[str], vocabulary: str, *, every: bool) -> int:
+def _get_settings(given: Given, names: Sequence[str], vocabulary: Vocabulary, *, every: bool) -> int:
     with given.memory() as memory:
         answer = memory.settings.get(**_settings_scope(given), names=vocabulary)
     unknown = [name for name in names if name not in answer["settings"]]
     if unknown:
         raise NotFoundError(f"unknown setting {unknown[0]}", hint="`memstone settings get --all` lists all settings")
     shown = names or [name for name, source in answer["sources"].items() if every or source != "default"]
-    kept = {part: {name: answer[part][name] for name in shown} for part in ("settings", "sources")}
+    kept: dict[str, dict[str, Any]] = {
+        "settings": {name: answer["settings"][name] for name in shown},
+        "sources": {name: answer["sources"][name] for name in shown},
+    }
     if not given.answered({**answer, **kept}):
         _show_settings(kept)
     return OK if shown else NOTHING
@@ -125,8 +132,8 @@ def pause(given: Given, *, until: str | None) -> int:
     with given.memory(create=True) as memory:
         answer = memory.settings.pause(**given.scope(), until=until)
     if not given.answered(answer):
-        until = answer["paused"].pop("until")
-        print_line(f"paused{f' until {day_time(until)}' if until else ''}: {_format_scope(answer['paused'])}")
+        end = answer["paused"]["until"]
+        print_line(f"paused{f' until {day_time(end)}' if end else ''}: {_format_scope(answer['paused'])}")
     return OK
 
 
@@ -141,8 +148,8 @@ def resume(given: Given) -> int:
     return OK if answer["resumed"] else NOTHING
 
 
-def _format_scope(found: dict[str, Any]) -> str:
-    return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items())
+def _format_scope(found: PauseScope) -> str:
+    return ", ".join(f"{kind.removesuffix('_id')} {name}" for kind, name in found.items() if kind != "until")
 
 
 @click.group(invoke_without_command=True)
@@ -158,7 +165,7 @@ def agents(given: Given) -> int:
     return OK if answer["agents"] else NOTHING
 
 
-def _show_agents(answer: dict[str, Any]) -> None:
+def _show_agents(answer: AgentList) -> None:
     if not answer["agents"]:
         print_note("there are no agents")
         return
@@ -184,10 +191,11 @@ def show_agent(given: Given, agent_id: str) -> int:
     return OK
 
 
-def _show_agent(found: dict[str, Any]) -> None:
-    own = {name: json.dumps(value) for name, value in found.pop("settings").items()}
-    times = {name: day_time(found.pop(name)) for name in ("created_at", "updated_at")}
-    show_pairs([*found.items(), *own.items(), *times.items()])
+def _show_agent(found: AgentItem) -> None:
+    own = {name: json.dumps(value) for name, value in found["settings"].items()}
+    times = {"created_at": day_time(found["created_at"]), "updated_at": day_time(found["updated_at"])}
+    rest = {name: value for name, value in found.items() if name != "settings" and name not in times}
+    show_pairs([*rest.items(), *own.items(), *times.items()])
 
 
 @agents.command("save")

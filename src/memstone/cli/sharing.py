@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -20,6 +21,9 @@ from memstone.cli.rendering import (
     show_pairs,
     style_text,
 )
+
+if TYPE_CHECKING:
+    from memstone.results import ReplacementItem
 
 _WHY: Final = "The reason; stored in the history."
 
@@ -89,7 +93,7 @@ def updates(given: Given, *, limit: int, offset: int) -> int:
     return OK if answer["results"] else NOTHING
 
 
-def _show_updates(results: list[dict[str, Any]]) -> None:
+def _show_updates(results: Sequence[ReplacementItem]) -> None:
     if not results:
         print_note("nothing was replaced")
         return
@@ -167,8 +171,13 @@ def metrics(given: Given, *, since: str | None) -> int:
     with given.memory() as memory:
         answer = memory.admin.metrics(user_id=given.user, everybody=given.everybody, since=since)
     if not given.answered(answer):
-        rates = [(name, _format_percent(value)) for name, value in answer.items() if name.endswith("_rate")]
-        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *rates])
+        rates = {
+            "memory_replacement_rate": answer["memory_replacement_rate"],
+            "memory_dedup_rate": answer["memory_dedup_rate"],
+            "retrieval_hit_rate": answer["retrieval_hit_rate"],
+        }
+        shown = [(name, _format_percent(value)) for name, value in rates.items()]
+        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *shown])
         print_line(style_text("  ".join(f"{name} {count:,}" for name, count in answer["counts"].items()), "dim"))
     return OK
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
@@ -17,6 +17,9 @@ from memstone.cli.arguments import Given, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
 from memstone.cli.rendering import Progress, print_line, print_note
 from memstone.errors import InvalidInput, MemstoneError
+
+if TYPE_CHECKING:
+    from memstone.results import IngestResult
 
 # --- ``ingest`` -------------------------------------------------------------------------------------------------------
 
@@ -87,26 +90,26 @@ def _parse_json_line(number: int, line: str) -> Any:
         raise InvalidInput(f"line {number} is not JSON: {error}", hint=hint) from error
 
 
-def _show_ingest(answer: dict[str, Any]) -> None:
+def _show_ingest(answer: IngestResult) -> None:
     for warning in answer.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")
     for one in answer.get("degraded", ()):
         print_note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
         print_note("hint: you can search for its words; run `memstone reindex` to build the vectors", "note")
     counted = (
-        ("known", "already known"),
-        ("deleted", "skipped because they were deleted"),
-        ("masked", "masked"),
-        ("dropped", "dropped"),
-        ("skipped", "not from a user or an assistant"),
+        (answer["known"], "already known"),
+        (answer["deleted"], "skipped because they were deleted"),
+        (answer["masked"], "masked"),
+        (answer["dropped"], "dropped"),
+        (answer["skipped"], "not from a user or an assistant"),
     )
-    named = [f"{answer[name]:,} {words}" for name, words in counted if answer[name]]
+    named = [f"{count:,} {words}" for count, words in counted if count]
     print_line(", ".join([f"{answer['stored']:,} turns stored", *named]))
     if answer["queued"]:
         print_note("hint: run `memstone flush --everybody` to learn from them", "note")
 
 
-def _exit_code(answer: dict[str, Any]) -> int:
+def _exit_code(answer: IngestResult) -> int:
     if answer.get("degraded"):
         return FAILED
     return OK if answer["stored"] or answer["known"] or answer["queued"] else NOTHING

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -21,6 +21,10 @@ from memstone.cli.rendering import (
     print_note,
     print_table,
 )
+
+if TYPE_CHECKING:
+    from memstone.literals import LayerName, StatusName
+    from memstone.results import EventFeed, PreviewList, RestoreResult, RollbackResult, UndoItem, UndoResult
 
 _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
@@ -41,7 +45,7 @@ def events(given: Given, *, after: int, limit: int) -> int:
     return OK if answer["results"] else NOTHING
 
 
-def _show_events(answer: dict[str, Any]) -> None:
+def _show_events(answer: EventFeed) -> None:
     if not answer["results"]:
         print_note("nothing happened")
         return
@@ -80,7 +84,7 @@ def undo(given: Given, event_id: str | None, *, job_id: str | None) -> int:
     return OK
 
 
-def _show_results(results: Sequence[dict[str, Any]]) -> None:
+def _show_results(results: Sequence[UndoItem]) -> None:
     table = Table(
         [Column("EVENT", style=event_style), Column("ID"), Column("STATUS", spare=1), Column("MEMORY", grows=True)]
     )
@@ -89,7 +93,7 @@ def _show_results(results: Sequence[dict[str, Any]]) -> None:
     print_table(table)
 
 
-def _warn_missing_vectors(answer: dict[str, Any]) -> None:
+def _warn_missing_vectors(answer: RestoreResult | UndoResult | RollbackResult) -> None:
     for one in answer.get("degraded", ()):
         print_note(f"warning: it is back, but without a vector: {one['message']}", "warn")
         print_note("hint: run `memstone reindex` to build it", "note")
@@ -100,10 +104,9 @@ def _warn_missing_vectors(answer: dict[str, Any]) -> None:
 @click.option("--version", type=int, help="The version to bring back.")
 @for_store
 def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
-    """Bring back a deleted, evicted or disabled memory.
+    """Bring back a deleted, evicted, replaced or disabled memory.
 
-    It also brings back a memory that another one replaced. With --version, the memory says again what it said in that
-    version. `memstone history ID` shows what that was.
+    With --version, the memory says again what it said in that version. `memstone history ID` shows what that was.
     """
     with given.memory() as memory:
         answer = memory.review.restore(memory_id, version)
@@ -140,13 +143,13 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
     return NOTHING if answer["skipped"] else OK
 
 
-def _confirm_rollback(given: Given, planned: dict[str, Any]) -> bool:
+def _confirm_rollback(given: Given, planned: RollbackResult) -> bool:
     """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
     print_note(_format_rollback(planned))
     return planned["undone"] > 0 and ask_confirmation(given, "Undo all of this?", without="undo")
 
 
-def _show_rollback(answer: dict[str, Any]) -> None:
+def _show_rollback(answer: RollbackResult) -> None:
     if answer["conflicts"]:
         table = Table([Column("NOT UNDONE", style=event_style), Column("ID"), Column("WHY", grows=True)])
         for one in answer["conflicts"]:
@@ -160,7 +163,7 @@ def _show_rollback(answer: dict[str, Any]) -> None:
     _warn_missing_vectors(answer)
 
 
-def _format_rollback(answer: dict[str, Any]) -> str:
+def _format_rollback(answer: RollbackResult) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
     done = "would be undone" if answer["dry_run"] else "taken back"
     changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
@@ -193,7 +196,9 @@ def _changes_status(name: str, text: str) -> click.Command:
     "--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Layer to search; the default is all."
 )
 @for_scope_or_everybody
-def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[str], layers: Sequence[str]) -> int:
+def inspect(
+    given: Given, query: str | None, *, limit: int, statuses: Sequence[StatusName], layers: Sequence[LayerName]
+) -> int:
     """Browse memories in every layer, including disabled ones.
 
     Texts are previews without secrets, addresses or personal numbers. Each shows why it was found. Without a QUERY you
@@ -209,7 +214,7 @@ def inspect(given: Given, query: str | None, *, limit: int, statuses: Sequence[s
     return OK if answer["results"] else NOTHING
 
 
-def _show_inspected(answer: dict[str, Any]) -> None:
+def _show_inspected(answer: PreviewList) -> None:
     table = Table(
         [
             Column("SCORE", right=True, spare=2),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +27,7 @@ from memstone.errors import ConfigError, Corrupted, MemstoneError, NotFoundError
 if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.memory import Memory
+    from memstone.results import ConsolidateResult, StoreCheck, StoreStats, VectorSpace
 
 
 # --- what ``memstone doctor`` looks at --------------------------------------------------------------------------------
@@ -148,13 +149,13 @@ def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
     yield from _check_index_signature(counts["indexes"], signature)
 
 
-def _check_file(facts: dict[str, Any]) -> Iterator[Check]:
+def _check_file(facts: StoreCheck) -> Iterator[Check]:
     told = f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
     yield Check("store", "file", GOOD, told)
     yield _check_integrity(facts)
 
 
-def _check_database(facts: dict[str, Any]) -> Iterator[Check]:
+def _check_database(facts: StoreCheck) -> Iterator[Check]:
     versions = f"PostgreSQL {facts['postgresql']}, pgvector {facts['pgvector']}"
     yield Check("store", "database", GOOD, f"{versions}, schema {facts['schema']}, {facts['bytes']:,} bytes")
     if facts["walled"]:
@@ -166,14 +167,14 @@ def _check_database(facts: dict[str, Any]) -> Iterator[Check]:
     )
 
 
-def _check_integrity(facts: dict[str, Any]) -> Check:
+def _check_integrity(facts: StoreCheck) -> Check:
     if facts["integrity"] == ["ok"] and not facts["foreign_keys"]:
         return Check("store", "integrity", GOOD, "SQLite's own check found nothing")
     found = "; ".join(facts["integrity"]) + (f"; {facts['foreign_keys']} broken links" if facts["foreign_keys"] else "")
     return Check("store", "integrity", BAD, found, "restore a backup, or save what can be read: " + _REBUILD)
 
 
-def _check_index_counts(counts: dict[str, Any], *, vectors: bool) -> Iterator[Check]:
+def _check_index_counts(counts: StoreStats, *, vectors: bool) -> Iterator[Check]:
     live = counts["memories"]
     yield Check("store", "memories", GOOD, f"{live:,} live, {counts['events']:,} events")
     if counts["fulltext"] == live:
@@ -190,7 +191,7 @@ def _check_index_counts(counts: dict[str, Any], *, vectors: bool) -> Iterator[Ch
         yield Check("store", "waiting", DOUBT, detail, "run `memstone flush --everybody` to retry")
 
 
-def _check_index_signature(spaces: list[dict[str, Any]], signature: str) -> Iterator[Check]:
+def _check_index_signature(spaces: Sequence[VectorSpace], signature: str) -> Iterator[Check]:
     active = next((space["signature"] for space in spaces if space["state"] == "active"), "")
     held = next((f", held as {space['quant']}" for space in spaces if space["quant"]), "")
     if not signature or not active:
@@ -395,12 +396,13 @@ def consolidate(given: Given, *, dry_run: bool) -> int:
     return OK if answer["status"] == "completed" else NOTHING
 
 
-def _show_consolidation(answer: dict[str, Any], *, dry_run: bool) -> None:
+def _show_consolidation(answer: ConsolidateResult, *, dry_run: bool) -> None:
     if answer["status"] != "completed":
         print_note(_REFUSED[answer["status"]], "warn")
         return
-    counts = [(words, answer[name]) for name, words in _LINES]
-    counts += [(words, answer["purged"].get(name, 0)) for name, words in _PURGED]
+    told: Mapping[str, Any] = answer
+    counts = [(words, told[name]) for name, words in _LINES]
+    counts += [(words, told["purged"].get(name, 0)) for name, words in _PURGED]
     done = [(words, f"{count:,}") for words, count in counts if count]
     if not done:
         print_line("nothing to do")

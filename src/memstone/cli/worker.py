@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -16,6 +16,8 @@ from memstone.cli.rendering import Column, Table, day_time, print_line, print_no
 
 if TYPE_CHECKING:
     from memstone import Memory
+    from memstone.literals import JobStatus
+    from memstone.results import JobItem, WorkerResult
 
 _SLICE: Final = 3_600.0
 _STYLES: Final = {"distilled": "good", "success": "good", "error": "bad", "dead_letter": "bad", "skipped": "warn"}
@@ -40,7 +42,7 @@ def worker(given: Given, once: bool, all_tenants: bool) -> int:
     return OK
 
 
-def _work_until_stopped(memory: Memory, *, once: bool, all_tenants: bool) -> dict[str, Any]:
+def _work_until_stopped(memory: Memory, *, once: bool, all_tenants: bool) -> WorkerResult:
     """What was done until somebody had enough."""
     if once:
         return memory.admin.work(0, all_tenants=all_tenants)
@@ -83,7 +85,7 @@ def _terminated_gently() -> Iterator[None]:
 )
 @click.option("--limit", type=int, default=20, show_default=True, help="Maximum number of results.")
 @for_scope_or_everybody
-def jobs(given: Given, task: str | None, status: str | None, limit: int) -> int:
+def jobs(given: Given, task: str | None, status: JobStatus | None, limit: int) -> int:
     """List background jobs, newest first."""
     with given.memory(create=False) as memory:
         answer = memory.admin.jobs(**given.scope_or_everybody(), task=task, status=status, limit=limit)
@@ -96,7 +98,7 @@ def jobs(given: Given, task: str | None, status: str | None, limit: int) -> int:
     return OK
 
 
-def _jobs_table(rows: Sequence[dict[str, Any]]) -> Table:
+def _jobs_table(rows: Sequence[JobItem]) -> Table:
     shown = Table(
         [
             Column("TIME"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,6 +13,10 @@ from memstone.cli.fail import FAILED, NOTHING, OK
 from memstone.cli.reading import show_memory
 from memstone.cli.rendering import Column, Table, event_style, print_line, print_note, print_table
 from memstone.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind
+    from memstone.results import AddResult, DeleteBatchResult, DeleteItem
 
 _METADATA: Final = "Metadata to store with it; a value that is valid JSON is read as JSON. May be repeated."
 _KEY: Final = "With --no-infer: a stable name. Adding with the same key replaces the text and keeps the id."
@@ -38,7 +42,7 @@ def add(
     text: str,
     *,
     pairs: Sequence[str],
-    kind: str | None,
+    kind: CallerKind | None,
     key: str | None,
     at: str | None,
     expires: str | None,
@@ -72,14 +76,18 @@ def add(
     return {"ok": OK, "queued": OK, "paused": NOTHING, "disabled": NOTHING}.get(answer["status"], FAILED)
 
 
-def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
+def _show_changes(answer: AddResult, *, infer: bool) -> None:
     table = Table([Column("EVENT", style=event_style), Column("ID"), Column("MEMORY", grows=True)])
     for one in answer["results"]:
         table.add(one["event"], one["id"], one["memory"])
     if table.rows:
         print_table(table)
     elif answer["status"] == "ok":
-        print_note("nothing to learn", "note")
+        foreign = answer.get("reason") == "language"
+        print_note(
+            "nothing was learned: only a language model reads this language" if foreign else "nothing to learn",
+            "note",
+        )
         if infer:
             print_note(
                 "hint: it is stored as a turn (`memstone list --layer turn`); use --no-infer to store it as a memory",
@@ -89,14 +97,14 @@ def _show_changes(answer: dict[str, Any], *, infer: bool) -> None:
         print_line("stored; Memstone will learn from it in the background")
         print_note("hint: see the result with `memstone jobs --everybody`", "note")
         print_note("hint: run `memstone flush --everybody` to process it now", "note")
-    if "reason" in answer:
+    if "reason" in answer and "hint" in answer:
         print_note(f"warning: not stored: {answer['reason']}", "warn")
         print_note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
     if infer and "error" in answer:
         print_note(f"error: stored, but nothing was learned yet: {answer['error']['message']}", "bad")
         print_note("hint: run `memstone flush --everybody` to retry", "note")
-    for one in answer.get("deferred", ()):
-        print_note(f"error: queued, but not stored yet: {one['error']['message']}", "bad")
+    for waiting in answer.get("deferred", ()):
+        print_note(f"error: queued, but not stored yet: {waiting['error']['message']}", "bad")
         print_note("hint: run `memstone flush --everybody` to retry when the embedder works", "note")
     for warning in answer.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")
@@ -124,7 +132,7 @@ def update(
     text: str | None,
     *,
     pairs: Sequence[str],
-    kind: str | None,
+    kind: CallerKind | None,
     key: str | None,
     at: str | None,
     expires: str | None,
@@ -195,7 +203,8 @@ def _confirm_delete(given: Given, *, filtered: bool) -> bool:
 def _delete_ids(given: Given, ids: Sequence[str]) -> int:
     with given.memory() as memory:
         if len(ids) == 1:
-            answer: dict[str, Any] = {"results": [memory.delete(ids[0])]}
+            gone = memory.delete(ids[0])
+            answer: DeleteBatchResult = {"results": [{"id": gone["id"], "event": gone["event"]}]}
         else:
             answer = memory.delete_many(list(ids))
     if not given.answered(answer):
@@ -203,10 +212,11 @@ def _delete_ids(given: Given, ids: Sequence[str]) -> int:
     return OK if all("error" not in one for one in answer["results"]) else NOTHING
 
 
-def _show_deleted(results: Sequence[dict[str, Any]]) -> None:
+def _show_deleted(results: Sequence[DeleteItem]) -> None:
     table = Table([Column("EVENT", style=event_style), Column("ID"), Column("REMARK", grows=True)])
     for one in results:
-        missing = one.get("error", {}).get("code") == NotFoundError.code
+        error = one.get("error")
+        missing = error is not None and error["code"] == NotFoundError.code
         table.add("NONE" if missing else one["event"], one["id"], "no such memory" if missing else "")
     print_table(table)
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
@@ -20,6 +20,7 @@ from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.revise import delete_all
 from memstone.engine.undoing.reassign import leave_to_users
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
+from memstone.language.language import IdentityRules
 from memstone.model.access import Users
 from memstone.model.ids import clean_id
 from memstone.model.instant import Instant
@@ -28,6 +29,9 @@ from memstone.model.scope import Scope
 from memstone.ports.access_tables import AgentRow
 from memstone.ports.ledger import Tx
 from memstone.trace import log
+
+if TYPE_CHECKING:
+    from memstone.results import AgentDeletion, AgentItem, AgentList
 
 _NAME_CHARS: Final = 256
 _MOST: Final = 1_000
@@ -46,13 +50,13 @@ class AgentChange:
     settings: Mapping[str, Any] | None = None
 
 
-async def list_agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
+async def list_agents(parts: Parts, limit: int, offset: int) -> AgentList:
     """The agents of the tenant, with how many memories each has."""
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     tenant = parts.tenant_id
     _check_reach(parts, "")
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> AgentList:
         rows = await tx.agents.listed(tenant, most, first)
         return {
             "agents": [await _describe_agent(tx, parts, row) for row in rows],
@@ -62,18 +66,18 @@ async def list_agents(parts: Parts, limit: int, offset: int) -> dict[str, Any]:
     return await parts.ledger.read(work)
 
 
-async def get_agent(parts: Parts, agent_id: Any) -> dict[str, Any] | None:
+async def get_agent(parts: Parts, agent_id: Any) -> AgentItem | None:
     """One agent, or None."""
     wanted = _validate_agent_id(parts, agent_id)
 
-    async def work(tx: Tx) -> dict[str, Any] | None:
+    async def work(tx: Tx) -> AgentItem | None:
         row = await tx.agents.get(parts.tenant_id, wanted)
         return None if row is None else await _describe_agent(tx, parts, row)
 
     return await parts.ledger.read(work)
 
 
-async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
+async def save_agent(parts: Parts, change: AgentChange) -> AgentItem:
     """Make an agent, or change one."""
     wanted, now = _validate_agent_id(parts, change.id), parts.now()
     _check_change(parts)
@@ -84,7 +88,7 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
     _validate_texts(change, parts.policy.limits.text_chars)
     await parts.ledger.ensure_room()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> AgentItem:
         known = await tx.agents.get(parts.tenant_id, wanted)
         row = _apply_change(known or AgentRow(wanted, now, now), change, now)
         await tx.agents.put(parts.tenant_id, row)
@@ -97,7 +101,7 @@ async def save_agent(parts: Parts, change: AgentChange) -> dict[str, Any]:
     return saved
 
 
-async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
+async def delete_agent(parts: Parts, agent_id: Any) -> AgentDeletion:
     """Remove an agent with its memories, vectors, signals, receipts and settings.
 
     Who the people are it talked to, and how they want to be served, was only learned through it: that stays theirs.
@@ -105,7 +109,7 @@ async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
     wanted, now = _validate_agent_id(parts, agent_id), parts.now()
     _check_change(parts)
     scope = Scope(parts.tenant_id, agent_id=wanted)
-    left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now))
+    left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now, rules=parts.language.identity))
     deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
     deleted -= left if parts.dry_run else 0  # nothing was handed over, so it was counted
 
@@ -121,7 +125,7 @@ async def delete_agent(parts: Parts, agent_id: Any) -> dict[str, Any]:
     return {"id": wanted, "deleted": deleted}
 
 
-async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant) -> frozenset[str]:
+async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant, rules: IdentityRules) -> frozenset[str]:
     """Return the facts of an agent about a user that say who they are, or how they want to be served.
 
     What a text about the user happens to tell besides makes no difference: it depends on when that was written.
@@ -130,7 +134,9 @@ async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant) -> frozenset[str]:
         where_visible(owner, now, layers=(Layer.FACT,), extra=where_link_direct()), limit=_FACTS
     )
     orders = await tx.memories.find(where_visible(owner, now, layers=(Layer.FACT,), extra=STANDING), limit=_MOST)
-    return frozenset(found.record.id for found in (*(one for one in known if is_of_identity(one.record)), *orders))
+    return frozenset(
+        found.record.id for found in (*(one for one in known if is_of_identity(one.record, rules)), *orders)
+    )
 
 
 async def register_agents(parts: Parts, agent_ids: Iterable[Any]) -> None:
@@ -201,7 +207,7 @@ def _check_change(parts: Parts) -> None:
         raise Forbidden("this key cannot change agents", hint="use a key that can assert users, or an admin key")
 
 
-async def _describe_agent(tx: Tx, parts: Parts, row: AgentRow) -> dict[str, Any]:
+async def _describe_agent(tx: Tx, parts: Parts, row: AgentRow) -> AgentItem:
     key = scope_key("agent", row.id)
     stored = decode_values((await tx.preferences.of(parts.tenant_id, [key])).get(key, {}))
     paused, counts = stored.pop(PAUSED, None), await _count_memories(tx, parts, row.id)

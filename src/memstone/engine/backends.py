@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.access.store_key import BackupSigner
 from memstone.core.settings.backends import BACKENDS, MASK, QDRANT_KEY, checked_backends, mask_secret, place_of
@@ -21,6 +21,9 @@ from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx
 from memstone.ports.storage import Copying, Look, Sealing, StoreKey
 from memstone.trace import log
+
+if TYPE_CHECKING:
+    from memstone.results import BackendSettings
 
 PLAIN: Final = "service:backends"
 """The key under which the choices are stored. Nobody's settings are resolved from it."""
@@ -34,7 +37,7 @@ class ProviderKeys(dict[str, str]):
 
     def __init__(self, opened: Mapping[str, str], unreadable: Mapping[str, str]) -> None:
         super().__init__(opened)
-        self.unreadable = dict(unreadable)
+        self.unreadable: dict[str, str] = dict(unreadable)
 
     def replaced_by(self, given: Mapping[str, str]) -> ProviderKeys:
         """Return the same with other keys in the place of some; '' takes one away."""
@@ -128,13 +131,13 @@ class KeyBox:
         return Pieces(pieces_of(plain.values())) if plain else None
 
 
-async def get_backends(parts: Parts) -> dict[str, Any]:
+async def get_backends(parts: Parts) -> BackendSettings:
     """Every choice with its value, which of them are stored, and the keys behind their masks."""
     values, secrets = await read_connections(parts)
     return _describe_backends(values, secrets)
 
 
-async def set_backends(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def set_backends(parts: Parts, given: Mapping[str, Any]) -> BackendSettings:
     """Store choices and keys, all or none. A key goes when its place changes, unless a new one comes with it."""
     _require_unbound(parts)
     values, secrets = checked_backends(given)
@@ -176,7 +179,7 @@ def _encode_values(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: json.dumps(value, ensure_ascii=False) for name, value in values.items()}
 
 
-def _describe_backends(values: Mapping[str, Any], secrets: ProviderKeys) -> dict[str, Any]:
+def _describe_backends(values: Mapping[str, Any], secrets: ProviderKeys) -> BackendSettings:
     masks = {**dict.fromkeys(secrets.unreadable, MASK), **{name: mask_secret(one) for name, one in secrets.items()}}
     settings = {name: values.get(name, default) for name, (_, default) in BACKENDS.items()}
     configs = {name: dict(options) for name, options in settings["backendConfigs"].items()}

@@ -18,9 +18,12 @@ from memstone.ports.ledger import Tx
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from memstone.results import BatchAnswer
+
 KEPT: Final = timedelta(hours=24)
 R = TypeVar("R", bound="DataclassInstance")
-BatchWork: TypeAlias = Callable[[Tx], Coroutine[Any, Any, list[dict[str, Any]]]]
+Item = TypeVar("Item")
+BatchWork: TypeAlias = Callable[[Tx], Coroutine[Any, Any, list[Item]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,14 @@ class Batch:
         return cls(_caller_prefix(parts) + checked_text(key, "idempotency_key", 256), _digest_request(verb, items))
 
 
-async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant) -> dict[str, Any]:
+async def carried_out(parts: Parts, batch: Batch, work: BatchWork[Item], now: Instant) -> BatchAnswer[Item]:
     """Run a batch, or give the answer it got before."""
 
-    async def once(tx: Tx) -> dict[str, Any]:
+    async def once(tx: Tx) -> BatchAnswer[Item]:
         known = await tx.idempotency.get(parts.tenant_id, batch.key) if batch.key else None
         if known is not None:
             return _replay_answer(batch, *known)
-        answer = {"results": await work(tx)}
+        answer: BatchAnswer[Item] = {"results": await work(tx)}
         if batch.key:
             await tx.idempotency.purge(to_instant(datetime_from_instant(now) - KEPT))
             await tx.idempotency.put(parts.tenant_id, batch.key, batch.request, json.dumps(answer, default=str), now)
@@ -61,7 +64,7 @@ async def carried_out(parts: Parts, batch: Batch, work: BatchWork, now: Instant)
     return await parts.ledger.write(once)
 
 
-async def answered_before(parts: Parts, batch: Batch) -> dict[str, Any] | None:
+async def answered_before(parts: Parts, batch: Batch) -> BatchAnswer[Any] | None:
     """The answer a batch got before, so that no model is asked for it again; None when it is new."""
     if not batch.key:
         return None
@@ -101,10 +104,11 @@ def _caller_prefix(parts: Parts) -> str:
     return hashlib.sha256(json.dumps(asdict(bounds)).encode()).hexdigest() + ":"
 
 
-def _replay_answer(batch: Batch, request: str, reply: str) -> dict[str, Any]:
+def _replay_answer(batch: Batch, request: str, reply: str) -> BatchAnswer[Any]:
     if request != batch.request:
         raise Conflict("this idempotency key was used for another batch", hint="use a new key for a new batch")
-    return {**json.loads(reply), "replayed": True}
+    before: BatchAnswer[Any] = json.loads(reply)
+    return {**before, "replayed": True}
 
 
 def _digest_request(verb: str, items: Sequence[Any]) -> str:

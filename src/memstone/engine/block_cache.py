@@ -58,7 +58,7 @@ class BlockCache(Blocks):
 
     def __init__(self) -> None:
         super().__init__(_ENTRIES)
-        self.loops = Blocks(_LOOPS)
+        self.loops: Blocks = Blocks(_LOOPS)
         self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
         self._facts: OrderedDict[tuple[str, int], ProfileFact] = OrderedDict()
         self._profiles: OrderedDict[Hashable, Profile] = OrderedDict()

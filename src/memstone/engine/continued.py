@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from memstone.core.upkeep.consolidation import days_before
+from memstone.core.consolidation import days_before
 from memstone.engine.runtime import Parts
 from memstone.ports.ledger import Tx
 

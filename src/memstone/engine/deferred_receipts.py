@@ -55,7 +55,7 @@ class LateReceipts:
         self.failed: MemstoneError | None = None
         """Why the last one could not be stored; None when it could."""
 
-        self.lost = 0
+        self.lost: int = 0
         """How many were given up."""
 
         self._stuck = False

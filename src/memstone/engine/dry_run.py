@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from memstone.engine.engine import Engine
 from memstone.engine.runtime import Parts
 from memstone.ports.ledger import Ledger, Tx, Work
+
+if TYPE_CHECKING:
+    from memstone.results import StoreCheck
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -73,7 +76,7 @@ class DryRunLedger:
         """As the store beneath."""
         await self._ledger.ensure_room(by_writing=by_writing)
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """Check the store beneath."""
         return await self._ledger.check()
 

@@ -7,11 +7,12 @@ loading everything would.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 from weakref import finalize
 
 from memstone.core.checks.filters import Filters
-from memstone.engine.learning import remember
+from memstone.engine.add import add
+from memstone.engine.add_request import AddRequest
 from memstone.engine.policy import apply_scope_policy, tuned_for
 from memstone.engine.recall import listing
 from memstone.engine.runtime import Parts
@@ -26,6 +27,31 @@ from memstone.errors import InvalidInput
 from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.scope import Scope
+
+if TYPE_CHECKING:
+    from memstone.results import (
+        AddBatchResult,
+        AddResult,
+        ContextReceipt,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteResult,
+        EntityList,
+        FlushResult,
+        HistoryEvent,
+        IngestResult,
+        LoadResult,
+        MemoryItem,
+        MemoryList,
+        RedactResult,
+        ReindexResult,
+        RelationList,
+        SearchResults,
+        StoreCheck,
+        StoreStats,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -102,9 +128,12 @@ class Engine:
         await self._begin()
         return await verb(self.parts, *args, **kwargs)
 
-    def _shape_answer(self, answer: dict[str, Any]) -> Any:
-        """The answer, or only its results for callers who are used to bare lists."""
-        return answer["results"] if self.parts.policy.bare_lists else answer
+    def _shape_answer(self, answer: T) -> T:
+        """The answer, or only its results for callers who are used to bare lists: the types are for all others."""
+        if not self.parts.policy.bare_lists:
+            return answer
+        bare: T = cast("Any", answer)["results"]
+        return bare
 
     async def _meet(self, agent_ids: Sequence[Any], answer: Mapping[str, Any]) -> None:
         """Give agents that were named for the first time their rows, unless nothing was stored for them."""
@@ -114,23 +143,25 @@ class Engine:
 
             await agents.register_agents(self.parts, named)
 
-    async def add(self, request: remember.AddRequest) -> Any:
+    async def add(self, request: AddRequest) -> AddResult:
         """See ``Memory.add``."""
         await self._begin()
         request.filters = await admit_filters(self.parts, request.filters)
         with self.parts.workshop.call():
-            answer = await remember.add_from_request(await tuned_for(self.parts, request), request)
+            answer = await add(await tuned_for(self.parts, request), request)
             await self._meet([request.agent_id], answer)
         return self._shape_answer(answer)
 
-    async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+    async def add_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> AddBatchResult:
         """See ``Memory.add_many``."""
         await self.open()
-        answer = await remember.add_many(self.parts, items, idempotency_key)
+        from memstone.engine.add_many import add_many
+
+        answer = await add_many(self.parts, items, idempotency_key)
         await self._meet([item.get("agent_id") for item in items if isinstance(item, Mapping)], answer)
         return answer
 
-    async def ingest(self, request: IngestRequest) -> dict[str, Any]:
+    async def ingest(self, request: IngestRequest) -> IngestResult:
         """See ``Memory.ingest``."""
         await self.open()
         from memstone.engine.learning import ingest
@@ -139,7 +170,7 @@ class Engine:
         await self._meet([request.agent_id], answer)
         return answer
 
-    async def search(self, request: SearchRequest) -> Any:
+    async def search(self, request: SearchRequest) -> SearchResults:
         """See ``Memory.search``."""
         await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
         from memstone.engine.recall import search
@@ -165,7 +196,7 @@ class Engine:
             parts = await tuned_for(self.parts, request)
             return await (build_block(parts, request) if loop is None else shown_in(parts, request, loop))
 
-    async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+    async def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """See ``Memory.receipt``."""
         await self.open()
         from memstone.engine.recall import receipts
@@ -173,14 +204,14 @@ class Engine:
         found = await receipts.get_receipt(self.parts, receipt_id)
         return None if found is None else found.as_dict()
 
-    async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> EntityList:
         """See ``Memory.entities``."""
         await self.open()
         from memstone.engine.recall import graph
 
         return await graph.list_entities(self.parts, given, limit, offset)
 
-    async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+    async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> RelationList:
         """See ``Memory.relations``."""
         await self.open()
         from memstone.engine.recall import graph
@@ -193,23 +224,23 @@ class Engine:
             "a Memory has an open store and cannot be pickled: create one in each process from its settings"
         )
 
-    async def get(self, memory_id: str) -> dict[str, Any] | None:
+    async def get(self, memory_id: str) -> MemoryItem | None:
         """See ``Memory.get``."""
         await self.open()
         return await listing.get_memory(self.parts, as_text(memory_id))
 
-    async def get_all(self, request: listing.ListRequest) -> Any:
+    async def get_all(self, request: listing.ListRequest) -> MemoryList:
         """See ``Memory.get_all``."""
         await self.open()
         request.filters = await admit_filters(self.parts, request.filters)
         return self._shape_answer(await listing.get_all(await tuned_for(self.parts, request), request))
 
-    async def update(self, request: revise.UpdateRequest) -> dict[str, Any]:
+    async def update(self, request: revise.UpdateRequest) -> UpdateResult:
         """See ``Memory.update``."""
         await self.open()
         return await revise.update_memory(self.parts, request)
 
-    async def update_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+    async def update_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> UpdateBatchResult:
         """See ``Memory.update_many``."""
         await self.open()
         return await revise.update_many(self.parts, items, idempotency_key)
@@ -225,22 +256,22 @@ class Engine:
             )  # of whatever is deleted, whoever deleted it
         return answer
 
-    async def delete(self, memory_id: str) -> dict[str, Any]:
+    async def delete(self, memory_id: str) -> DeleteResult:
         """See ``Memory.delete``."""
         await self.open()
         return await self._purge_after_delete(await lifecycle.delete_memory(self.parts, memory_id))
 
-    async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
+    async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> DeleteBatchResult:
         """See ``Memory.delete_many``."""
         await self.open()
         return await self._purge_after_delete(await lifecycle.delete_many(self.parts, ids, idempotency_key))
 
-    async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
+    async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> DeleteAllResult:
         """See ``Memory.delete_all``."""
         await self.open()
         return await self._purge_after_delete(await lifecycle.delete_all(self.parts, given, filters))
 
-    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+    async def history(self, memory_id: str) -> list[HistoryEvent]:
         """See ``Memory.history``."""
         await self.open()
         return await listing.get_history(self.parts, memory_id)
@@ -250,26 +281,26 @@ class Engine:
         await self.open()
         await lifecycle.reset_tenant(self.parts)
 
-    async def stats(self) -> dict[str, Any]:
+    async def stats(self) -> StoreStats:
         """See ``Memory.stats``."""
         await self.open()
         return await listing.get_stats(self.parts)
 
-    async def flush(self, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
+    async def flush(self, given: Mapping[str, Any], *, everybody: bool) -> FlushResult:
         """See ``Memory.flush``."""
         await self.open()
         from memstone.engine.work import pending
 
         return await pending.flush_sessions(self.parts, given, everybody=everybody)
 
-    async def reindex(self, progress: Progress | None) -> dict[str, Any]:
+    async def reindex(self, progress: Progress | None) -> ReindexResult:
         """See ``Memory.reindex``."""
         await self.open()
         return await indexer.reindex_vectors(
             await apply_scope_policy(self.parts, Scope(self.parts.tenant_id)), progress
         )
 
-    async def redact(self, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
+    async def redact(self, progress: Progress | None, *, dry_run: bool) -> RedactResult:
         """See ``Memory.redact``."""
         await self.open()
         from memstone.engine.erasing import masking
@@ -282,14 +313,14 @@ class Engine:
 
         return transfer.export_lines(self, given, everybody=everybody)
 
-    async def load(self, records: ExportLines) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> LoadResult:
         """See ``Memory.load``."""
         await self.open()
         from memstone.engine.moving import transfer
 
         return await transfer.load_export(self.parts, records)
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """What a doctor wants to know about the store."""
         await self.open()
         return await self.parts.ledger.check()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.normalize import CHARS_PER_TOKEN
 from memstone.engine import agents
 from memstone.engine.layers import episodes, identity
 from memstone.engine.layers import identity as pinned
@@ -15,35 +14,52 @@ from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.search_request import LARGEST, checked_limit, checked_offset
 from memstone.engine.upkeep.consolidate import TASK
 from memstone.errors import Forbidden, InvalidInput
+from memstone.language.text.normal import CHARS_PER_TOKEN
 from memstone.model.event import JobFigures
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer
-from memstone.model.scope import Scope
+from memstone.model.scope import Scope, scope_ids
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus, ScopeKind
+    from memstone.results import (
+        DashboardLayers,
+        DashboardResult,
+        JobStats,
+        LastConsolidation,
+        ScopeList,
+        TranscriptPage,
+        TranscriptTurn,
+        WorkStats,
+    )
 
 FIELDS: Final = {"user": "user_id", "agent": "agent_id", "run": "run_id"}
 _FAILED: Final = ("error", "dead_letter")
 
 
-async def build_dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *, everybody: bool) -> dict[str, Any]:
+async def build_dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *, everybody: bool) -> DashboardResult:
     """Everything a management view begins with, of a scope or of the whole tenant."""
     scope = scope_or_everybody(parts, given, everybody=everybody)
     most = checked_limit(limit, parts.policy.limits.page, LARGEST)
-    shown = await _read_layers(parts, scope, most) if not scope.is_open else {}
+    layers: DashboardLayers = await _read_layers(parts, scope, most) if not scope.is_open else {}
     now = parts.now()
-    shown["counts"] = await parts.ledger.read(lambda tx: _count_layers(tx, scope, now))
-    shown["last_consolidation"] = await parts.ledger.peek(lambda tx: _last_pass(tx, scope))
+    shown: DashboardResult = {
+        "counts": await parts.ledger.read(lambda tx: _count_layers(tx, scope, now)),
+        "last_consolidation": await parts.ledger.peek(lambda tx: _last_pass(tx, scope)),
+        **layers,
+    }
     if parts.bounds is not None:  # the rest is about the whole tenant
         return shown
     figures = await parts.ledger.peek(lambda tx: tx.jobs.figures(parts.tenant_id))
     waiting = await parts.ledger.peek(lambda tx: tx.admin.counts(parts.tenant_id))
     shown["processing"] = _summarize_jobs(figures)
-    shown["waiting"] = {name: waiting[name] for name in ("pending", "dead")}
+    shown["waiting"] = {"pending": waiting["pending"], "dead": waiting["dead"]}
     shown["agents"] = (await agents.list_agents(parts, most, 0))["agents"]
     return shown
 
 
-async def _read_layers(parts: Parts, scope: Scope, limit: int) -> dict[str, Any]:
+async def _read_layers(parts: Parts, scope: Scope, limit: int) -> DashboardLayers:
     who = (scope.user_id or None, scope.agent_id or None, scope.run_id or None)
     about = await identity.get_identity(parts, scope.user_id) if scope.user_id else None
     facts = await pinned.list_pinned_facts(parts, pinned.PinnedRequest(*who, limit))
@@ -56,19 +72,19 @@ async def _count_layers(tx: Tx, scope: Scope, now: Instant) -> dict[str, int]:
     return {str(layer): sum(kinds.values()) for layer, kinds in found}
 
 
-async def _last_pass(tx: Tx, scope: Scope) -> dict[str, Any] | None:
+async def _last_pass(tx: Tx, scope: Scope) -> LastConsolidation | None:
     found = await tx.jobs.find(scope, task=TASK, limit=1)
-    return {"at": found[0].created_at, "status": found[0].status} if found else None
+    return {"at": found[0].created_at, "status": cast("JobStatus", found[0].status)} if found else None
 
 
-def _summarize_jobs(figures: Sequence[JobFigures]) -> dict[str, Any]:
+def _summarize_jobs(figures: Sequence[JobFigures]) -> WorkStats:
     """How often work was done in the background, with what success, and how long it took."""
     tasks = sorted({one.task for one in figures})
     by_task = {task: _sum_figures([one for one in figures if one.task == task]) for task in tasks}
     return {**_sum_figures(figures), "by_task": by_task}
 
 
-def _sum_figures(figures: Sequence[JobFigures]) -> dict[str, Any]:
+def _sum_figures(figures: Sequence[JobFigures]) -> JobStats:
     calls = sum(one.count for one in figures)
     failed = sum(one.count for one in figures if one.status in _FAILED)
     took = sum(one.count * one.duration_ms for one in figures)
@@ -81,7 +97,7 @@ def _sum_figures(figures: Sequence[JobFigures]) -> dict[str, Any]:
     }
 
 
-async def list_scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[str, Any]:
+async def list_scopes(parts: Parts, kind: ScopeKind, limit: int, offset: int) -> ScopeList:
     """The users, agents or runs there are, with how many memories each has, the largest first."""
     if not isinstance(kind, str) or kind not in FIELDS:
         raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
@@ -91,17 +107,16 @@ async def list_scopes(parts: Parts, kind: str, limit: int, offset: int) -> dict[
             "this key has no access to everybody's memories", hint="use a key that is not bound to a user or an agent"
         )
     rows = await parts.ledger.peek(lambda tx: tx.admin.scopes(parts.tenant_id, FIELDS[kind], most, first))
-    results = [{"id": name, "memories": count, "last_at": last} for name, count, last in rows]
-    return {"kind": kind, "results": results}
+    return {"kind": kind, "results": [{"id": name, "memories": count, "last_at": last} for name, count, last in rows]}
 
 
-async def read_transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def read_transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> TranscriptPage:
     """What was said in a scope, in order, as it was said."""
     scope = parts.required_scope(given)
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     where = where_visible(scope, parts.now(), layers=(Layer.TURN,))
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> TranscriptPage:
         rows = await tx.memories.find(where, limit=most, offset=first, oldest_first=True)
         total = sum((await tx.memories.count(where)).values())
         return {"results": [_format_turn(found, first + at) for at, found in enumerate(rows)], "total": total}
@@ -109,8 +124,8 @@ async def read_transcript(parts: Parts, given: Mapping[str, Any], limit: int, of
     return await parts.ledger.read(work)
 
 
-def _format_turn(found: Found, index: int) -> dict[str, Any]:
-    record, who = found.record, found.link.scope
+def _format_turn(found: Found, index: int) -> TranscriptTurn:
+    record = found.record
     return {
         "id": record.id,
         "index": index,
@@ -118,7 +133,5 @@ def _format_turn(found: Found, index: int) -> dict[str, Any]:
         "content": record.text,
         "token_count": max(1, len(record.text) // CHARS_PER_TOKEN),
         "occurred_at": record.occurred_at,
-        "user_id": who.user_id or None,
-        "agent_id": who.agent_id or None,
-        "run_id": who.run_id or None,
+        **scope_ids(found.link.scope),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.arguments import checked_kind, checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_visible
@@ -18,6 +18,9 @@ from memstone.errors import InvalidInput
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import CacheHits, MemoryItem, MemoryPage, PageStats
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class PageRequest:
     everybody: bool = False
 
 
-async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
+async def memory_page(parts: Parts, request: PageRequest) -> MemoryPage:
     """One page, newest first, and of all that match: how many, of which kinds, and how many tokens they are.
 
     ``hit_rate`` is the share of shown memories that answers used; ``cache`` counts how often the vector of a text was
@@ -50,18 +53,36 @@ async def memory_page(parts: Parts, request: PageRequest) -> dict[str, Any]:
 
     user = _usage_user_id(parts, scope)
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> tuple[list[MemoryItem], PageStats]:
         rows = await tx.memories.list_newest(where, limit=limit, offset=offset)
         kinds, tokens = await tx.memories.count(where), await tx.memories.tokens(where)
         uses = {} if user is None else await tx.metrics.counted(parts.tenant_id, user, "")
-        stats = {"total": sum(kinds.values()), "by_kind": kinds, "tokens": tokens, "hit_rate": _hit_rate(uses)}
-        return {"results": [results.format_memory(found) for found in rows], "stats": stats}
+        stats: PageStats = {
+            "total": sum(kinds.values()),
+            "by_kind": kinds,
+            "tokens": tokens,
+            "hit_rate": _hit_rate(uses),
+            "cache": _cache_hits(parts),
+        }
+        return [results.format_memory(found) for found in rows], stats
 
-    page = await parts.ledger.read(work)
-    total, cache = page["stats"]["total"], parts.embedding.cache.stats() if parts.at_home else {}
-    page["stats"]["cache"] = {name: cache.get(name, 0) for name in ("hits", "misses")}
-    place = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
-    return {**page, **place, "pages": ceil(total / limit)}
+    found, stats = await parts.ledger.read(work)
+    return {
+        "results": found,
+        "stats": stats,
+        "total": stats["total"],
+        "limit": limit,
+        "offset": offset,
+        "page": offset // limit + 1,
+        "pages": ceil(stats["total"] / limit),
+    }
+
+
+def _cache_hits(parts: Parts) -> CacheHits:
+    if not parts.at_home:
+        return {"hits": 0, "misses": 0}
+    cache = parts.embedding.cache.stats()
+    return {"hits": cache["hits"], "misses": cache["misses"]}
 
 
 def _build_filter(parts: Parts, request: PageRequest, scope: Scope, extra: Where | None) -> And:

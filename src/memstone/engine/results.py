@@ -4,27 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.search_request import checked_limit
 from memstone.engine.storing.write import Outcome
-from memstone.errors import InvalidInput
+from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.event import Event, EventType
 from memstone.model.memory import Found, Layer, Status
+from memstone.model.scope import scope_ids
 
 if TYPE_CHECKING:
     from memstone.core.ranking.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
+    from memstone.literals import AddEventName, EventName, KindName, LayerName, StatusName
+    from memstone.results import (
+        AddEvent,
+        DeferredEvent,
+        EventFeed,
+        FeedEvent,
+        HistoryEvent,
+        MemoryItem,
+        ScoreBreakdown,
+        SearchHit,
+        VersionState,
+    )
 
 
 # --- the shapes callers see -------------------------------------------------------------------------------------------
 
 
-def format_memory(found: Found) -> dict[str, Any]:
+def format_memory(found: Found) -> MemoryItem:
     """A memory."""
     record, who = found.record, found.link.scope
-    shown = {
+    shown: MemoryItem = {
         "id": record.id,
         "memory": record.text,
         "hash": record.hash,
@@ -32,10 +45,10 @@ def format_memory(found: Found) -> dict[str, Any]:
         "user_id": who.user_id or None,
         "agent_id": who.agent_id or None,
         "run_id": who.run_id or None,
-        "layer": str(record.layer),
-        "kind": str(record.kind),
+        "layer": cast("LayerName", str(record.layer)),
+        "kind": cast("KindName", str(record.kind)),
         "key": record.key,
-        "status": str(record.status),
+        "status": cast("StatusName", str(record.status)),
         "version": record.version,
         "occurred_at": record.occurred_at,
         "created_at": record.created_at,
@@ -47,33 +60,52 @@ def format_memory(found: Found) -> dict[str, Any]:
         shown["actor"] = record.data.get("speaker", record.source_role)
     if record.layer == Layer.TURN:
         shown["order"] = record.seq
-    for name in ("evidence", "category", "attachments", "doubt", "visibility"):
-        if name in record.data:
-            shown[name] = record.data[name]
+    if record.data:
+        _add_details(shown, record.data)
     return shown
 
 
-def with_owner(shown: dict[str, Any], owners: Mapping[str, str]) -> dict[str, Any]:
-    """Return a memory with whose it is, where whoever asks did not say it."""
+def _add_details(shown: MemoryItem, data: Mapping[str, Any]) -> None:
+    """Add what the data of a memory tell callers; the rest is the engine's own."""
+    if "evidence" in data:
+        shown["evidence"] = data["evidence"]
+    if "category" in data:
+        shown["category"] = data["category"]
+    if "attachments" in data:
+        shown["attachments"] = data["attachments"]
+    if "doubt" in data:
+        shown["doubt"] = data["doubt"]
+    if "visibility" in data:
+        shown["visibility"] = data["visibility"]
+
+
+def add_owner(shown: MemoryItem, owners: Mapping[str, str]) -> None:
+    """Add whose a memory is, where whoever asks did not say it."""
     owner = owners.get(shown["id"])
-    return {**shown, "shared_by": owner} if owner else shown
+    if owner:
+        shown["shared_by"] = owner
 
 
-def format_hit(found: Found, scored: Scored, *, explain: bool) -> dict[str, Any]:
+def format_hit(found: Found, scored: Scored, *, explain: bool) -> SearchHit:
     """A memory that a search found."""
-    shown = format_memory(found)
-    shown["score"] = round(scored.score, 6)
+    shown: SearchHit = {**format_memory(found), "score": round(scored.score, 6)}
     if explain:
-        shown["score_parts"] = {name: value for name, value in asdict(scored.parts).items() if value is not None}
+        shown["score_parts"] = format_score(scored)
     return shown
 
 
-def format_change(outcome: Outcome) -> dict[str, Any]:
+def format_score(scored: Scored) -> ScoreBreakdown:
+    """What a score is made of."""
+    parts = {name: value for name, value in asdict(scored.parts).items() if value is not None}
+    return cast("ScoreBreakdown", parts)
+
+
+def format_change(outcome: Outcome) -> AddEvent:
     """What became of one thing that was added."""
     record = outcome.record
-    shown: dict[str, Any] = {
-        "id": record.id if record else None,
-        "event": str(outcome.event),
+    shown: AddEvent = {
+        "id": record.id if record else "",
+        "event": cast("AddEventName", str(outcome.event)),
         "memory": record.text if record else outcome.draft.text,
         "old_memory": outcome.old_text,
         "new_memory": record.text if record and outcome.event not in ("NONE", EventType.DELETE) else None,
@@ -90,31 +122,43 @@ def format_change(outcome: Outcome) -> dict[str, Any]:
     if outcome.draft.data and outcome.draft.data.get("doubt") and outcome.event == "ADD":
         shown["doubt"] = outcome.draft.data["doubt"]
     if outcome.draft.status != Status.ACTIVE and outcome.event == "ADD":
-        shown["status"] = str(outcome.draft.status)
-    if outcome.error:
-        shown["error"] = outcome.error.as_dict()
+        shown["status"] = cast("StatusName", str(outcome.draft.status))
     return shown
 
 
-def history_record(event: Event) -> dict[str, Any]:
-    """One line of a memory's history."""
+def format_deferred(outcome: Outcome, error: MemstoneError) -> DeferredEvent:
+    """A statement that waits, and why."""
+    shown: DeferredEvent = {
+        "id": None,
+        "event": "DEFERRED",
+        "memory": outcome.draft.text,
+        "old_memory": None,
+        "new_memory": None,
+        "metadata": outcome.draft.metadata or {},
+        "error": error.as_dict(),
+    }
+    if outcome.draft.data and "evidence" in outcome.draft.data:
+        shown["evidence"] = outcome.draft.data["evidence"]
+    return shown
+
+
+def format_history_event(event: Event) -> HistoryEvent:
+    """One event as the history of a memory tells it."""
     return {
         "id": event.id,
         "memory_id": event.memory_id,
-        "event": event.event,
+        "event": cast("EventName", event.event),
         "old_value": event.old_text,
         "new_value": event.new_text,
         "timestamp": event.created_at,
         "is_deleted": event.is_deleted,
         "reason": event.reason,
         "actor": event.actor,
-        "before": event.before,
-        "after": event.after,
+        "before": _public_state(event.before),
+        "after": _public_state(event.after),
         "old_id": event.old_id,
         "new_id": event.new_id,
-        "user_id": event.scope.user_id or None,
-        "agent_id": event.scope.agent_id or None,
-        "run_id": event.scope.run_id or None,
+        **scope_ids(event.scope),
     }
 
 
@@ -126,9 +170,7 @@ _INNER: Final = frozenset({"links", "split"})
 """What a state tells for undoing alone: who else sees a memory is not for everybody who does."""
 
 
-async def list_events(
-    parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool
-) -> dict[str, Any]:
+async def list_events(parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool) -> EventFeed:
     """What happened after a cursor, oldest first; and the cursor to go on from."""
     cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "pass the cursor of each answer as after")
     scope = scope_or_everybody(parts, given, everybody=everybody)
@@ -137,19 +179,15 @@ async def list_events(
     return {"results": [format_event(event) for event in found], "cursor": found[-1].seq if found else cursor}
 
 
-def format_event(event: Event) -> dict[str, Any]:
+def format_event(event: Event) -> FeedEvent:
     """One event as the feed tells it."""
-    return {"seq": event.seq, **history_line(event), "job_id": event.job_id, "undoes": event.undoes}
+    return {"seq": event.seq, **format_history_event(event), "job_id": event.job_id, "undoes": event.undoes}
 
 
-def history_line(event: Event) -> dict[str, Any]:
-    """One event as the history of a memory tells it."""
-    shown = history_record(event)
-    return {**shown, "before": _public_state(event.before), "after": _public_state(event.after)}
-
-
-def _public_state(state: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if state is None else {name: value for name, value in state.items() if name not in _INNER}
+def _public_state(state: dict[str, Any] | None) -> VersionState | None:
+    if state is None:
+        return None
+    return cast("VersionState", {name: value for name, value in state.items() if name not in _INNER})
 
 
 def _validate_cursor(after: int) -> int:

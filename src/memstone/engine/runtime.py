@@ -19,6 +19,7 @@ from memstone.engine.policy import Tunings
 from memstone.engine.storing.embedding import Embedding
 from memstone.engine.storing.repeat_counter import Tally
 from memstone.engine.worker_state import Workshop
+from memstone.language.language import Language
 from memstone.model.access import Bounds
 from memstone.model.curator import Curator
 from memstone.model.instant import Instant, to_instant
@@ -160,6 +161,9 @@ class Parts:
 
     store_key: StoreKey
     sealing: Sealing
+    language: Language
+    """What reads text without a model; everything that only holds for one language is asked of it."""
+
     curator: Curator | None = None
     llm: Llm | None = None
     reranker: Reranker | None = None

@@ -204,7 +204,9 @@ ExportLines: TypeAlias = "Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[st
 class ContextRequest:
     """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then.
 
-    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``.
+    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``. ``until`` is when whoever asks stops
+    waiting, by the monotonic clock: an embedder elsewhere must leave time for the words. ``without_search`` shows what
+    needs no search, and says that the rest was not in time.
     """
 
     query: str
@@ -217,6 +219,8 @@ class ContextRequest:
     project_id: Any = None
     as_of: When | None = None
     scope: str | None = None
+    until: float | None = None
+    without_search: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import DEFAULT_LAYERS, Filters, split_scope, where_visible
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import rename_filter_users, scope_in
 from memstone.errors import InvalidInput
+from memstone.literals import Strategy
 from memstone.model.instant import Instant, When, parse_when, to_instant
 from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
 
-STRATEGIES: Final = ("hybrid", "semantic", "exact", "recent", "vector", "text")
+STRATEGIES: Final[tuple[str, ...]] = get_args(Strategy)
 SCOPES: Final = ("session", "owner", "global")
 _ALSO: Final = {"apiKey": "owner"}
 """What callers of a gateway call them: a key's pool is an owner like any other."""

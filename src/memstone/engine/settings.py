@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.settings.backends import (
     native_names,
@@ -30,8 +30,11 @@ from memstone.errors import InvalidInput, ScopeError
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import SettingsChange, SettingsRemoval, SettingsReport
 
-async def get_settings(parts: Parts, given: Mapping[str, Any], names: str = "native") -> dict[str, Any]:
+
+async def get_settings(parts: Parts, given: Mapping[str, Any], names: str = "native") -> SettingsReport:
     """Every setting as it holds for somebody, or for the tenant where nobody is named; and where each comes from."""
     scope = _settings_scope(parts, given)
     parts.tunings.changed(parts.tenant_id)  # who asks wants to see what holds now, not a second ago
@@ -39,7 +42,7 @@ async def get_settings(parts: Parts, given: Mapping[str, Any], names: str = "nat
     base = parts.policy if parts.untuned is None else parts.untuned
     sources = await _read_sources(parts, scope)
     shown = view_settings(mine.policy, names)
-    answer: dict[str, Any] = {
+    answer: SettingsReport = {
         "settings": {name: value for name, (_, value) in shown.items()},
         "sources": {name: sources.get(stored) or base_source(base, stored) for name, (stored, _) in shown.items()},
         "preset": base.preset,
@@ -49,7 +52,7 @@ async def get_settings(parts: Parts, given: Mapping[str, Any], names: str = "nat
     return answer
 
 
-async def set_settings(parts: Parts, values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+async def set_settings(parts: Parts, values: Mapping[str, Any], given: Mapping[str, Any]) -> SettingsChange:
     """Store values, all or none; gives them in the form in which they hold."""
     key = _settings_key(parts, given)
     made = to_native(values)
@@ -61,7 +64,7 @@ async def set_settings(parts: Parts, values: Mapping[str, Any], given: Mapping[s
     return {"scope": scope_kind(key), "set": made}
 
 
-async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mapping[str, Any]) -> dict[str, Any]:
+async def unset_settings(parts: Parts, names: Iterable[str] | None, given: Mapping[str, Any]) -> SettingsRemoval:
     """Remove stored values; what stands below holds again.
 
     When none are named it is all of them, but for those of a user or an agent that only an administrator may set.

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.analyze import match_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import new_record, scope_tokens
@@ -24,6 +23,8 @@ from memstone.engine.storing.write import current_space
 from memstone.engine.work.jobs import FORMING, waits_for_model
 from memstone.engine.worker_state import Counters
 from memstone.errors import ConfigError, Forbidden, MemstoneError, StorageError, embedding_reason
+from memstone.language.language import Language
+from memstone.language.text.tokens import match_text
 from memstone.model.event import EventType, Job, Signal
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
@@ -34,6 +35,21 @@ from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log_event
 
+if TYPE_CHECKING:
+    from memstone.results import (
+        EmbeddingPart,
+        EngineInfo,
+        ErrorInfo,
+        HealthFigures,
+        HealthProbe,
+        HealthReport,
+        MetricsReport,
+        ModelPart,
+        RefreshResult,
+        SelfTest,
+        VectorPart,
+    )
+
 # --- ``engine_status``, ``verify``, ``refresh_vectors`` ---------------------------------------------------------------
 
 
@@ -43,43 +59,45 @@ _LISTED: Final = 100
 _AT_ONCE: Final = 100
 
 
-async def engine_status(parts: Parts) -> dict[str, Any]:
+async def engine_status(parts: Parts) -> EngineInfo:
     """Each channel and service of the engine: whether it is there, and why not."""
-    vectors = await _vector_status(parts)
     return {
         "keyword": {"available": True, "reason": None, "backend": "full text of analysed words"},
         "embedding": await _embedding_status(parts),
-        "vector_store": vectors,
+        "vector_store": await _vector_status(parts),
         "rerank": _port_status(parts.reranker, "no reranker is configured"),
         "llm": _port_status(parts.llm, "no language model is configured; the curator learns"),
     }
 
 
-def _port_status(port: Any, otherwise: str) -> dict[str, Any]:
+def _port_status(port: Any, otherwise: str) -> ModelPart:
     if port is None:
         return {"available": False, "reason": otherwise, "model": None}
     return {"available": True, "reason": None, "model": getattr(port, "model", None)}
 
 
-async def _embedding_status(parts: Parts) -> dict[str, Any]:
+async def _embedding_status(parts: Parts) -> EmbeddingPart:
     embedder = parts.embedding.embedder
     if embedder is None:
         return {"available": False, "reason": "no embedder is configured", "provider": None, "model": None, "dim": None}
-    named = {"provider": embedder.provider, "model": embedder.model, "destination": embedder.destination or None}
+    shown: EmbeddingPart = {
+        "available": True,
+        "reason": None,
+        "provider": embedder.provider,
+        "model": embedder.model,
+        "destination": embedder.destination or None,
+        "dim": None,
+    }
+    if parts.at_home:  # to others the cache of all tenants would tell what somebody else has embedded
+        shown["cache"] = parts.embedding.cache.stats()
     try:
-        return {"available": True, "reason": None, **named, "dim": await parts.embedding.dim(), **_cache_status(parts)}
+        return {**shown, "dim": await parts.embedding.dim()}
     except MemstoneError as error:
-        why = {"reason": error.message, "error": embedding_reason(error)}
-        return {"available": False, **why, **named, "dim": None, **_cache_status(parts)}
+        return {**shown, "available": False, "reason": error.message, "error": embedding_reason(error)}
 
 
-def _cache_status(parts: Parts) -> dict[str, Any]:
-    """How the cache of all tenants does, for who runs it: to others it would tell what somebody else has embedded."""
-    return {"cache": parts.embedding.cache.stats()} if parts.at_home else {}
-
-
-async def _vector_status(parts: Parts) -> dict[str, Any]:
-    backend = "local" if parts.index.embedded else "external"
+async def _vector_status(parts: Parts) -> VectorPart:
+    backend: Literal["local", "external"] = "local" if parts.index.embedded else "external"
     if not parts.embedding.on:
         return {"available": False, "reason": "no embedder is configured", "backend": backend, "pending": 0}
     try:
@@ -90,9 +108,15 @@ async def _vector_status(parts: Parts) -> dict[str, Any]:
         return {"available": False, "reason": error.message, "backend": backend, "pending": 0}
     active = next((one.signature for one in spaces if one.state == "active"), None)
     other = active is not None and active != signature
-    reason = "the index belongs to another embedder: run reindex" if other else None
-    told = {"signature": signature, "active_signature": active, "needs_reindex": bool(waiting) or other}
-    return {"available": not other, "reason": reason, "backend": backend, "pending": waiting, **told}
+    return {
+        "available": not other,
+        "reason": "the index belongs to another embedder: run reindex" if other else None,
+        "backend": backend,
+        "pending": waiting,
+        "signature": signature,
+        "active_signature": active,
+        "needs_reindex": bool(waiting) or other,
+    }
 
 
 async def pending_vectors(parts: Parts) -> int:
@@ -103,7 +127,7 @@ async def pending_vectors(parts: Parts) -> int:
     return await parts.ledger.read(lambda tx: tx.vectors.missing_count(parts.tenant_id, signature))
 
 
-async def refresh_vectors(parts: Parts) -> dict[str, Any]:
+async def refresh_vectors(parts: Parts) -> RefreshResult:
     """Make every vector anew, in place: what has one keeps it until the new one is there."""
     if parts.bounds is not None:
         raise Forbidden("this key cannot reindex", hint="use a key for the whole tenant")
@@ -151,7 +175,7 @@ class _TakenBack(Exception):
     """The round trip was successful and is undone."""
 
 
-async def verify_memory(parts: Parts) -> dict[str, Any]:
+async def verify_memory(parts: Parts) -> SelfTest:
     """Create an entry, list it, delete it, and take all of it back: whether memory works, and nothing is left of it."""
     log_event("memory.verify.start")
     began = parts.clock.now()
@@ -182,7 +206,7 @@ async def _round_trip(tx: Tx, *, parts: Parts) -> NoReturn:
     turn = turn_of(scope, Message("user", f"probe {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, parts.tenant_id, now)
     record.layer, record.key = str(Layer.FACT), PROBE_KEY
-    await insert_version(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
+    await insert_version(tx, parts.language, record, [Link(scope, now, turn.draft.dedupe)], [])
     listed = await tx.memories.find(where_visible(scope, now), limit=_LISTED)
     if record.id not in [one.record.id for one in listed]:
         raise StorageError("the entry that was just stored is not listed")
@@ -207,12 +231,16 @@ class _HealthTakenBack(Exception):
     """The try was successful and is undone."""
 
 
-async def check_health(parts: Parts) -> dict[str, Any]:
+async def check_health(parts: Parts) -> HealthReport:
     """``healthy``, ``degraded`` or ``unavailable``, and why; nothing that is tried for that is kept."""
     probe = await _run_probe(parts)
     if not probe["ok"]:
-        level = "unavailable" if probe["failed_at"] in ("open", "write") else "degraded"
-        return {"level": level, "reasons": [f"probe:{probe['failed_at']}"], "probe": probe}
+        failed_at = probe["failed_at"]
+        return {
+            "level": "unavailable" if failed_at in ("open", "write") else "degraded",
+            "reasons": [f"probe:{failed_at}"],
+            "probe": probe,
+        }
     figures = await parts.ledger.read(partial(_read_figures, parts=parts))
     reasons = [*_degraded_reasons(parts.workshop.counters, figures), *(["damaged"] if parts.workshop.damage else [])]
     return {"level": "degraded" if reasons else "healthy", "reasons": reasons, "probe": probe, **figures}
@@ -233,17 +261,23 @@ async def _count_once(tx: Tx, *, parts: Parts) -> NoReturn:
     raise _HealthTakenBack
 
 
-async def _read_figures(tx: Tx, *, parts: Parts) -> dict[str, Any]:
+async def _read_figures(tx: Tx, *, parts: Parts) -> HealthFigures:
     """What the store says of itself: whether something waits too long, and whether a job was ever logged."""
     counts = await tx.admin.counts(parts.tenant_id)
     late = to_instant(datetime_from_instant(parts.now()) - _LATE)
     oldest = await tx.signals.pending(Scope(parts.tenant_id), 1)
     logged = await tx.jobs.find(Scope(parts.tenant_id), limit=_JOBS)
-    shown = {name: counts[name] for name in ("memories", "fulltext", "vectors", "pending", "dead")}
-    without = max(0, counts["memories"] - counts["vectors"]) if parts.embedding.on else 0
-    is_late = any(_is_late(one, late) for one in oldest)
-    held_up = await _held_up(tx, parts, logged)
-    return {**shown, "without_vector": without, "late": is_late, "waiting_for_model": held_up, "jobs": bool(logged)}
+    return {
+        "memories": counts["memories"],
+        "fulltext": counts["fulltext"],
+        "vectors": counts["vectors"],
+        "pending": counts["pending"],
+        "dead": counts["dead"],
+        "without_vector": max(0, counts["memories"] - counts["vectors"]) if parts.embedding.on else 0,
+        "late": any(_is_late(one, late) for one in oldest),
+        "waiting_for_model": await _held_up(tx, parts, logged),
+        "jobs": bool(logged),
+    }
 
 
 async def _held_up(tx: Tx, parts: Parts, logged: Sequence[Job]) -> int:
@@ -258,7 +292,7 @@ def _is_late(signal: Signal, late: Instant) -> bool:
     return signal.due_at is not None and max(signal.due_at, signal.created_at) < late
 
 
-def _degraded_reasons(counters: Counters, figures: dict[str, Any]) -> list[str]:
+def _degraded_reasons(counters: Counters, figures: HealthFigures) -> list[str]:
     wrong = {
         "fulltext": figures["fulltext"] != figures["memories"],
         "vectors_missing": bool(figures["without_vector"]) and not figures["pending"],
@@ -271,10 +305,10 @@ def _degraded_reasons(counters: Counters, figures: dict[str, Any]) -> list[str]:
     return [reason for reason, is_so in wrong.items() if is_so]
 
 
-async def _run_probe(parts: Parts) -> dict[str, Any]:
+async def _run_probe(parts: Parts) -> HealthProbe:
     """Write what a turn writes, find it again and take it back: where that fails is where writing fails."""
     steps = ["open"]
-    problem: dict[str, object] | None = None
+    problem: ErrorInfo | None = None
     try:
         await parts.ledger.open()
         steps.append("write")
@@ -293,7 +327,7 @@ async def _write_probe(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     del steps[2:]  # the unit may be run again
     scope, now = Scope(parts.tenant_id, OWNER), parts.now()
     steps.append("turn")
-    record = await _store_probe_turn(tx, scope, now)
+    record = await _store_probe_turn(tx, parts.language, scope, now)
     steps.append("fulltext")
     query = TextQuery(match_text(_WORD).split(), scope_tokens(scope), scope)
     if record.seq not in [seq for seq, _ in await tx.text.match(query, 5)]:
@@ -307,10 +341,10 @@ async def _write_probe(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     raise _HealthTakenBack
 
 
-async def _store_probe_turn(tx: Tx, scope: Scope, now: Instant) -> Record:
+async def _store_probe_turn(tx: Tx, language: Language, scope: Scope, now: Instant) -> Record:
     turn = turn_of(scope, Message("user", f"{_WORD} {new_id()}", ""), now, 0, dated=True)
     record = new_record(turn.draft, scope.tenant_id, now)
-    await insert_version(tx, record, [Link(scope, now, turn.draft.dedupe)], [])
+    await insert_version(tx, language, record, [Link(scope, now, turn.draft.dedupe)], [])
     return record
 
 
@@ -322,7 +356,7 @@ _REPLACING: Final = (EventType.UPDATE, EventType.REPLACE)
 _ENDING: Final = (EventType.DELETE, EventType.UNLINK)
 
 
-async def compute_metrics(parts: Parts, user_id: Any, since: When | None, *, everybody: bool) -> dict[str, Any]:
+async def compute_metrics(parts: Parts, user_id: Any, since: When | None, *, everybody: bool) -> MetricsReport:
     """The four figures of a user, or of everybody, and the counts they are made of.
 
     They are counted by user: whoever reaches one agent only is told nothing about what others did.
@@ -333,26 +367,24 @@ async def compute_metrics(parts: Parts, user_id: Any, since: When | None, *, eve
     begin = _BEGINNING if since is None else parse_when(since, "since")
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> MetricsReport:
         tenant, user = parts.tenant_id, scope.user_id
         total = sum((await tx.memories.count(where_visible(scope, now))).values())
         events = await tx.metrics.happened(tenant, user, begin)
         counted = await tx.metrics.counted(tenant, user, begin)
-        return {
-            "user_id": user or None,
-            **_metrics_figures(total, events, counted, await tx.metrics.uses(tenant, user)),
-        }
+        return _metrics_report(user, total, events, counted, await tx.metrics.uses(tenant, user))
 
     await write_down(parts)
     return await parts.ledger.read(work)
 
 
-def _metrics_figures(total: int, events: dict[str, int], counted: dict[str, int], uses: int) -> dict[str, Any]:
+def _metrics_report(user: str, total: int, events: dict[str, int], counted: dict[str, int], uses: int) -> MetricsReport:
     added = events.get(EventType.ADD, 0)
     replaced = sum(events.get(verb, 0) for verb in _REPLACING)
     ended = sum(events.get(verb, 0) for verb in _ENDING)
     redundant = counted.get(REDUNDANT, 0)
     return {
+        "user_id": user or None,
         "memory_total_count": total,
         "memory_replacement_rate": _compute_rate(replaced, added + replaced),
         "memory_dedup_rate": _compute_rate(redundant, added + replaced + ended + redundant),
@@ -363,7 +395,10 @@ def _metrics_figures(total: int, events: dict[str, int], counted: dict[str, int]
             "ended": ended,
             "redundant": redundant,
             "injected": uses,
-            **{name: counted.get(name, 0) for name in (JUDGED, USED, USEFUL, USELESS)},
+            "judged": counted.get(JUDGED, 0),
+            "used": counted.get(USED, 0),
+            "useful": counted.get(USEFUL, 0),
+            "useless": counted.get(USELESS, 0),
         },
     }
 

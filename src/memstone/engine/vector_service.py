@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memstone.core.checks.filters import where_current, where_in_bounds, where_visible
 from memstone.engine.access.admission import not_stored
@@ -51,6 +51,7 @@ from memstone.engine.storing.vector_items import (
     vector_id_of,
 )
 from memstone.errors import Conflict, Forbidden, NotFoundError
+from memstone.language.language import Language
 from memstone.model.access import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
@@ -59,6 +60,9 @@ from memstone.model.query import DATA, And, Condition, Op, VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import VectorCount, VectorItem, VectorList, VectorMatch, VectorMatches, VectorUnlink
 
 HOLDER: Final = "vector-service"
 """The agent that holds what was brought for nobody in particular: no user sees it until they are linked to it."""
@@ -81,7 +85,7 @@ class _Batch:
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
-async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites: bool) -> dict[str, Any]:
+async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites: bool) -> VectorCount:
     """Store vectors, all of them or none; what is there stays as it is unless it is to be overwritten."""
     scope = _held_by(parts, user_id)
     parts = await apply_scope_policy(parts, scope)
@@ -93,7 +97,10 @@ async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites
     ready = [replace(one, embedded=more) for one, (_, more) in zip(items, made, strict=True)]
     batch = _Batch(ready, space, scope, parts.now(), overwrites)
     await parts.ledger.write(lambda tx: _put_all(parts, tx, batch))
-    return {"count": len(ready), "ids": [one.id for one in ready], **({"warnings": warnings} if warnings else {})}
+    answer: VectorCount = {"count": len(ready), "ids": [one.id for one in ready]}
+    if warnings:
+        answer["warnings"] = warnings
+    return answer
 
 
 def _held_by(parts: Parts, user_id: Any) -> Scope:
@@ -122,7 +129,7 @@ async def _put_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None
         record = await _overwrite_vector(parts, tx, batch, one, record)
     links = await tx.links.of(parts.tenant_id, record.seq)
     if all(link.scope != batch.scope for link in links):
-        await _add_link(tx, record, links, batch)
+        await _add_link(tx, parts.language, record, links, batch)
 
 
 async def _find_current(parts: Parts, tx: Tx, vector_id: str) -> Record | None:
@@ -167,7 +174,7 @@ async def _insert_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> N
         record.valid_from = max(batch.now, before.valid_to or before.valid_from)
     link = Link(batch.scope, batch.now)
     try:
-        await insert_version(tx, record, [link], _collect_vectors(one, batch.space))
+        await insert_version(tx, parts.language, record, [link], _collect_vectors(one, batch.space))
     except Conflict:
         raise Conflict(f"the id {one.id} is taken", hint="choose another id") from None
     await tx.events.append([event_of(EventType.ADD, record, batch.scope, batch.now, actor=HOLDER)])
@@ -186,15 +193,15 @@ async def _overwrite_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought, o
     new.data = data
     if one.silent or is_silent(old):
         new.status = status_of(one)
-    await supersede_version(tx, old, new, links, _collect_vectors(one, batch.space))
+    await supersede_version(tx, parts.language, old, new, links, _collect_vectors(one, batch.space))
     told: dict[str, Any] = {"before": old, "links": links, "links_before": links, "actor": HOLDER}
     await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, batch.now, **told)])
     return new
 
 
-async def _add_link(tx: Tx, record: Record, links: Sequence[Link], batch: _Batch) -> None:
+async def _add_link(tx: Tx, language: Language, record: Record, links: Sequence[Link], batch: _Batch) -> None:
     link = Link(batch.scope, batch.now, None, SHARED)
-    await add_links(tx, record, [link], batch.now)
+    await add_links(tx, language, record, [link], batch.now)
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "actor": HOLDER}
     event = event_of(EventType.LINK, record, batch.scope, batch.now, **told)
     await tx.events.append([replace(event, new_id=record.id)])
@@ -209,7 +216,7 @@ def _collect_vectors(one: Brought, space: Space) -> Vectors:
 
 async def query_vectors(
     parts: Parts, vector: object, user_id: Any, top_k: int, *, everybody: bool, values: bool, metadata: bool
-) -> dict[str, Any]:
+) -> VectorMatches:
     """The nearest vectors of a user, best first; of everybody only by explicit word.
 
     Beside those that were brought these are the embedder's own, where a vector has their dimension: what was learned
@@ -268,33 +275,35 @@ async def _read_vectors(parts: Parts, space: Space, seqs: Sequence[int]) -> dict
     return dict(await parts.ledger.read(lambda tx: tx.vectors.many(parts.tenant_id, space.signature, seqs)))
 
 
-def _format_match(hit: _Hit, *, metadata: bool) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": vector_id_of(hit.record), "score": round(hit.score, 6)}
+def _format_match(hit: _Hit, *, metadata: bool) -> VectorMatch:
+    shown: VectorMatch = {"id": vector_id_of(hit.record), "score": round(hit.score, 6)}
     if hit.vector is not None:
         shown["values"] = values_of(hit.record, hit.vector)
-    return {**shown, "metadata": metadata_of(hit.record)} if metadata else shown
+    if metadata:
+        shown["metadata"] = metadata_of(hit.record)
+    return shown
 
 
-async def get_vectors(parts: Parts, ids: object) -> dict[str, Any]:
+async def get_vectors(parts: Parts, ids: object) -> VectorList:
     """Vectors by their ids; those that are not there are left out."""
     wanted, now = checked_ids(ids), parts.now()
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[VectorItem]:
         active = await _active_space(parts, tx)
         elsewhere = await _brought_by_name(parts, tx, wanted)
         ids = {own: [*ids_of(parts.bounds, own), *elsewhere.get(own, ())] for own in wanted}
-        found = [(own, await _read_first_visible(parts, tx, ids[own], active, now)) for own in wanted]
-        return [{"id": own, **one} for own, one in found if one is not None]
+        found = [await _read_first_visible(parts, tx, own, ids[own], active, now) for own in wanted]
+        return [one for one in found if one is not None]
 
     return {"vectors": await parts.ledger.read(work)}
 
 
 async def _read_first_visible(
-    parts: Parts, tx: Tx, ids: Sequence[str], active: Space | None, now: Instant
-) -> dict[str, Any] | None:
-    """The first of these that may be seen."""
-    for own in ids:
-        seen = await tx.memories.seen(parts.tenant_id, own)
+    parts: Parts, tx: Tx, own: str, ids: Sequence[str], active: Space | None, now: Instant
+) -> VectorItem | None:
+    """The first of these that may be seen, under the id that the caller has for it."""
+    for stored in ids:
+        seen = await tx.memories.seen(parts.tenant_id, stored)
         if seen is None or not is_shown(seen.record):
             continue
         record = seen.record
@@ -302,7 +311,8 @@ async def _read_first_visible(
             continue
         space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
         vector = None if space is None else await tx.vectors.get(parts.tenant_id, record.seq, space.signature)
-        return {"values": None if vector is None else values_of(record, vector), "metadata": metadata_of(record)}
+        values = None if vector is None else values_of(record, vector)
+        return {"id": own, "values": values, "metadata": metadata_of(record)}
     return None
 
 
@@ -323,7 +333,7 @@ async def _brought_by_name(parts: Parts, tx: Tx, vector_ids: Sequence[str]) -> d
 # --- removing ---------------------------------------------------------------------------------------------------------
 
 
-async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> dict[str, Any]:
+async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> VectorCount:
     """Delete vectors, for everybody whom the caller reaches; those that are not there are no error."""
     wanted, now, why = checked_ids(ids), parts.now(), checked_reason(parts, reason)
     scope = parts.bounds or Scope(parts.tenant_id)
@@ -344,9 +354,9 @@ async def _remove_vector(
     now: Instant,
     reason: str | None,
     elsewhere: Sequence[str] = (),
-) -> str | None:
+) -> Literal["DELETE", "UNLINK"] | None:
     """Take a vector from whoever holds it in a scope; gives the last event, or None where nobody does."""
-    event = None
+    event: Literal["DELETE", "UNLINK"] | None = None
     for stored in dict.fromkeys([*ids_of(parts.bounds, own), *elsewhere]):
         record = await tx.memories.current(parts.tenant_id, stored)
         if record is None or not (is_own(record) or is_formed(record)):
@@ -354,18 +364,18 @@ async def _remove_vector(
         links = await tx.links.of(parts.tenant_id, record.seq)
         if not any(is_inside(link.scope, scope) for link in links):
             continue
-        event = await take_from(tx, record, scope, now, reason)
+        event = await take_from(tx, parts.language, record, scope, now, reason)
         if is_formed(record):  # what it was learned from is not shown either
-            await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
+            await name_again(tx, parts.language, parts.tenant_id, await evidence_of(tx, record), now)
     return event
 
 
-async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str | None) -> dict[str, Any]:
+async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str | None) -> VectorUnlink:
     """Take a vector from one user; the others keep it, and with the last one it is deleted."""
     own, now = checked_vector_id(vector_id, "vector_id"), parts.now()
-    scope, why = parts.scope({"user_id": user_id}).required(), checked_reason(parts, reason or MANUAL)
+    scope, why = parts.scope({"user_id": user_id}).required(), checked_reason(parts, reason or MANUAL) or MANUAL
 
-    async def work(tx: Tx) -> str | None:
+    async def work(tx: Tx) -> Literal["DELETE", "UNLINK"] | None:
         elsewhere = await _brought_by_name(parts, tx, [own])
         return await _remove_vector(parts, tx, own, scope, now, why, elsewhere.get(own, ()))
 
@@ -373,4 +383,4 @@ async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str 
     if event is None:
         who = scope.user_id if parts.bounds is None else parts.bounds.name_of(scope.user_id)
         raise NotFoundError(f"{who or 'nobody'} has no vector {own}")
-    return {"id": own, "event": str(event), "user_id": scope.user_id or None, "reason": why}
+    return {"id": own, "event": event, "user_id": scope.user_id or None, "reason": why}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 from typing import Final
 
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError
+from memstone.language.language import Language
 
 _ANYTHING: Final = "What did I say about that?"
 
@@ -18,7 +20,7 @@ async def preload_models(parts: Parts) -> None:
     A recall that has to be ready in a fraction of a second would else come too late for the first chat. What learning
     needs is left for when it is needed: nobody waits for that, and it would take up room where nothing is learned.
     """
-    judge = await parts.io.run(_load_modules)
+    judge = await parts.io.run(partial(_load_modules, parts.language))
     if not parts.embedding.in_process:
         return
     with suppress(MemstoneError):
@@ -27,11 +29,10 @@ async def preload_models(parts: Parts) -> None:
             await parts.reader.read([(_ANYTHING, _ANYTHING)], judge.TASK)
 
 
-def _load_modules() -> ModuleType:
+def _load_modules(language: Language) -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
-    from memstone.core.entities import find as entities  # noqa: F401 - as the next two, loaded for its own sake
-    from memstone.core.gate import rules  # noqa: F401
-    from memstone.engine.recall import context, judge  # noqa: F401
+    from memstone.engine.recall import context, judge  # noqa: F401 - the first is loaded for its own sake
 
+    language.load()
     judge.load_weights()
     return judge

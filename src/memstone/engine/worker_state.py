@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 from memstone.ports.io import Bell, Io, Spawned
+
+if TYPE_CHECKING:
+    from memstone.results import FormationCounts
 
 IN_BACKGROUND: Final = ("background", "session_end")
 """The modes in which memory forms by itself, after the call."""
@@ -58,7 +61,7 @@ class Workshop:
     """
 
     def __init__(self) -> None:
-        self.counters = Counters()
+        self.counters: Counters = Counters()
         self.touched: dict[Scope, None] = {}
         """Sessions in which this process has left something to do, in the order in which it did."""
 
@@ -71,7 +74,7 @@ class Workshop:
         self.compaction: Spawned | None = None
         """Waits until it is quiet, to write the file of the store anew."""
 
-        self.stopping = False
+        self.stopping: bool = False
         self.worker: Spawned | None = None
         self.home: Any = None
         """The parts the worker works with: those of the memory that was opened, without bounds."""
@@ -120,6 +123,17 @@ class Workshop:
         while self._calls and (left := until - monotonic()) > 0 and not self.stopping:
             await self._ensure_tools(io)[1].wait(left)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> FormationCounts:
         """What was counted, and whether a worker is at work in this process."""
-        return {**asdict(self.counters), "worker": self.worker is not None and self.worker.alive}
+        counters = self.counters
+        return {
+            "attempts": counters.attempts,
+            "insert_successes": counters.insert_successes,
+            "insert_failures": counters.insert_failures,
+            "early_returns_empty_message": counters.early_returns_empty_message,
+            "early_returns_disabled": counters.early_returns_disabled,
+            "last_attempt_at": counters.last_attempt_at,
+            "last_success_at": counters.last_success_at,
+            "last_error": counters.last_error,
+            "worker": self.worker is not None and self.worker.alive,
+        }

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from datetime import date
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.model.context_gate import GateDecision, Route
 from memstone.model.instant import Instant
+
+if TYPE_CHECKING:
+    from memstone.literals import LayerName
+    from memstone.results import (
+        BlockCitation,
+        BlockSection,
+        ContextBlock,
+        ContextReceipt,
+        Degradation,
+        ReceiptChoice,
+        ReceiptOmission,
+    )
 
 NO_GATE: Final = GateDecision(Route.NONE, "")
 
@@ -22,6 +35,10 @@ class Section:
     name: str
     heading: str
     lines: tuple[str, ...]
+
+    def as_dict(self) -> BlockSection:
+        """As JSON can hold it."""
+        return {"name": self.name, "heading": self.heading, "lines": list(self.lines)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,16 @@ class Citation:
     line: str
     memory: str = ""
 
+    def as_dict(self) -> BlockCitation:
+        """As JSON can hold it."""
+        return {
+            "memory_id": self.memory_id,
+            "turn_id": self.turn_id,
+            "date": self.date,
+            "line": self.line,
+            "memory": self.memory,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -51,6 +78,11 @@ class Chosen:
     score: float | None = None
     counts: bool = True
 
+    def as_dict(self) -> ReceiptChoice:
+        """As JSON can hold it."""
+        layer = cast("LayerName", str(self.layer))
+        return {"id": self.id, "layer": layer, "tokens": self.tokens, "score": self.score, "counts": self.counts}
+
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
@@ -58,6 +90,10 @@ class Dropped:
 
     id: str
     reason: str
+
+    def as_dict(self) -> ReceiptOmission:
+        """As JSON can hold it."""
+        return {"id": self.id, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +117,40 @@ class Receipt:
     chosen: tuple[Chosen, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     ms: Mapping[str, float] = field(default_factory=dict)
-    degraded: tuple[Mapping[str, Any], ...] = ()
+    degraded: tuple[Degradation, ...] = ()
     used: tuple[str, ...] | None = None
     """The memories that the answer took something from; None as long as no answer is known."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> ContextReceipt:
         """As JSON can hold it."""
         return {
-            **self._as_dict(),
-            "chosen": tuple(map(_as_flat_dict, self.chosen)),
-            "dropped": tuple(map(_as_flat_dict, self.dropped)),
+            "id": self.id,
+            "created_at": self.created_at,
+            "query": self.query,
+            "gate": self.gate.as_dict(),
+            "budget": self.budget,
+            "tokens": self.tokens,
+            "considered": self.considered,
+            "user_id": self.user_id,
+            "agent_id": self.agent_id,
+            "run_id": self.run_id,
+            "chosen": [one.as_dict() for one in self.chosen],
+            "dropped": [one.as_dict() for one in self.dropped],
+            "ms": dict(self.ms),
+            "degraded": [deepcopy(one) for one in self.degraded],
+            "used": None if self.used is None else list(self.used),
         }
 
     def as_stored(self) -> dict[str, Any]:
         """The same in less room: names stand nowhere twice, and most of what is dropped is dropped for one reason."""
         runs = groupby(self.dropped, key=attrgetter("reason"))
         return {
-            **self._as_dict(),
+            **{name: getattr(self, name) for name in _RECEIPT},
+            "gate": self.gate.as_dict(),
+            "ms": dict(self.ms),
+            "degraded": list(map(deepcopy, self.degraded)),
             "chosen": list(map(_CHOSEN, self.chosen)),
             "dropped": [[reason, [one.id for one in some]] for reason, some in runs],
-        }
-
-    def _as_dict(self) -> dict[str, Any]:
-        held = {name: getattr(self, name) for name in _RECEIPT}
-        return {
-            **held,
-            "gate": asdict(self.gate),
-            "ms": dict(self.ms),
-            "degraded": tuple(map(deepcopy, self.degraded)),
         }
 
     @classmethod
@@ -142,7 +184,7 @@ class ContextPack:
     budget: int = 0
     gate: GateDecision = NO_GATE
     receipt_id: str = ""
-    degraded: tuple[Mapping[str, Any], ...] = ()
+    degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -153,22 +195,26 @@ class ContextPack:
     def __bool__(self) -> bool:
         return bool(self.text)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> ContextBlock:
         """As JSON can hold it."""
-        held = {name: getattr(self, name) for name in _PACK}
         return {
-            **held,
-            "sections": tuple(map(_as_flat_dict, self.sections)),
-            "citations": tuple(map(_as_flat_dict, self.citations)),
-            "gate": asdict(self.gate),
-            "degraded": tuple(map(deepcopy, self.degraded)),
+            "text": self.text,
+            "stable": self.stable,
+            "volatile": self.volatile,
+            "tokens": self.tokens,
+            "budget": self.budget,
             "empty": self.empty,
+            "receipt_id": self.receipt_id,
+            "sections": [one.as_dict() for one in self.sections],
+            "citations": [one.as_dict() for one in self.citations],
+            "gate": self.gate.as_dict(),
+            "degraded": [deepcopy(one) for one in self.degraded],
+            "warnings": list(self.warnings),
         }
 
 
 _RECEIPT: Final = tuple(one.name for one in fields(Receipt))
 _CHOSEN: Final = attrgetter(*(one.name for one in fields(Chosen)))
-_PACK: Final = tuple(one.name for one in fields(ContextPack))
 
 
 def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]:
@@ -179,6 +225,10 @@ def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]
     return (Dropped(one, reason) for one in ids)
 
 
-def _as_flat_dict(one: Section | Citation | Chosen | Dropped) -> dict[str, Any]:
-    """A flat part as a dictionary; ``asdict`` copies whatever it finds, which takes longer than all the rest."""
-    return {name: getattr(one, name) for name in one.__slots__}
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Something to do, or a date, on a day; ``id`` is the memory that tells it."""
+
+    id: str
+    text: str
+    day: date

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memstone.results import GateResult
 
 
 class GateMode(StrEnum):
@@ -49,7 +53,23 @@ class GateDecision:
     matched: str = ""
     asks_memory: bool = False
 
+    def as_dict(self) -> GateResult:
+        """As JSON can hold it."""
+        return {
+            "route": self.route.value,
+            "reason": self.reason,
+            "matched": self.matched,
+            "asks_memory": self.asks_memory,
+        }
+
     @property
     def helps(self) -> bool:
         """Whether memory is worth looking at."""
         return self.route is not Route.NONE
+
+
+DEPENDS_ON_WHO_ASKS: Final = "depends on who asks"
+"""The reason for a question whose answer depends on the user, whatever it speaks of: "what shall I cook tonight?"."""
+
+ASKS_HOW_IT_WENT: Final = "asks how something went"
+"""The reason for a short question that names nothing: it is about what was spoken of last."""

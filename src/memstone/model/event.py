@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from memstone.literals import JobStatus
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 
@@ -87,7 +88,7 @@ class Signal:
 # --- work that was done in the background, as it is logged ------------------------------------------------------------
 
 
-STATUSES: Final = ("success", "skipped", "empty", "error", "dead_letter")
+STATUSES: Final[tuple[str, ...]] = get_args(JobStatus)
 
 
 @dataclass(slots=True)

@@ -267,3 +267,8 @@ def conversation_of(agent_id: str, run_id: str, layer: str, *, own_words: bool) 
 def goes_on(run_id: str, before: Instant, at: Instant) -> bool:
     """Whether what is said at a time still belongs to what was said before."""
     return bool(run_id) or abs(datetime_from_instant(at) - datetime_from_instant(before)) <= PAUSE
+
+
+MAX_NAME_CHARS: Final = 80
+
+MAX_FOUND: Final = 32

@@ -104,3 +104,11 @@ def _count_words(text: str) -> int:
     words = _WORD.findall(text)
     unspaced = len(_UNSPACED.findall(text))
     return len(words) + unspaced // 2 if unspaced else len(words)
+
+
+_ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
+
+
+def speaker_name(name: str) -> str:
+    """The name of a speaker as far as it is one; '' for a name such as "user"."""
+    return "" if name.strip().casefold() in _ROLES else name.strip()

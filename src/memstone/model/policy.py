@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from memstone.literals import PresetName
 
 # --- rules of a configuration's own -----------------------------------------------------------------------------------
 
@@ -304,7 +307,7 @@ class Policy:
     inject: Injection = Injection()
     quotas: Quotas = Quotas()
     paused: tuple[tuple[str, str], ...] = ()
-    preset: str = "facts"
+    preset: PresetName = "facts"
 
     @property
     def instructions(self) -> str:
@@ -400,3 +403,22 @@ PRESETS: Final[dict[str, Preset]] = {
 }
 """``facts``: a store of facts (the default). ``gateway``: the profile and what is near, up to 2,000 tokens.
 ``companion``: behind a gate, 800 tokens, what is old fades. ``shared``: the profile, and the ten nearest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """What a team would set."""
+
+    domains: tuple[str, ...]
+    instructions: str
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    categories: tuple[tuple[str, str], ...]
+    mask: tuple[str, ...] = ()
+
+    def settings(self) -> dict[str, Any]:
+        """The same as settings, as a configuration holds them."""
+        extract: dict[str, Any] = {"instructions": self.instructions, "categories": dict(self.categories)}
+        if self.mask:
+            extract["redact"] = dict.fromkeys(self.mask, "mask")
+        return {"extract": extract}

@@ -298,3 +298,16 @@ TESTS: Final[dict[Op, Test]] = {
     Op.ICONTAINS: _contains_folded,
     Op.EXISTS: lambda stored, value: (stored is not None) == value,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """The speakers a question names, and the question in their words; '' when it names none."""
+
+    named: tuple[str, ...] = ()
+    text: str = ""
+    put_in: frozenset[str] = frozenset()
+    """The words that stand for them in it."""
+
+
+NOBODY: Final = Spoken()

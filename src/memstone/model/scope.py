@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstone.errors import ScopeError
 from memstone.model.ids import clean_id
+
+if TYPE_CHECKING:
+    from memstone.results import ScopeIds
 
 DEFAULT_TENANT: Final = "default"
 EVERYBODY: Final = "*"
@@ -49,6 +52,15 @@ class Scope:
         if self.is_open:
             raise ScopeError(NO_SCOPE, hint="")
         return self
+
+
+def scope_ids(scope: Scope) -> ScopeIds:
+    """Return the ids of a scope as answers show them: None where nobody is named."""
+    return {
+        "user_id": scope.user_id or None,
+        "agent_id": scope.agent_id or None,
+        "run_id": scope.run_id or None,
+    }
 
 
 @lru_cache(maxsize=1024, typed=True)

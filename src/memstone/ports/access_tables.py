@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from memstone.model.access import Account, ApiKey, Session
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
+
+if TYPE_CHECKING:
+    from memstone.results import RowCounts
 
 # --- the people who log in, and their sessions ------------------------------------------------------------------------
 
@@ -185,7 +188,7 @@ class Preferences(Protocol):
 class Admin(Protocol):
     """Whole-tenant questions and acts."""
 
-    async def counts(self, tenant_id: str) -> dict[str, int]:
+    async def counts(self, tenant_id: str) -> RowCounts:
         """Rows per mirror: memories, how many of them are turns, events, fulltext, vectors; signals: pending, dead."""
         ...
 

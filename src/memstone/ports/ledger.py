@@ -8,7 +8,7 @@ must do nothing but database work: no model or network call is ever made inside 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from memstone.ports.access_tables import Accounts, Admin, Agents, ApiKeys, Preferences
 from memstone.ports.erasure import Erasure, Vault
@@ -25,6 +25,9 @@ from memstone.ports.work_tables import (
     Signals,
     Suppressed,
 )
+
+if TYPE_CHECKING:
+    from memstone.results import StoreCheck
 
 # --- the truth --------------------------------------------------------------------------------------------------------
 
@@ -209,7 +212,7 @@ class Ledger(Protocol):
         """
         ...
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """What a doctor wants to know: location, schema, integrity, size."""
         ...
 

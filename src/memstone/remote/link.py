@@ -38,6 +38,7 @@ class Link:
     """Speaks to one service with one key, which stands in no message and no ``repr``."""
 
     def __init__(self, io_name: str, base_url: str, key: str, *, timeout: float, max_retries: int) -> None:
+        self.host: str
         self._base, self.host = _checked_address(base_url)
         self._key, self._timeout, self._retries = _checked_key(key), timeout, max_retries
         self._io: Io = load_adapter("io", io_name)()

@@ -438,7 +438,9 @@ class Named:
     """The user, agent and run of a request's query."""
 
     def __init__(self, user_id: ScopeId = None, agent_id: ScopeId = None, run_id: ScopeId = None) -> None:
-        self.user_id, self.agent_id, self.run_id = user_id or None, agent_id or None, run_id or None
+        self.user_id: str | None = user_id or None
+        self.agent_id: str | None = agent_id or None
+        self.run_id: str | None = run_id or None
 
     def as_dict(self) -> dict[str, Any]:
         """The keywords of a call."""

@@ -41,9 +41,10 @@ class Description:
         if self._made is None:
             app = self._app
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-            _add_problem_responses(made)
+            _add_problem_response(made)
             _add_security(made, [route for route in app.routes if isinstance(route, APIRoute)])
             _drop_unused_schemas(made)
+            _drop_titles(made)
             self._made = made
         return self._made
 
@@ -62,16 +63,20 @@ def install_openapi_route(app: FastAPI) -> None:
     app.router.routes.append(page)
 
 
-def _add_problem_responses(made: dict[str, Any]) -> None:
-    """With every problem that a route may answer: described once, and referred to."""
+def _add_problem_response(made: dict[str, Any]) -> None:
+    """With the problems that a route may answer: described once, and referred to."""
     parts = made["components"]
     for name in _UNUSED:
         parts["schemas"].pop(name, None)
     parts["schemas"]["Problem"] = Problem.model_json_schema()
-    parts["responses"] = {f"Problem{status}": {"description": text, "content": _SAID} for status, text in WRONG.items()}
+    statuses = "; ".join(f"{status}: {text}" for status, text in WRONG.items())
+    parts["responses"] = {"Problem": {"description": f"a problem: {statuses}", "content": _SAID}}
     for operations in made["paths"].values():
         for operation in operations.values():
-            operation["responses"] = _expand_default_response(operation["responses"])
+            answers = operation["responses"]
+            answers.pop(_NEVER, None)
+            if _ANY in answers:
+                answers[_ANY] = {"$ref": "#/components/responses/Problem"}
 
 
 def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
@@ -104,11 +109,23 @@ def _schema_references(value: Any) -> Iterator[str]:
             yield from _schema_references(one)
 
 
-def _expand_default_response(given: dict[str, Any]) -> dict[str, Any]:
-    own = {status: answer for status, answer in given.items() if status not in (_ANY, _NEVER)}
-    if _ANY not in given:
-        return own
-    return {
-        **own,
-        **{str(one): {"$ref": f"#/components/responses/Problem{one}"} for one in WRONG if str(one) not in own},
-    }
+def _drop_titles(made: dict[str, Any]) -> None:
+    """Without the titles of fields and forms, which only say their names again."""
+    for form in made["components"]["schemas"].values():
+        _drop_title(form)
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+            contents = [content for body in bodies for content in body.get("content", {}).values()]
+            for holder in (*operation.get("parameters", ()), *contents):
+                _drop_title(holder.get("schema", {}))
+
+
+def _drop_title(form: Any) -> None:
+    """Drop the title of a form and of what it is made of; an example may have a field of that name."""
+    if not isinstance(form, dict):
+        return
+    form.pop("title", None)
+    parts = [form.get("items"), form.get("additionalProperties"), *form.get("properties", {}).values()]
+    for one in (*parts, *form.get("anyOf", ()), *form.get("prefixItems", ())):
+        _drop_title(one)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,6 +15,9 @@ from starlette.routing import Match
 from memstone import errors
 from memstone.server.observe import log, mask_secrets
 from memstone.server.strict import MESSAGES, hint_about
+
+if TYPE_CHECKING:
+    from memstone.results import ErrorInfo
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -95,7 +98,7 @@ def _type_of(status: int) -> str:
     return _TYPES.get(status, "api_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error")
 
 
-def error_for_caller(error: errors.MemstoneError) -> dict[str, Any]:
+def error_for_caller(error: errors.MemstoneError) -> ErrorInfo:
     """An error as callers see it: where the store is does not concern everybody who has a key."""
     told = error.as_dict()
     return {**told, "message": _STORE} if isinstance(error, errors.StorageError) else told

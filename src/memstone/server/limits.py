@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.runtime import Parts
 from memstone.errors import LlmBudgetSpent, TooManyRequests
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx
 from memstone.ports.models import Llm, Prompt, Reply

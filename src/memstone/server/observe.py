@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstone.core.privacy.redact import redact_preview, redact_text
+from memstone.core.redact import redact_preview, redact_text
 from memstone.errors import MemstoneError
 from memstone.server import metrics
 from memstone.server.metrics import Journal, Line

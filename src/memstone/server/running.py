@@ -7,10 +7,10 @@ can be started again after it broke off.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from starlette.requests import Request
 
@@ -20,8 +20,11 @@ from memstone.server.errors import error_for_caller, log_server_fault
 from memstone.server.gateway.chat import Tasks
 from memstone.server.observe import log
 
+if TYPE_CHECKING:
+    from memstone.results import ErrorInfo
+
 Progress: TypeAlias = Callable[[int, int], None]
-Work: TypeAlias = Callable[[Progress], Awaitable[dict[str, Any]]]
+Work: TypeAlias = Callable[[Progress], Awaitable[Mapping[str, Any]]]
 
 _KEPT: Final = 100
 RUNNING: Final = "running"
@@ -47,8 +50,8 @@ class Job:
     total: int | None = None
     started_at: str = field(default_factory=_utc_now)
     finished_at: str | None = None
-    result: dict[str, Any] | None = None
-    error: dict[str, Any] | None = None
+    result: Mapping[str, Any] | None = None
+    error: ErrorInfo | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """What a caller is told."""

@@ -4,8 +4,8 @@ A message stands behind the last words before it: ``[CLS] before [SEP] message [
 each word what it begins and belongs to. Beside memories it is ``[CLS] message [SEP] memory [SEP] memory [SEP] ...``, so
 that each memory is seen next to the message and to those named with it; two numbers tell what becomes of each. A memory
 by itself is ``[CLS] memory [SEP]``: numbers tell what a reader finds of it who has not seen the conversation. All use
-one network: the deltas in ``data/curator.npz`` change its weights. ``scripts/fit_curator.py`` is the same as it is
-fitted.
+one network: the deltas in ``language/models/curator.npz`` change its weights. ``scripts/fit_curator.py`` is the same
+as it is fitted.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memstone.adapters.embed.minilm import Network, of_rows
 from memstone.adapters.embed.onnx_model import create_session, run_session
 from memstone.adapters.embed.pairs import Changed, deltas_in
+from memstone.language.models import FOLDER
 
 if TYPE_CHECKING:
     from memstone.adapters.embed.onnx_model import WordPiece
     from memstone.adapters.embed.pairs import Deltas, Floats
 
-FILE: Final = Path(__file__).with_name("data") / "curator.npz"
+FILE: Final = FOLDER / "curator.npz"
 LONGEST, LONGEST_BEFORE, LONGEST_WORD = 400, 40, 12
 """How many tokens are read in all, of what was said before, and of one word."""
 

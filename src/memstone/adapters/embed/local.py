@@ -23,6 +23,7 @@ from memstone.adapters.embed.minilm import Network, rewrite_model
 from memstone.adapters.embed.onnx_model import DATA, OWN_MODEL_HINT, OnnxSentenceModel, WordPiece
 from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
 from memstone.errors import ConfigError, MissingExtra
+from memstone.language.models import FOLDER
 from memstone.model.memory import Vector
 from memstone.products import multiply_matrices
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 WIDTH: Final = 128
-BASIS: Final = Path(__file__).with_name("data") / "word_basis.npy"
+BASIS: Final = FOLDER / "word_basis.npy"
 _ONE: Final = 127.0
 
 

@@ -1,8 +1,8 @@
 """The built-in model reading two texts together: ``[CLS] first [SEP] second [SEP]``, and a few numbers for the pair.
 
-For each task there is a file of deltas of low rank (``data/pairs_<task>.npz``): what is added to the weights of the
-model, and a small head over what it then makes of both texts. ``scripts/pair_net.py`` is the same network as it is
-fitted.
+For each task there is a file of deltas of low rank (``language/models/pairs_<task>.npz``): what is added to the weights
+of the model, and a small head over what it then makes of both texts. ``scripts/pair_net.py`` is the same network as it
+is fitted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstone.adapters.embed.minilm import Linear, Network, of_rows
 from memstone.adapters.embed.onnx_model import Crew, create_session, run_session, runs_of, usable_cpus
+from memstone.language.models import FOLDER
 from memstone.products import multiply_matrices
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MOST_AT_ONCE: Final = 32
 
 def file_of(task: str) -> Path:
     """Where the deltas of a task are."""
-    return Path(__file__).with_name("data") / f"pairs_{task}.npz"
+    return FOLDER / f"pairs_{task}.npz"
 
 
 def pair_ids(first: Sequence[int], second: Sequence[int], longest: int = LONGEST) -> tuple[list[int], int]:

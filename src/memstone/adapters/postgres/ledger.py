@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from time import monotonic
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import sql
@@ -35,6 +35,9 @@ from memstone.adapters.sql.rows import run_and_log
 from memstone.errors import StorageBusy, StorageError
 from memstone.ports.io import Io
 from memstone.ports.ledger import Tenants, Work
+
+if TYPE_CHECKING:
+    from memstone.results import StoreCheck
 
 # --- what became of a transaction whose COMMIT got no answer ----------------------------------------------------------
 
@@ -381,12 +384,12 @@ class PostgresLedger(PostgresCopies):
         self._beginnings[kind] = made
         return made
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """Location, schema, size, and whether row-level security binds the role."""
         await self.open()
         return await self._io.run(self._check)
 
-    def _check(self) -> dict[str, Any]:
+    def _check(self) -> StoreCheck:
         with translate_postgres_errors(self._store.where), open_connection(self._config.url) as connection:
             state = schema.read_state(connection)
             row = connection.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from memstone.adapters.sql.indexes import FullTextTable
 from memstone.adapters.sql.rows import Row, Sql, dump_json, load_json_object, placeholder_list
@@ -15,6 +15,9 @@ from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import AgentRow, Usage
 from memstone.ports.erasure import WHOLE_STORE, Erased, KnownCopy
+
+if TYPE_CHECKING:
+    from memstone.results import RowCounts
 
 # --- the people who log in, and their sessions ------------------------------------------------------------------------
 
@@ -394,10 +397,18 @@ class AdminTable:
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
 
-    async def counts(self, tenant_id: str) -> dict[str, int]:
+    async def counts(self, tenant_id: str) -> RowCounts:
         row = await self._sql.one(_COUNTS.replace(":t", "?"), (tenant_id,) * _COUNTS.count(":t"))
-        names = ("memories", "turns", "events", "fulltext", "vectors", "pending", "dead")
-        return dict(zip(names, row or (0,) * len(names), strict=True))
+        memories, turns, events, fulltext, vectors, pending, dead = row or (0,) * 7
+        return {
+            "memories": memories,
+            "turns": turns,
+            "events": events,
+            "fulltext": fulltext,
+            "vectors": vectors,
+            "pending": pending,
+            "dead": dead,
+        }
 
     async def reset(self, tenant_id: str) -> None:
         await self.clear_texts(tenant_id)

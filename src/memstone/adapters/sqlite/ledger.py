@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from weakref import WeakSet
 
 from pydantic import BaseModel, ConfigDict
@@ -38,6 +38,9 @@ from memstone.drive import drive
 from memstone.errors import MemstoneError, StorageError, StorageFull, StorageReadOnly, Unsupported
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
+
+if TYPE_CHECKING:
+    from memstone.results import StoreCheck
 
 # --- forking a process that has SQLite files open ---------------------------------------------------------------------
 
@@ -314,7 +317,7 @@ class SqliteLedger(SqliteCopies):
         if by_writing:
             await self._io.run(lambda: try_to_write(folder))
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """Location, schema, size, journal and the result of SQLite's own integrity check."""
         return await self._io.run(self._check)
 
@@ -375,14 +378,14 @@ class SqliteLedger(SqliteCopies):
                 self._writer = _fresh_writer(self._config)
             return self._writer
 
-    def _check(self) -> dict[str, Any]:
+    def _check(self) -> StoreCheck:
         with translating(self._where):
             if self._config.path is not None:
                 return self._readers.use(self._report)
             with self._queue.turn:
                 return self._report(self._open_writer())
 
-    def _report(self, connection: Connection) -> dict[str, Any]:
+    def _report(self, connection: Connection) -> StoreCheck:
         damage = find_damage(connection.raw)
         if self._config.path is not None and lacks_log(connection.raw, self._config.path):
             damage = ["the file was copied without its log: the newest data is missing", *damage]

@@ -4,13 +4,44 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from memstone.api.base import Group
 from memstone.engine.scoping import Progress, Source
 from memstone.model.access import Subjects
 from memstone.model.ids import clean_id
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus, RoleName, ScopeKind, VerbName
+    from memstone.results import (
+        AccountItem,
+        AccountRemoval,
+        BackupRestore,
+        BackupResult,
+        BackupVerification,
+        ConsolidateResult,
+        DashboardResult,
+        EngineInfo,
+        ErasurePreview,
+        ErasureReport,
+        ErasureVerification,
+        HealthReport,
+        ImportResult,
+        JobList,
+        KeyItem,
+        KeySecret,
+        MetricsReport,
+        RedactResult,
+        RefreshResult,
+        ReindexResult,
+        ScopeList,
+        StoreCheck,
+        SummaryResult,
+        TokenKeyRotation,
+        WorkerResult,
+    )
+
 
 Listed: TypeAlias = list[dict[str, Any]]
 """Under a name of its own, because ``list`` is a verb in these classes."""
@@ -19,7 +50,7 @@ Listed: TypeAlias = list[dict[str, Any]]
 class AsyncKeyVerbs(Group):
     """API keys of the service."""
 
-    async def list(self) -> Listed:
+    async def list(self) -> list[KeyItem]:
         """List the keys of this tenant, oldest first; their secrets are not stored."""
         from memstone.engine.access import keys
 
@@ -29,12 +60,12 @@ class AsyncKeyVerbs(Group):
         self,
         name: str = "",
         *,
-        verbs: Sequence[str] = ("read", "write"),
+        verbs: Sequence[VerbName] = ("read", "write"),
         user_id: str | None = None,
         agent_id: str | None = None,
         may_assert_user: bool = False,
         expires_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeySecret:
         """Create a key for this tenant: for its own pools, one user, every user it names, or everything.
 
         ``verbs`` are the permissions ``read``, ``write`` and ``admin``; each includes the ones before it. Without
@@ -53,21 +84,21 @@ class AsyncKeyVerbs(Group):
         key_id: str,
         *,
         name: str | None = None,
-        verbs: Sequence[str] | None = None,
+        verbs: Sequence[VerbName] | None = None,
         may_assert_user: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> KeyItem:
         """Change the name and permissions of a key; what you leave out stays, and so does its secret."""
         from memstone.engine.access import keys
 
         return await self.engine.run(keys.set_key, key_id, name, verbs, may_assert_user=may_assert_user)
 
-    async def rotate(self, key_id: str, *, grace_seconds: float = 3_600.0) -> dict[str, Any]:
+    async def rotate(self, key_id: str, *, grace_seconds: float = 3_600.0) -> KeySecret:
         """Give a key a new secret under the same id; the old one is accepted for ``grace_seconds``."""
         from memstone.engine.access import keys
 
         return await self.engine.run(keys.rotate_key, key_id, grace_seconds)
 
-    async def revoke(self, key_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def revoke(self, key_id: str, *, dry_run: bool = False) -> KeyItem:
         """Revoke a key immediately."""
         from memstone.engine.access import keys
 
@@ -77,7 +108,7 @@ class AsyncKeyVerbs(Group):
 class AsyncAccountVerbs(Group):
     """Accounts of people who log in to the service."""
 
-    async def list(self) -> Listed:
+    async def list(self) -> list[AccountItem]:
         """List the accounts of this tenant, oldest first."""
         from memstone.engine.access import accounts
 
@@ -89,10 +120,10 @@ class AsyncAccountVerbs(Group):
         password: str,
         *,
         name: str = "",
-        role: str = "viewer",
+        role: RoleName = "viewer",
         user_id: str | None = None,
         agent_id: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Create an account with a login (an e-mail address or a name) and a password.
 
         ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id``, the
@@ -110,12 +141,12 @@ class AsyncAccountVerbs(Group):
         *,
         login: str | None = None,
         name: str | None = None,
-        role: str | None = None,
+        role: RoleName | None = None,
         password: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         disabled: bool | None = None,
-    ) -> dict[str, Any]:
+    ) -> AccountItem:
         """Change an account, given by its id or login; what you leave out stays, and '' removes a name or a limit.
 
         A new password, or disabling the account, ends all its sessions.
@@ -125,13 +156,13 @@ class AsyncAccountVerbs(Group):
         wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
         return await self.engine.run(accounts.set_account, account, wanted)
 
-    async def remove(self, account: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def remove(self, account: str, *, dry_run: bool = False) -> AccountRemoval:
         """Remove an account, given by its id or login, and end its sessions."""
         from memstone.engine.access import accounts
 
         return await self.engine.dry(dry_run).run(accounts.remove_account, account)
 
-    async def rotate_token_key(self, *, grace: bool = True) -> dict[str, Any]:
+    async def rotate_token_key(self, *, grace: bool = True) -> TokenKeyRotation:
         """Change the key that signs login tokens.
 
         With ``grace``, existing tokens are accepted until they expire, which takes minutes; without it, they stop
@@ -145,7 +176,7 @@ class AsyncAccountVerbs(Group):
 class AsyncBackupVerbs(Group):
     """Backups of the whole store."""
 
-    async def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> dict[str, Any]:
+    async def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> BackupResult:
         """Write the whole store, with all tenants, as it is now into one file; others can keep writing.
 
         The backup is signed with the store's key, which is not part of it: keep a copy of what ``key_place`` names
@@ -160,7 +191,7 @@ class AsyncBackupVerbs(Group):
 
         return await self.engine.run(backup.write_backup, path, progress)
 
-    async def verify(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+    async def verify(self, path: str | os.PathLike[str]) -> BackupVerification:
         """Check a backup completely and return its manifest; raise ``Corrupted`` if anything is wrong.
 
         ``origin`` is ``ours`` if it is signed with this store's key, otherwise ``foreign``.
@@ -171,7 +202,7 @@ class AsyncBackupVerbs(Group):
 
     async def restore(
         self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
-    ) -> dict[str, Any]:
+    ) -> BackupRestore:
         """Replace the whole store, with all tenants, by a backup.
 
         The backup is checked first, and refused if it is damaged or has a newer schema. Then it replaces the store in
@@ -208,6 +239,42 @@ class AsyncAdminVerbs(Group):
         """Backups of the whole store."""
         return AsyncBackupVerbs(self.engine)
 
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[False] = False,
+    ) -> ErasureReport: ...
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: Literal[True],
+    ) -> ErasurePreview: ...
+
+    @overload
+    async def erase(
+        self,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | int | None = None,
+        run_id: str | int | None = None,
+        memory_id: str | None = None,
+        progress: Progress | None = None,
+        dry_run: bool,
+    ) -> ErasureReport | ErasurePreview: ...
+
     async def erase(
         self,
         *,
@@ -217,7 +284,7 @@ class AsyncAdminVerbs(Group):
         memory_id: str | None = None,
         progress: Progress | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ErasureReport | ErasurePreview:
         """Erase everything of a scope for good, or with ``memory_id`` one memory.
 
         One memory is erased for everybody, unless you also give a scope. This removes all versions, the history, queued
@@ -237,7 +304,7 @@ class AsyncAdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress)
 
-    async def verify_erasure(self, report: Mapping[str, Any]) -> dict[str, Any]:
+    async def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
         """Check that this store wrote an erasure report, and that nothing erased has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
@@ -258,7 +325,7 @@ class AsyncAdminVerbs(Group):
         trusted: bool = False,
         learn: bool = True,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ImportResult:
         """Import what another system exported: a path, bytes, or an open file; a zip archive as it is.
 
         ``format`` is recognised by the content, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
@@ -281,7 +348,7 @@ class AsyncAdminVerbs(Group):
         request = import_memories.ImportRequest(source, format, *who, trusted=trusted, learn=learn, progress=progress)
         return await self.engine.run(import_memories.import_from, request, load_adapter("source", "sqlite"))
 
-    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> dict[str, Any]:
+    async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> RedactResult:
         """Find secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
 
         Use it for what was stored earlier, or under another ``extract.redact``. It covers every version, the history,
@@ -290,14 +357,14 @@ class AsyncAdminVerbs(Group):
         """
         return await self.engine.redact(progress, dry_run=dry_run)
 
-    async def reindex(self, progress: Progress | None = None) -> dict[str, Any]:
+    async def reindex(self, progress: Progress | None = None) -> ReindexResult:
         """Build the vectors of the configured embedder beside the old ones, and switch when all are there.
 
         ``progress(done, total)`` is called during the work.
         """
         return await self.engine.reindex(progress)
 
-    async def refresh_vectors(self) -> dict[str, Any]:
+    async def refresh_vectors(self) -> RefreshResult:
         """Rebuild every vector in place, for example after a model changed under its old name."""
         from memstone.engine import status
 
@@ -317,7 +384,7 @@ class AsyncAdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ConsolidateResult:
         """Consolidate the memories of a scope, or with ``everybody`` all memories.
 
         Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner are merged, facts that several
@@ -343,7 +410,7 @@ class AsyncAdminVerbs(Group):
         max_tokens: int = 4_000,
         older_than_days: float | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SummaryResult:
         """Shorten memories beyond a token budget to their first three sentences.
 
         The newest memories that fit stay as they are; each owner has the budget for itself. With ``older_than_days``,
@@ -357,7 +424,7 @@ class AsyncAdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.run(summarize.summarize_scope, given, max_tokens, older_than_days, dry_run=dry_run)
 
-    async def list_scopes(self, kind: str = "user", *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    async def list_scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
         """List the users (or with ``kind`` the ``agent`` or ``run`` ids), most memories first.
 
         Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
@@ -374,7 +441,7 @@ class AsyncAdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         limit: int = 20,
-    ) -> dict[str, Any]:
+    ) -> DashboardResult:
         """Return an overview of a scope, or with ``everybody`` of all, for a management page.
 
         It has ``counts`` by layer and the ``last_consolidation``; for a scope also its ``identity``, the most salient
@@ -394,9 +461,9 @@ class AsyncAdminVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
         task: str | None = None,
-        status: str | None = None,
+        status: JobStatus | None = None,
         limit: int = 100,
-    ) -> dict[str, Any]:
+    ) -> JobList:
         """List the background jobs of a scope, or with ``everybody`` all of them, newest first.
 
         ``task`` is the kind of job: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``,
@@ -408,7 +475,7 @@ class AsyncAdminVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody)
 
-    async def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> dict[str, Any]:
+    async def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> WorkerResult:
         """Run a worker: learn from sessions as they become due, until it is stopped or the time is over.
 
         ``seconds=0`` does what is due now. Any number of workers, in any number of processes, can share a store.
@@ -419,7 +486,7 @@ class AsyncAdminVerbs(Group):
 
     async def metrics(
         self, *, user_id: str | int | None = None, everybody: bool = False, since: When | None = None
-    ) -> dict[str, Any]:
+    ) -> MetricsReport:
         """Count the memories of a user, or with ``everybody`` of all, and how often they are replaced and used.
 
         ``memory_total_count`` is how many are currently valid. ``memory_replacement_rate`` is the share of replacements
@@ -431,7 +498,7 @@ class AsyncAdminVerbs(Group):
 
         return await self.engine.run(status.compute_metrics, user_id, since, everybody=everybody)
 
-    async def health(self) -> dict[str, Any]:
+    async def health(self) -> HealthReport:
         """Check whether memory works: ``healthy``, ``degraded`` or ``unavailable``, with reasons.
 
         ``probe`` says where writing fails, if it does: a turn and an inbox row are written, found and rolled back in
@@ -441,12 +508,12 @@ class AsyncAdminVerbs(Group):
 
         return await health.check_health(self.engine.parts)
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self) -> EngineInfo:
         """Return every channel and service of the engine: whether it is ``available``, and if not, the ``reason``."""
         from memstone.engine import status
 
         return await self.engine.run(status.engine_status)
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """Check the store: where it is, its schema, and whether it is intact."""
         return await self.engine.check()

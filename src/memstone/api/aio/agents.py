@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
+
+if TYPE_CHECKING:
+    from memstone.results import AgentDeletion, AgentItem, AgentList
 
 
 class AsyncAgentVerbs(Group):
     """Agents that share this memory, each with its settings."""
 
-    async def list(self, *, limit: int = 100, offset: int = 0) -> dict[str, Any]:
+    async def list(self, *, limit: int = 100, offset: int = 0) -> AgentList:
         """List the agents of this memory, each with its settings and memory count.
 
         When ``add`` or ``ingest`` names an agent for the first time, it is registered automatically.
@@ -20,7 +23,7 @@ class AsyncAgentVerbs(Group):
 
         return await self.engine.run(agents.list_agents, limit, offset)
 
-    async def get(self, agent_id: str | int) -> dict[str, Any] | None:
+    async def get(self, agent_id: str | int) -> AgentItem | None:
         """Return one agent, or None."""
         from memstone.engine import agents
 
@@ -34,7 +37,7 @@ class AsyncAgentVerbs(Group):
         model: str | None = None,
         system_prompt: str | None = None,
         settings: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
+    ) -> AgentItem:
         """Create or change an agent; what you leave out stays as it is, and '' removes a model or a prompt.
 
         ``settings`` replace all settings of the agent, except quotas and masking. Two of them have names that host
@@ -46,7 +49,7 @@ class AsyncAgentVerbs(Group):
         change = agents.AgentChange(agent_id, name, model, system_prompt, settings)
         return await self.engine.run(agents.save_agent, change)
 
-    async def delete(self, agent_id: str | int, *, dry_run: bool = False) -> dict[str, Any]:
+    async def delete(self, agent_id: str | int, *, dry_run: bool = False) -> AgentDeletion:
         """Remove an agent with its memories, vectors, signals and settings.
 
         Raises ``NotFoundError`` if there is none. What it learned about who its users are, and how they want to be

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
+
+if TYPE_CHECKING:
+    from memstone.results import EntityList, RelationList
 
 
 class AsyncGraphVerbs(Group):
@@ -18,7 +21,7 @@ class AsyncGraphVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> EntityList:
         """List the people, places and things in memories, most mentioned first."""
         return await self.engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset)
 
@@ -30,7 +33,7 @@ class AsyncGraphVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> RelationList:
         """List how people and things are related, newest first; ``valid_to`` marks what no longer holds."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.relations(given, limit, offset)

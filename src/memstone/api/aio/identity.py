@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
+
+if TYPE_CHECKING:
+    from memstone.results import IdentityResult, InstructionList
 
 
 class AsyncIdentityVerbs(Group):
     """Who a user is: what they wrote about themselves, and what was derived from what they said."""
 
-    async def get(self, *, user_id: str | int) -> dict[str, Any]:
+    async def get(self, *, user_id: str | int) -> IdentityResult:
         """Return a user's ``overrides``, what was ``derived`` from what they said, and the ``narrative``.
 
         Every block shows the overrides, whatever the budget. The narrative is a short text made from the derived facts
@@ -23,7 +26,7 @@ class AsyncIdentityVerbs(Group):
 
         return await self.engine.run(identity.get_identity, user_id)
 
-    async def add_override(self, text: str, *, user_id: str | int) -> dict[str, Any]:
+    async def add_override(self, text: str, *, user_id: str | int) -> IdentityResult:
         """Add something to keep in mind for good, in the user's own words; return the identity.
 
         A text that is already there, ignoring case, is not added again. ``warnings`` say if there is more than a model
@@ -33,19 +36,19 @@ class AsyncIdentityVerbs(Group):
 
         return await self.engine.run(identity.add_override, user_id, text)
 
-    async def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> dict[str, Any]:
+    async def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> IdentityResult:
         """Delete the override at a position, counted from 0; return the identity."""
         from memstone.engine.layers import identity
 
         return await self.engine.dry(dry_run).run(identity.remove_override, user_id, position)
 
-    async def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> dict[str, Any]:
+    async def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> IdentityResult:
         """Replace all overrides; return the identity. Overrides that stay keep their id and history."""
         from memstone.engine.layers import identity
 
         return await self.engine.run(identity.set_overrides, user_id, texts)
 
-    async def set_narrative(self, text: str | None, *, user_id: str | int) -> dict[str, Any]:
+    async def set_narrative(self, text: str | None, *, user_id: str | int) -> IdentityResult:
         """Write the text about a user by hand; return the identity.
 
         Consolidation then leaves it alone. With ``None``, the next consolidation rewrites it.
@@ -60,7 +63,7 @@ class AsyncIdentityVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> InstructionList:
         """Return what the user always wants done, such as "answer in metric units".
 
         ``text`` is meant for a system prompt. What changes from message to message comes from ``context`` and belongs

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.results import BackfillResult, EpisodeList, FlushResult, SessionEndList, SessionResult, TranscriptPage
 
 
 class AsyncSessionVerbs(Group):
@@ -23,7 +26,7 @@ class AsyncSessionVerbs(Group):
         occurred_at: When | None = None,
         metadata: Mapping[str, Any] | None = None,
         skip_extraction: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SessionResult:
         """Store one whole conversation and learn from it at once, without waiting.
 
         ``turns`` are pairs (``{"user", "assistant", "date"}``) or messages; ``occurred_at`` is the time of those
@@ -45,7 +48,7 @@ class AsyncSessionVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SessionEndList:
         """End a session and learn from it now; this applies to every waiting session of the scope.
 
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` is the
@@ -63,7 +66,7 @@ class AsyncSessionVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         progress: Callable[[int, int], object] | None = None,
-    ) -> dict[str, Any]:
+    ) -> BackfillResult:
         """Learn from earlier chats; those that are known or already waiting are skipped.
 
         A conversation has its ``id`` (or ``run_id``), its ``messages`` (or ``turns``), and optionally ``user_id``,
@@ -85,7 +88,7 @@ class AsyncSessionVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> FlushResult:
         """Process what is waiting in a scope, or with ``everybody`` everything that is waiting, due or not.
 
         What could not be stored before is retried.
@@ -103,7 +106,7 @@ class AsyncSessionVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> dict[str, Any]:
+    ) -> TranscriptPage:
         """List what was said in a scope, in order and word for word.
 
         Returns ``{"results": [{"id", "index", "role", "content", "token_count", "occurred_at", ...}], "total": n}``.
@@ -122,7 +125,7 @@ class AsyncSessionVerbs(Group):
         limit: int = 100,
         offset: int = 0,
         since: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> EpisodeList:
         """List what sessions were about, newest first: one episode each, ``since`` a time.
 
         Returns ``{"results": [{"id", "summary", "topics", "entities", "decisions", "action_items", ...}]}``; ``facts``

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import Vocabulary
+    from memstone.results import (
+        InstructionSuggestion,
+        PauseList,
+        PauseResult,
+        ResumeResult,
+        SettingsChange,
+        SettingsRemoval,
+        SettingsReport,
+    )
 
 
 class AsyncSettingVerbs(Group):
@@ -17,8 +29,8 @@ class AsyncSettingVerbs(Group):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-        names: str = "native",
-    ) -> dict[str, Any]:
+        names: Vocabulary = "native",
+    ) -> SettingsReport:
         """Return the settings that apply to a user, an agent, both, or (if you name nobody) the tenant.
 
         A value comes from the agent, else the user, else the tenant, else the configuration, the preset or the default;
@@ -37,7 +49,7 @@ class AsyncSettingVerbs(Group):
         *,
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SettingsChange:
         """Store settings for a user, an agent or (if you name nobody) the tenant, all or none; they apply at once.
 
         Names can be of any vocabulary. Memstone's own are checked: ``InvalidInput`` names an unknown setting or an
@@ -55,7 +67,7 @@ class AsyncSettingVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> SettingsRemoval:
         """Remove stored settings; the next level applies again.
 
         Without names, all of them are removed, except quotas and masking of a user or an agent: name those to remove
@@ -73,7 +85,7 @@ class AsyncSettingVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         until: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> PauseResult:
         """Pause memory for a user, an agent or a session, until a time or until ``resume``.
 
         Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. Existing
@@ -92,7 +104,7 @@ class AsyncSettingVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ResumeResult:
         """End a pause; name exactly the ids it was made for."""
         from memstone.engine.access import admission
 
@@ -106,14 +118,14 @@ class AsyncSettingVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
-    ) -> dict[str, Any]:
+    ) -> PauseList:
         """List the pauses that apply to the ids you name, or with ``everybody`` all of them, and until when."""
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.run(admission.list_pauses, given, everybody=everybody)
 
-    async def suggest_instructions(self, use_case: str) -> dict[str, Any]:
+    async def suggest_instructions(self, use_case: str) -> InstructionSuggestion:
         """Suggest instructions and settings for a use case in plain words, such as "a cooking coach".
 
         If a language model is configured, it is asked once; otherwise rules answer. ``source`` says which. Secrets, and

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.engine.scoping import Progress
+
+if TYPE_CHECKING:
+    from memstone.results import ReassignResult, ShareResult, UpdateResult
 
 
 class AsyncSharingVerbs(Group):
@@ -20,7 +23,7 @@ class AsyncSharingVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Share a memory with someone else; the user ``*`` is everybody, ``project:<id>`` a project.
 
         Nothing is copied. ``event`` is ``NONE`` if they already have it, or another memory that says the same.
@@ -39,7 +42,7 @@ class AsyncSharingVerbs(Group):
         run_id: str | int | None = None,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> ShareResult:
         """Take a memory away from someone. The others keep it; with the last one it is deleted: ``event`` says so."""
         from memstone.engine.storing import sharing
 
@@ -56,7 +59,7 @@ class AsyncSharingVerbs(Group):
         run_id: str | int | None = None,
         metadata: Mapping[str, Any] | None = None,
         reason: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change a shared memory for one of its holders; ``update`` changes it for all of them.
 
         They get a separate memory with a new id, and the others keep what they have. If they are the only holder, it
@@ -73,7 +76,7 @@ class AsyncSharingVerbs(Group):
         from_scope: Mapping[str, Any],
         to_scope: Mapping[str, Any],
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> ReassignResult:
         """Move everything of one scope to another: rename a user, or merge two users.
 
         A scope is, for example, ``{"user_id": "alice"}``. The ids in ``to_scope`` replace the matching ones; the others

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
+
+if TYPE_CHECKING:
+    from memstone.results import VectorCount, VectorList, VectorMatches, VectorUnlink
 
 
 class AsyncVectorVerbs(Group):
     """Memories with your own vectors."""
 
-    async def insert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> dict[str, Any]:
+    async def insert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> VectorCount:
         """Store up to 1,000 vectors (``{"id", "values", "metadata"}``) for a user, all of them or none.
 
         An existing id is left as it is and shared with the user. The vectors are in a separate space for each
@@ -24,7 +27,7 @@ class AsyncVectorVerbs(Group):
 
         return await self.engine.run(vector_service.put_vectors, vectors, user_id, overwrites=False)
 
-    async def upsert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> dict[str, Any]:
+    async def upsert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> VectorCount:
         """Store vectors as ``insert`` does, but give an existing id its next version, for all who share it."""
         from memstone.engine import vector_service
 
@@ -39,7 +42,7 @@ class AsyncVectorVerbs(Group):
         everybody: bool = False,
         values: bool = False,
         metadata: bool = True,
-    ) -> dict[str, Any]:
+    ) -> VectorMatches:
         """Return the vectors of a user that are most similar to one, with the same dimension, best first.
 
         ``score`` is 1 minus the cosine distance. Without a user it is a ``ScopeError``, unless ``everybody`` is true.
@@ -51,7 +54,7 @@ class AsyncVectorVerbs(Group):
         options = {"everybody": everybody, "values": values, "metadata": metadata}
         return await self.engine.run(vector_service.query_vectors, vector, user_id, limit, **options)
 
-    async def get(self, ids: Sequence[str]) -> dict[str, Any]:
+    async def get(self, ids: Sequence[str]) -> VectorList:
         """Return the vectors with these ids that exist: ``{"vectors": [{"id", "values", "metadata"}]}``."""
         from memstone.engine import vector_service
 
@@ -63,7 +66,7 @@ class AsyncVectorVerbs(Group):
         *,
         reason: str | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> VectorCount:
         """Delete vectors for all who share them; return the ids of those that existed."""
         from memstone.engine import vector_service
 
@@ -71,7 +74,7 @@ class AsyncVectorVerbs(Group):
 
     async def unlink(
         self, vector_id: str, *, user_id: str | int | None = None, reason: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
+    ) -> VectorUnlink:
         """Take a vector away from one user; the others keep it, and with the last one it is deleted."""
         from memstone.engine import vector_service
 

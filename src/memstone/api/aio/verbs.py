@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.api.aio.admin import AsyncAdminVerbs
 from memstone.api.aio.agents import AsyncAgentVerbs
@@ -19,13 +19,35 @@ from memstone.api.base import Group
 from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
 from memstone.engine.recall.listing import ListRequest
 from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
 from memstone.engine.search_request import SearchRequest
 from memstone.engine.storing.revise import UNSET, UpdateRequest
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
+
+if TYPE_CHECKING:
+    from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy
+    from memstone.results import (
+        AddBatchResult,
+        AddResult,
+        ContextReceipt,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteResult,
+        Explanation,
+        HistoryEvent,
+        IngestResult,
+        LoadResult,
+        MemoryItem,
+        MemoryList,
+        SearchResults,
+        StoreStats,
+        UndoResult,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 
 class AsyncMemoryVerbs(Group):
@@ -93,13 +115,13 @@ class AsyncMemoryVerbs(Group):
         prompt: str | None = None,
         infer: bool = True,
         strict: bool = False,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = None,
         occurred_at: When | None = None,
         expires_at: When | None = None,
         keep_turns: bool | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddResult:
         """Learn from messages: a text (said by a user), one message, or a list of them.
 
         Every message is stored as a turn. The facts it states are compared with what is known, and added, updated,
@@ -127,15 +149,14 @@ class AsyncMemoryVerbs(Group):
         request = AddRequest(messages, user_id, agent_id, run_id, metadata, filters, infer, kind, key, occurred_at)
         request.expires_at, request.prompt = expires_at, prompt
         request.strict, request.keep_turns, request.project_id = strict, keep_turns, project_id
-        answer: dict[str, Any] = await self.engine.add(request)
-        return answer
+        return await self.engine.add(request)
 
     async def add_many(
         self,
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> AddBatchResult:
         """Add up to 1,000 items; each has the arguments of ``add``.
 
         Memstone learns from them one after the other; those with ``infer=False`` are stored in one transaction after
@@ -156,7 +177,7 @@ class AsyncMemoryVerbs(Group):
         expires_at: When | None = None,
         learn: bool = False,
         progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    ) -> IngestResult:
         """Store a transcript of any length as it is, turn by turn, without learning from it yet.
 
         A turn is a message that can also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
@@ -180,14 +201,14 @@ class AsyncMemoryVerbs(Group):
         limit: int | None = None,
         filters: Filters | None = None,
         min_score: float | None = None,
-        layers: str | Sequence[str] | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
         as_of: When | None = None,
-        strategy: str | None = None,
+        strategy: Strategy | None = None,
         explain: bool = False,
         show_expired: bool = False,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
         project_id: str | int | None = None,
-    ) -> dict[str, Any]:
+    ) -> SearchResults:
         """Find memories by words and by meaning, best first.
 
         You can give the scope by keywords or inside ``filters``. ``scope`` widens or narrows it: ``session`` (the run),
@@ -207,8 +228,7 @@ class AsyncMemoryVerbs(Group):
         request = SearchRequest(query, user_id, agent_id, run_id, limit, filters, min_score, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
         request.project_id = project_id
-        answer: dict[str, Any] = await self.engine.search(request)
-        return answer
+        return await self.engine.search(request)
 
     async def context(
         self,
@@ -218,10 +238,10 @@ class AsyncMemoryVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         budget: int | None = None,
-        gate: str | None = None,
+        gate: GateName | None = None,
         project_id: str | int | None = None,
         as_of: When | None = None,
-        scope: str | None = None,
+        scope: SearchScope | None = None,
     ) -> ContextPack:
         """Return what to put into a prompt for a message, within a token budget; empty if memory does not help.
 
@@ -235,11 +255,11 @@ class AsyncMemoryVerbs(Group):
         more: dict[str, Any] = {"project_id": project_id, "as_of": as_of, "scope": scope}
         return await self.engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate, **more))
 
-    async def receipt(self, receipt_id: str) -> dict[str, Any] | None:
+    async def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """Return the record of a context: what was considered, chosen and dropped, why, and how long each step took."""
         return await self.engine.receipt(receipt_id)
 
-    async def get(self, memory_id: str) -> dict[str, Any] | None:
+    async def get(self, memory_id: str) -> MemoryItem | None:
         """Return one memory by its id, or ``None``."""
         return await self.engine.get(memory_id)
 
@@ -253,14 +273,14 @@ class AsyncMemoryVerbs(Group):
         offset: int | None = None,
         page: int | None = None,
         filters: Filters | None = None,
-        layers: str | Sequence[str] | None = None,
-        kind: str | None = None,
+        layers: LayerName | Sequence[LayerName] | None = None,
+        kind: CallerKind | None = None,
         q: str | None = None,
-        status: str | None = None,
+        status: StatusName | None = None,
         as_of: When | None = None,
         show_expired: bool = False,
         counts: bool = False,
-    ) -> dict[str, Any]:
+    ) -> MemoryList:
         """List the memories of a scope, most recently written first.
 
         ``limit`` is 100 by default. ``q`` keeps memories whose text or key contains it. ``offset`` takes precedence
@@ -282,8 +302,7 @@ class AsyncMemoryVerbs(Group):
             show_expired,
             counts,
         )
-        answer: dict[str, Any] = await self.engine.get_all(request)
-        return answer
+        return await self.engine.get_all(request)
 
     async def update(
         self,
@@ -291,11 +310,11 @@ class AsyncMemoryVerbs(Group):
         text: str | None = None,
         *,
         metadata: Mapping[str, Any] | None = None,
-        kind: str | None = None,
+        kind: CallerKind | None = None,
         key: str | None = UNSET,
         expires_at: When | None = UNSET,
         occurred_at: When | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateResult:
         """Change a memory. Its id and creation time stay, and the old version stays in the history.
 
         ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
@@ -309,11 +328,11 @@ class AsyncMemoryVerbs(Group):
         items: Sequence[Mapping[str, Any]],
         *,
         idempotency_key: str | None = None,
-    ) -> dict[str, Any]:
+    ) -> UpdateBatchResult:
         """Change up to 1,000 memories in one transaction; each item has the arguments of ``update``."""
         return await self.engine.update_many(items, idempotency_key)
 
-    async def delete(self, memory_id: str, *, dry_run: bool = False) -> dict[str, Any]:
+    async def delete(self, memory_id: str, *, dry_run: bool = False) -> DeleteResult:
         """Delete a memory; its history stays. Raise ``NotFoundError`` if there is none.
 
         With ``dry_run``, here and in every other deletion, the answer says what would be deleted, and nothing is.
@@ -322,7 +341,7 @@ class AsyncMemoryVerbs(Group):
 
     async def delete_many(
         self, ids: Sequence[str], *, idempotency_key: str | None = None, dry_run: bool = False
-    ) -> dict[str, Any]:
+    ) -> DeleteBatchResult:
         """Delete up to 1,000 memories in one transaction, with a result for each."""
         return await self.engine.dry(dry_run).delete_many(ids, idempotency_key)
 
@@ -334,16 +353,16 @@ class AsyncMemoryVerbs(Group):
         run_id: str | int | None = None,
         filters: Filters | None = None,
         dry_run: bool = False,
-    ) -> dict[str, Any]:
+    ) -> DeleteAllResult:
         """Delete everything in a scope, in every layer. Returns ``{"deleted": n}``."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.dry(dry_run).delete_all(given, filters)
 
-    async def history(self, memory_id: str) -> list[dict[str, Any]]:
+    async def history(self, memory_id: str) -> list[HistoryEvent]:
         """List everything that happened to a memory, oldest first; deleted memories keep their history."""
         return await self.engine.history(memory_id)
 
-    async def explain(self, memory_id: str) -> dict[str, Any]:
+    async def explain(self, memory_id: str) -> Explanation:
         """Explain why a memory is known: its words, the ``turn`` they come from, and every change with its reason.
 
         ``memory`` is None if it was deleted, and ``turn`` is None if it was not learned from a turn, or its turn is
@@ -357,7 +376,7 @@ class AsyncMemoryVerbs(Group):
         """Remove all memories, with their history and indexes."""
         await self.engine.reset()
 
-    async def stats(self) -> dict[str, Any]:
+    async def stats(self) -> StoreStats:
         """Count live memories (and how many of them are turns), events, full-text rows, vectors and queued work."""
         return await self.engine.stats()
 
@@ -373,14 +392,14 @@ class AsyncMemoryVerbs(Group):
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return self.engine.export(given, everybody=everybody)
 
-    async def load(self, records: ExportLines) -> dict[str, int]:
+    async def load(self, records: ExportLines) -> LoadResult:
         """Restore an export with ids and history; what already exists is left alone.
 
         ``records`` are what ``export`` returns, from this memory or another one.
         """
         return await self.engine.load(records)
 
-    async def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> dict[str, Any]:
+    async def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> UndoResult:
         """Undo one change, or with ``job_id`` everything a job did; all of it or nothing.
 
         ``history`` and ``review.events`` return the ids. You can undo a change as long as nothing has changed the

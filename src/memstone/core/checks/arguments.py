@@ -21,8 +21,9 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_origin
 
+from memstone import literals
 from memstone.errors import InvalidInput, ScopeError, TooLarge, UsageError
 from memstone.model.functions import is_async
 from memstone.model.instant import Instant, When, parse_when
@@ -94,6 +95,11 @@ IDS: Final = {
 }
 """What an id is of, by the name of the argument, and where callers find it."""
 
+_TEXTS: Final = Rule(lambda value: isinstance(value, str) or _is_list(value), "text or a list of texts")
+
+WORDS: Final = tuple(name for name, value in vars(literals).items() if get_origin(value) is Literal)
+"""The annotations of arguments that are one of a few words."""
+
 RULES: Final[dict[str, Rule | None]] = {
     "Any": None,
     "Callable[[int, int], object]": _PROGRESS,
@@ -114,13 +120,17 @@ RULES: Final[dict[str, Rule | None]] = {
     "float": Rule(lambda value: isinstance(value, float) or _is_whole(value), "a number"),
     "int": Rule(_is_whole, "a whole number"),
     "str": _TEXT,
-    "str | Sequence[str]": Rule(lambda value: isinstance(value, str) or _is_list(value), "text or a list of texts"),
+    "str | Sequence[str]": _TEXTS,
     "str | int": Rule(
         lambda value: isinstance(value, str) or _is_whole(value) or _is_uuid(value),
         "text, a whole number or a UUID",
         error=ScopeError,
     ),
     "str | os.PathLike[str]": _PATH,
+    # A word is text here: the verb says which ones there are.
+    **dict.fromkeys(WORDS, _TEXT),
+    **{f"Sequence[{name}]": Rule(_is_list, "a list of texts", _IN_A_LIST) for name in WORDS},
+    **{f"{name} | Sequence[{name}]": _TEXTS for name in WORDS},
 }
 """By annotation, without ``| None``; None where the verb itself checks."""
 

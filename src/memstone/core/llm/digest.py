@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any, Final
 
-from memstone.core.digest.extractive import shown_turns
-from memstone.core.digest.portrait import EPISODE_SALIENCE, Digest, clamp_salience, is_within_budget, truncate_text
 from memstone.core.llm.evidence import Conversation, is_comparable
 from memstone.core.llm.operations import (
     CATEGORIES,
@@ -28,9 +26,10 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
-from memstone.core.rules.requests import is_order
-from memstone.core.rules.sentence import split_sentences
-from memstone.core.text.normalize import normal_text
+from memstone.core.portrait import is_within_budget
+from memstone.language.language import Language, TextGuard
+from memstone.language.text.normal import normal_text
+from memstone.model.digest import EPISODE_SALIENCE, Digest, truncate_text
 from memstone.model.message import Message
 
 # --- a session's digest by a language model ---------------------------------------------------------------------------
@@ -157,6 +156,8 @@ def parse_digest(
     known: Sequence[Known] = (),
     now: datetime = EPOCH,
     withheld: Sequence[str] = (),
+    *,
+    language: Language,
 ) -> LlmDigest:
     """What is left of an answer; ``UnreadableAnswer`` when it is no digest at all."""
     parsed = parse_json(answer)
@@ -164,10 +165,10 @@ def parse_digest(
         raise UnreadableAnswer('the answer is not a digest: expected {"episode": {...}, ...}')
     value = parsed.value
     found = LlmDigest(None, how=parsed.how)
-    found.digest, found.reason = _parse_episode(value, turns)
+    found.digest, found.reason = _parse_episode(value, turns, language.guard)
     told = [*_first_list(value, _CANDIDATES)[:MOST_FACTS]]
     who = [*_first_list(value, _IDENTITY)[:MOST_IDENTITY]]
-    read = read_operations([*who, *told], Talk(turns, (), known, now, withheld=withheld))
+    read = read_operations([*who, *told], Talk(turns, (), known, now, withheld=withheld, language=language))
     own = [one for one in read.operations if turns[one.turn - 1].role == "user"]  # the user's words make a fact
     found.dropped = [*read.dropped, *(Dropped(one.text, CLAIM) for one in read.operations if one not in own)]
     found.facts = [_build_fact(one, [*who, *told][one.item], is_identity=one.item < len(who)) for one in own]
@@ -182,13 +183,13 @@ def _build_fact(one: Operation, item: Any, *, is_identity: bool) -> DigestFact:
     return DigestFact(replace(one, category=category_of(tags)), None if weight < 0 else weight, tags, is_identity)
 
 
-def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message]) -> tuple[Digest | None, str]:
+def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message], guard: TextGuard) -> tuple[Digest | None, str]:
     told = value.get("episode", value if "summary" in value else None)
     if isinstance(told, str):
         told = {"summary": told}
     if not isinstance(told, Mapping):
         return None, NO_EPISODE
-    summary = _clean_summary(told.get("summary"))
+    summary = _clean_summary(told.get("summary"), guard)
     if not summary:
         return None, EMPTY_SUMMARY
     said = "\n".join([*(turn.name for turn in turns if turn.name), *(turn.text for turn in turns)])
@@ -197,36 +198,28 @@ def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message]) -> tuple[
     entities = told.get("entities") if value.get("entities") is None else value["entities"]
     digest = Digest(
         summary=truncate_text(summary),
-        topics=_parse_list(told.get("topics")),
-        entities=_parse_list(entities),
-        decisions=_parse_list(told.get("decisions")),
-        action_items=_parse_list(told.get("action_items")),
+        topics=_parse_list(told.get("topics"), guard),
+        entities=_parse_list(entities, guard),
+        decisions=_parse_list(told.get("decisions"), guard),
+        action_items=_parse_list(told.get("action_items"), guard),
         salience=clamp_salience(told.get("salience"), EPISODE_SALIENCE),
     )
     return digest, ""
 
 
-def _clean_summary(value: Any) -> str:
+def _clean_summary(value: Any, guard: TextGuard) -> str:
     """The summary as it was written, without the chat around it; a sentence that gives orders is left out."""
     text = clean_text(value) if isinstance(value, str) else ""
     while (bare := _CHATTY.sub("", text, count=1).strip()) != text:
         text = bare
-    return without_orders(text)
+    return guard.remove_orders(text)
 
 
-def without_orders(text: str) -> str:
-    """A text without the sentences that tell whoever reads it what to do; any other stays as it is."""
-    for one in split_sentences(text):
-        if is_order(one):
-            text = text.replace(one, " ")
-    return " ".join(text.split())
-
-
-def _parse_list(value: Any) -> tuple[str, ...]:
+def _parse_list(value: Any, guard: TextGuard) -> tuple[str, ...]:
     """A list, also when it was written as one text."""
     items = re.split(r"[\n;,]", value) if isinstance(value, str) else value if isinstance(value, list) else []
     texts = [clean_text(one) for one in items if isinstance(one, str)]
-    kept = {normal_text(one): one for one in reversed(texts) if one and not is_order(f"- {one}")}
+    kept = {normal_text(one): one for one in reversed(texts) if one and not guard.is_order(f"- {one}")}
     return tuple(truncate_text(one, 500) for one in reversed(kept.values()))[:MOST_LISTED]
 
 
@@ -284,7 +277,7 @@ def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instruct
     )
 
 
-def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative:
+def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: Language) -> Narrative:
     """The text of an answer as far as the facts bear it out, and as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
@@ -292,7 +285,8 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative
         value = next((value[name] for name in _NAMES if isinstance(value.get(name), str)), None)
     if not isinstance(value, str):
         raise UnreadableAnswer('the answer is not a text: expected {"narrative": "..."}')
-    text, known = without_orders(clean_text(value)), Conversation((), known=facts)
+    text = language.guard.remove_orders(clean_text(value))
+    known = Conversation((), known=facts, language=language)
     told = [part for part in _ENDS.split(text) if part]
     kept = [part for part in told if known.bears_out(part)]
     text = text if kept == told else " ".join(kept)
@@ -300,3 +294,53 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int) -> Narrative
         kept.pop()
         text = text[: text.rfind(kept[-1]) + len(kept[-1])] if kept else ""
     return Narrative(text, len(told) - len(kept), parsed.how)
+
+
+_NUMBER: Final = re.compile(r"\s*([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+))\s*(%?)")
+
+
+def clamp_salience(value: Any, default: float) -> float:
+    """A salience from 0 to 1; a number may be written as text, what is none is the default."""
+    if isinstance(value, str):
+        found = _NUMBER.match(value)
+        value = float(found[1].replace(",", ".")) / (100 if found[2] else 1) if found else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:  # noqa: PLR0124 - NaN is none
+        return default
+    return min(1.0, max(0.0, float(value)))
+
+
+_SPOKEN: Final = ("user", "assistant")
+
+
+def shown_turns(turns: Sequence[Message], most: int, chars: int) -> list[str]:
+    """Numbered lines for the turns, from 1: the first quarter and the most recent rest, each up to ``chars``."""
+    spoken = [(at, turn) for at, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
+    if len(spoken) <= most:
+        return [_format_turn(at, turn, chars) for at, turn in spoken]
+    first = most // 4
+    last = most - first
+    left_out = len(spoken) - most
+    return [
+        *(_format_turn(at, turn, chars) for at, turn in spoken[:first]),
+        f"[... {left_out} turns left out ...]",
+        *(_format_turn(at, turn, chars) for at, turn in spoken[len(spoken) - last :]),
+    ]
+
+
+def _format_turn(at: int, turn: Message, chars: int) -> str:
+    return f"[{at}] {speaker_label(turn)}: {_indent_lines(shorten_text(turn.text.strip(), chars))}"
+
+
+def speaker_label(turn: Message) -> str:
+    """Who speaks, as a model is told."""
+    return f"{turn.role} ({' '.join(turn.name.split())})" if turn.name else turn.role
+
+
+def shorten_text(text: str, chars: int) -> str:
+    """A text up to a length, with a note of how much is missing."""
+    return text if len(text) <= chars else f"{text[:chars]} [... {len(text) - chars:,} more characters]"
+
+
+def _indent_lines(text: str) -> str:
+    """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    return "\n    ".join(text.splitlines())

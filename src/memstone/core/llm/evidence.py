@@ -9,216 +9,27 @@ list of words is needed, it holds those of several, and what it does not know sp
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
-from unicodedata import decimal
 
-from memstone.core.llm.questions import (
+from memstone.language.language import Language
+from memstone.language.text.dates import TimeRef
+from memstone.language.text.numbers import unsaid_numbers
+from memstone.language.text.statements import (
+    DENIALS,
     begins_in_another,
     clause_at,
     is_denied,
     is_of_the_speaker,
     parts_of,
-    unsaid_names,
 )
-from memstone.core.rules.own_prose import is_english
-from memstone.core.talk.transcript import Source, content_terms
-from memstone.core.temporal.dates import resolve_dates
-from memstone.core.text.analyze import document_terms
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.message import Message
-
-# --- numbers that a model wrote and nobody said; a date may have been counted, and an hour told in --------------------
-
-
-_ISO: Final = re.compile(r"(?<![\d-])(\d{4})-(\d{2})(?:-(\d{2}))?(?![\d-])")
-_MONTHS: Final = {
-    **dict.fromkeys("january janvier januar jänner enero gennaio janeiro januari jan".split(), 1),
-    **dict.fromkeys("february février fevrier februar febrero febbraio fevereiro februari feb".split(), 2),
-    **dict.fromkeys("march mars märz maerz marzo março marco maart mar".split(), 3),
-    **dict.fromkeys("april avril abril aprile apr".split(), 4),
-    **dict.fromkeys("may mai mayo maggio maio mei".split(), 5),
-    **dict.fromkeys("june juin juni junio giugno junho jun".split(), 6),
-    **dict.fromkeys("july juillet juli julio luglio julho jul".split(), 7),
-    **dict.fromkeys("august août aout agosto augustus aug".split(), 8),
-    **dict.fromkeys("september septembre septiembre settembre setembro sept sep".split(), 9),
-    **dict.fromkeys("october octobre oktober octubre ottobre outubro oct okt".split(), 10),
-    **dict.fromkeys("november novembre noviembre novembro nov".split(), 11),
-    **dict.fromkeys("december décembre decembre dezember diciembre dicembre dezembro dec dez".split(), 12),
-}
-_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_WRITTEN: Final = (
-    re.compile(
-        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th|\.|er|º)? (?:of |de |di )?(?P<m>{_MONTH})\b\.?,?"
-        rf"(?: (?:de )?(?P<y>\d{{4}})\b)?",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"\b(?P<m>{_MONTH})\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,? (?P<y>\d{{4}})\b)?", re.IGNORECASE),
-    re.compile(r"(?:(?P<y>\d{4})年)?(?P<m>\d{1,2})月(?P<d>\d{1,2})日"),
-    re.compile(r"\b(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})\b"),
-)
-"""Dates as people write them, in several languages; one without a year lies in the year of the conversation."""
-
-_CLOCK: Final = re.compile(r"(?<!\d)(\d{1,2})[:.h](\d{2})(?!\d|\.\d)")
-_NUMBER: Final = re.compile(r"\d+(?:[.,\u00a0' ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
-_THOUSANDS: Final = re.compile(r"(?<=\d)[.,\u00a0' ](?=\d{3}(?!\d))")
-_SHORT: Final = re.compile(r"(?<!\d)(\d++(?:[.,]\d++)?) ?(k|tsd|mio|m)\b", re.IGNORECASE)
-_TIMES: Final = {"k": 1_000, "tsd": 1_000, "mio": 1_000_000, "m": 1_000_000}
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_UNITS: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-).split()
-_WORDS: Final = (
-    {word: number for number, word in enumerate(_UNITS)}
-    | {word: 10 * ten for ten, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)}
-    | {"a": 1, "an": 1, "once": 1, "first": 1, "second": 2, "third": 3, "twice": 2, "both": 2, "couple": 2, "pair": 2}
-    | {"hundred": 100, "thousand": 1_000, "dozen": 12, "half": 30, "quarter": 15, "noon": 12, "midday": 12}
-    | {"eins": 1, "ein": 1, "eine": 1, "zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8}
-    | {"un": 1, "une": 1, "deux": 2, "trois": 3, "quatre": 4, "cinq": 5, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5}
-)
-_ORDINAL: Final = re.compile(r"(?<!\d)\d++(?:st|nd|rd|th|\.|º|ème|e|er|日)", re.IGNORECASE)
-_NAMED_DAY: Final = re.compile(
-    rf"(?<!\d)(\d{{1,2}})(?:st|nd|rd|th|\.(?!\d)|\u65e5| (?:{_MONTH})\b)"
-    r"|\b(?:the|den|dem|vom|am|le|el|il) (\d{1,2})\b(?![:.,]\d)"
-    rf"|\b(?:{_MONTH})\.? (\d{{1,2}})\b(?!:)",
-    re.IGNORECASE,
-)
-"""A day of a month, as people name one; any other number is none."""
-
-_NOON: Final = 12
-_FEW: Final = 20
-"""In a language whose words for numbers are not known, a number up to this may have been said as a word."""
-
-_YEARS: Final = range(1900, 2101)
-_MINUTES: Final = frozenset({0, 15, 30, 45})
-
-
-def unsaid_numbers(text: str, said: str, now: datetime, near: str = "") -> list[str]:
-    """The numbers of a text that stand in nothing that was said and do not follow from it.
-
-    ``near`` are the turns that a statement comes from: what is there in digits is what its dates were counted from.
-    """
-    told = _Told(said, now, near or said)
-    missing: list[str] = []
-    rest = _with_dates(_to_ascii_digits(text), now)
-    used = {int(found[3] or 0) for found in _ISO.finditer(rest)}
-    for found in _ISO.finditer(rest):
-        year, month, day = int(found[1]), int(found[2]), int(found[3] or 0)
-        if not told.has_date(year, month, day, used):
-            missing.append(found[0])
-    rest = _ISO.sub(" ", rest)
-    missing += [one[0] for one in _CLOCK.finditer(rest) if not told.has_time(int(one[1]), int(one[2]))]
-    rest = _CLOCK.sub(" ", rest)
-    return [*missing, *(shown for shown, value in _find_numbers(rest) if not told.has(value))]
-
-
-class _Told:
-    """The numbers of a conversation."""
-
-    def __init__(self, said: str, now: datetime, near: str) -> None:
-        self._text = _to_ascii_digits(said)
-        self._now = now
-        self._named_days = {int(next(filter(None, found))) for found in _NAMED_DAY.findall(_to_ascii_digits(near))}
-        self._near = {value for _, value in _find_numbers(_to_ascii_digits(near))}
-        self._spans = {value for _, value in _find_numbers(_ORDINAL.sub(" ", _to_ascii_digits(near)))}
-        self._all = {value for _, value in _find_numbers(self._text)} | set(_in_words(self._text))
-        self._digits = frozenset(re.findall(r"\d+", self._text))
-        self._knows_words = is_english(said)
-
-    def has(self, value: float) -> bool:
-        """Whether a number was said, in digits or in words, or follows as a year."""
-        if value in self._all or (value.is_integer() and str(int(value)) in self._digits):
-            return True
-        if value in _YEARS and self._has_year(int(value)):
-            return True
-        unread = not self._near and not self._knows_words
-        return unread and value <= _FEW
-
-    def has_time(self, hour: int, minute: int) -> bool:
-        """Whether a time of day was said, by either clock."""
-        if hour > 2 * _NOON:
-            return False
-        hours = {hour, hour - _NOON, hour + 1, hour + 1 - _NOON} if minute in _MINUTES else {hour, hour - _NOON}
-        told = any(self.has(float(one)) for one in hours if one >= 0)
-        return told and (minute in _MINUTES or self.has(float(minute)))
-
-    def has_date(self, year: int, month: int, day: int, used: set[int]) -> bool:
-        """Whether a date was said, in full or in part, or may have been counted from the day of the conversation.
-
-        ``used`` are the days of all dates that the text names.
-        """
-        if not self._has_year(year) and not self.has(float(year)):
-            return False
-        if not day:
-            return True
-        try:
-            wanted = date(year, month, day)
-        except ValueError:
-            return False
-        if day in self._named_days:
-            return True
-        return self._is_counted(wanted) or self._named_days <= used
-
-    def _has_year(self, year: int) -> bool:
-        ago = abs(self._now.year - year)
-        return ago <= 1 or float(ago) in self._all or float(year) in self._all
-
-    def _is_counted(self, wanted: date) -> bool:
-        today = self._now.date()
-        span = abs((wanted - today).days)
-        if span and any(span in (number, 7 * number) for number in self._spans):
-            return True
-        return any(first <= wanted <= last for first, last in self._ranges)
-
-    @cached_property
-    def _ranges(self) -> frozenset[tuple[date, date]]:
-        return frozenset((ref.first, ref.last) for ref in resolve_dates(self._text, self._now))
-
-
-def _with_dates(text: str, now: datetime) -> str:
-    """The text with the dates that it writes out in the one form YYYY-MM-DD."""
-
-    def to_iso_date(found: re.Match[str]) -> str:
-        month = _MONTHS.get(found["m"].lower()) or int(found["m"])
-        return f"{found['y'] or now.year}-{month:02}-{int(found['d']):02}"
-
-    for pattern in _WRITTEN:
-        text = pattern.sub(to_iso_date, text)
-    return text
-
-
-def _find_numbers(text: str) -> Iterator[tuple[str, float]]:
-    for found in _SHORT.finditer(text):
-        yield found[0], float(found[1].replace(",", ".")) * _TIMES[found[2].lower()]
-    for found in _NUMBER.finditer(_SHORT.sub(" ", text)):
-        plain = _THOUSANDS.sub("", found[0]).replace(",", ".")
-        yield found[0], float(plain)
-
-
-def _in_words(text: str) -> Iterator[float]:
-    last = 0
-    for found in _WORD.finditer(text.lower()):
-        value = _WORDS.get(found[0])
-        if value is None:
-            last = 0
-            continue
-        yield float(value)
-        if last >= _FEW and value < last:  # twenty one
-            yield float(last + value)
-        elif last and value in (100, 1_000):
-            yield float(last * value)
-        last = value
-
-
-def _to_ascii_digits(text: str) -> str:
-    """The text with its digits as 0 to 9, whatever the script."""
-    if text.isascii():
-        return text
-    return "".join(str(decimal(char)) if char.isdecimal() else char for char in text)
-
 
 # --- whether a conversation bears out what a model says of it ---------------------------------------------------------
 
@@ -274,6 +85,7 @@ class Conversation:
     known: Sequence[str] = ()
     now: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     withheld: Sequence[str] = ()
+    language: Language = field(kw_only=True)
 
     def support(self, fact: str, quote: str, named: Sequence[int] = (), *, about_user: bool = True) -> Support | None:
         """Where a statement was said and what speaks against it; None when it shares nothing with the conversation."""
@@ -310,7 +122,7 @@ class Conversation:
         source = Source("\n".join([*more, self._all.text]))
         wanted = content_terms(text, self._subjects)
         said = [one for one in wanted if _is_term_in(one, source.terms)]
-        if unsaid_numbers(text, source.text, self.now, near=self._spoken_source.text or source.text):
+        if self._unsaid_numbers(text, source.text, self._spoken_source.text or source.text):
             return False
         return not wanted or len(said) >= _SAID * len(wanted)
 
@@ -371,13 +183,13 @@ class Conversation:
         number, start, end = place
         turn = self.turns[number - 1].text
         clause = clause_at(turn, start, end)
-        if unsaid_numbers(fact, self._all.text, self.now, near="\n".join(self._words_near(number, named))):
+        if self._unsaid_numbers(fact, self._all.text, "\n".join(self._words_near(number, named))):
             return NUMBER
         if self._is_opposite(fact, clause):
             return OPPOSITE
         if about_user and self._is_of_another(fact, clause, self.turns[number - 1].role):
             return SOMEBODY_ELSE
-        return NAME if unsaid_names(fact, self._all.text, self._subjects) else ""
+        return NAME if self.language.names.list_unsaid(fact, self._all.text, self._subjects) else ""
 
     def _is_of_another(self, fact: str, clause: str, role: str) -> bool:
         said = self._closest(fact, clause)
@@ -387,7 +199,7 @@ class Conversation:
 
     def _closest(self, fact: str, clause: str) -> list[str]:
         """The parts of a stretch of text that have most words of a statement."""
-        wanted = content_terms(fact, [*self._subjects, *_DENIALS])
+        wanted = content_terms(fact, [*self._subjects, *DENIALS])
         shares = [(part, _matched_share(wanted, frozenset(document_terms(part)))) for part in parts_of(clause)]
         most = max((share for _, share in shares), default=0.0)
         return [part for part, share in shares if share == most > 0] or [clause]
@@ -397,7 +209,7 @@ class Conversation:
 
     def _is_opposite(self, fact: str, clause: str) -> bool:
         """Whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
-        wanted = content_terms(fact, [*self._subjects, *_DENIALS])
+        wanted = content_terms(fact, [*self._subjects, *DENIALS])
         if not wanted or _matched_share(wanted, frozenset(document_terms(clause))) < _SAME:
             return False
         own = {is_denied(part) for part in parts_of(fact)}
@@ -406,6 +218,12 @@ class Conversation:
     def _shares(self, fact: str) -> bool:
         wanted = content_terms(fact, self._subjects)
         return any(_is_term_in(one, self._spoken_source.terms) for one in wanted)
+
+    def _unsaid_numbers(self, text: str, said: str, near: str) -> list[str]:
+        def resolve(told: str) -> list[TimeRef]:
+            return self.language.dates.find(told, self.now, UTC)
+
+        return unsaid_numbers(text, said, self.now, resolve, near, knows_words=self.language.reads(said))
 
     # --- what was said ------------------------------------------------------------------------------------------------
 
@@ -448,7 +266,6 @@ def _is_latin(words: Iterable[str]) -> bool:
 
 
 _GREEK: Final = "\u0370"
-_DENIALS: Final = ("not", "no", "never", "doesn't", "don't", "isn't", "longer", "anymore", "nicht", "kein", "keine")
 
 
 def _is_in(quote: str, source: Source) -> bool:
@@ -476,3 +293,174 @@ def _is_kindred(one: str, other: str) -> bool:
             break
         shared += 1
     return shared >= _KINDRED * min(len(one), len(other))
+
+
+# --- where a quote stands in what was said, letter by letter or nearly so ---------------------------------------------
+
+
+MAX_SPAN_CHARS: Final = 1_000
+_MAX_TERMS: Final = 128
+
+_QUOTES: Final = (
+    '"\u00b4`\u00ab\u00bb\u02bc\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u201f\u2039\u203a\u300c\u300d\u300e\u300f'
+)
+_MARKS: Final = str.maketrans(dict.fromkeys(_QUOTES, "'") | dict.fromkeys("\u2010\u2011\u2013\u2014\u2212", "-"))
+_WORD: Final = re.compile(r"\w+(?:['\u2019.,:-]\w+)*")
+_BLACK: Final = re.compile(r"\S+")
+_LEFT_OUT: Final = re.compile(r"(?:(?<!\s)\s++)?(?:\.{3,}+|…|\[(?:\.{3}|…)\])\s*+")
+_NUMBER: Final = re.compile(r"\d+")
+_EDGES: Final = " '.,;:!?…-()[]*_"
+_FIRST_UNSPACED: Final = "\u0e00"  # Thai; then come the scripts of South-East and East Asia
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that statements are looked for in; what is worked out about it is kept."""
+
+    text: str
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """Where the quoted words stand first; several pieces with dots between them have to follow one another."""
+        return next(self.places(quote), None)
+
+    def places(self, quote: str) -> Iterator[tuple[int, int]]:
+        """Everywhere the quoted words stand, in order."""
+        pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _normalize_quote(piece))]
+        start = self._whole(pieces[0], 0) if pieces else -1
+        while start >= 0:
+            end = start + len(pieces[0])
+            for words in pieces[1:]:
+                found = self._whole(words, end)
+                if found < 0:
+                    return
+                end = found + len(words)
+            yield self._place(start), self._place(end - 1) + 1
+            start = self._whole(pieces[0], start + 1)
+
+    def _whole(self, words: str, at: int) -> int:
+        """Where the words stand as words: "tea" does not stand in "steak"."""
+        found = self._flat.find(words, at)
+        while found >= 0 and (_is_inside_word(self._flat, found) or _is_inside_word(self._flat, found + len(words))):
+            found = self._flat.find(words, found + 1)
+        return found
+
+    def nearest(self, quote: str) -> tuple[float, int, int]:
+        """Return how much of a quote stands together here, from 0 to 1, and from where to where.
+
+        Pairs of characters are counted in a window as long as the quote, so that a typo costs little in any script. The
+        time taken grows with the length of the text and not faster.
+        """
+        wanted = _character_pairs(_normalize_quote(quote))
+        text = self._flat
+        if not wanted or len(text) < _SHORTEST_TERM:
+            return 0.0, 0, 0
+        width = min(len(wanted), len(text) - 1)
+        left, hits, best, at = Counter(wanted), 0, -1, 0
+        for end, pair in enumerate(_character_pairs(text)):
+            hits += left[pair] > 0
+            left[pair] -= 1
+            if end >= width:
+                gone = text[end - width : end - width + 2]
+                left[gone] += 1
+                hits -= left[gone] > 0
+            if hits > best:
+                best, at = hits, max(0, end - width + 1)
+        start, stop = self._whole_words(at, min(at + width + 1, len(text)))
+        return best / len(wanted), self._place(start), self._place(stop - 1) + 1
+
+    def _whole_words(self, start: int, end: int) -> tuple[int, int]:
+        """The stretch without what is left of words that it cuts off at its edges, unless nothing else is in it."""
+        first, last = start, end
+        while first < last and (_is_inside_word(self._flat, first) or self._flat[first].isspace()):
+            first += 1
+        while last > first and (_is_inside_word(self._flat, last) or self._flat[last - 1].isspace()):
+            last -= 1
+        return (first, last) if last > first else (start, end)
+
+    def locate(self, wanted: frozenset[str]) -> tuple[int, int] | None:
+        """The shortest stretch that holds all of the wanted terms that stand here at all."""
+        hits = [(place, found) for place, found in self._positions if found & wanted]
+        present = frozenset(term for _, found in hits for term in found & wanted)
+        return _shortest_span(hits, present) if present else None
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The words of the text in the form in which words are compared."""
+        return frozenset(document_terms(self.text))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The whole numbers in the text."""
+        return frozenset(_NUMBER.findall(self.text))
+
+    @cached_property
+    def _positions(self) -> list[tuple[tuple[int, int], frozenset[str]]]:
+        return [(word.span(), frozenset(document_terms(word[0]))) for word in _WORD.finditer(self.text)]
+
+    @cached_property
+    def _words(self) -> list[tuple[int, int]]:
+        return [word.span() for word in _BLACK.finditer(self.text)]
+
+    @cached_property
+    def _flat(self) -> str:
+        return " ".join(_fold_word(self.text[start:end]) for start, end in self._words)
+
+    @cached_property
+    def _flat_starts(self) -> list[int]:
+        starts, at = [], 0
+        for start, end in self._words:
+            starts.append(at)
+            at += end - start + 1
+        return starts
+
+    def _place(self, at: int) -> int:
+        """The place in the text of a place in its flat form."""
+        number = bisect_right(self._flat_starts, at) - 1
+        return self._words[number][0] + at - self._flat_starts[number]
+
+
+def _shortest_span(
+    hits: Sequence[tuple[tuple[int, int], frozenset[str]]], wanted: frozenset[str]
+) -> tuple[int, int] | None:
+    seen: Counter[str] = Counter()
+    best: tuple[int, int] | None = None
+    first = 0
+    for (_, end), found in hits:
+        seen.update(found & wanted)
+        while len(seen) == len(wanted):
+            start = hits[first][0][0]
+            if best is None or end - start < best[1] - best[0]:
+                best = (start, end)
+            seen -= Counter(dict.fromkeys(hits[first][1] & wanted, 1))
+            first += 1
+    return best if best is not None and best[1] - best[0] <= MAX_SPAN_CHARS else None
+
+
+def content_terms(statement: str, leave_out: Iterable[str] = ()) -> frozenset[str]:
+    """What a statement is about, in the form in which words are compared; ``leave_out`` are words that do not count."""
+    ignored = {term for word in leave_out for term in document_terms(word)}
+    return frozenset(query_terms(statement, _MAX_TERMS)) - ignored
+
+
+_SHORTEST_TERM: Final = 2
+
+
+def _character_pairs(text: str) -> list[str]:
+    return [text[at : at + 2] for at in range(len(text) - 1)]
+
+
+def _normalize_quote(quote: str) -> str:
+    return " ".join(_fold_word(word) for word in quote.split()).strip(_EDGES)
+
+
+def _is_inside_word(text: str, at: int) -> bool:
+    """Whether a place is inside a word; scripts without blanks can be cut anywhere."""
+    around = text[max(0, at - 1) : at + 1]
+    return 0 < at < len(text) and around.isalnum() and max(around) < _FIRST_UNSPACED
+
+
+def _fold_word(word: str) -> str:
+    """One form of quotation marks and case, with as many characters as before."""
+    marked = word.translate(_MARKS)
+    lowered = marked.lower()
+    return lowered if len(lowered) == len(marked) else marked

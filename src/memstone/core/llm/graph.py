@@ -11,11 +11,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from memstone.core.entities.find import MAX_FOUND, MAX_NAME_CHARS, normalize_name
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
 from memstone.core.llm.questions import Question, object_schema, system_message
-from memstone.core.text.normalize import normal_text
-from memstone.model.memory import USER, Entity, EntityFound, EntityType, Relation
+from memstone.language.language import NameReader
+from memstone.language.text.normal import normal_text
+from memstone.model.memory import MAX_FOUND, MAX_NAME_CHARS, USER, Entity, EntityFound, EntityType, Relation
 
 MAX_DESCRIPTION_CHARS: Final = 200
 INPUT_CHARS: Final = 16_384
@@ -81,23 +81,23 @@ def graph_question(texts: Sequence[str]) -> Question:
     return Question(messages, {"title": "graph", **object_schema(properties)}, version)
 
 
-def parse_graph(answer: str, texts: Sequence[str]) -> GraphAnswer:
+def parse_graph(answer: str, texts: Sequence[str], names: NameReader) -> GraphAnswer:
     """The graph in an answer, each thing once; ``UnreadableAnswer`` when it names no entities."""
     parsed = parse_json(answer)
     said = normal_text("\n".join(texts))
     found: dict[str, Entity] = {}
     for item in _list_items(parsed.value, "entities"):
-        entity = _parse_entity(item)
+        entity = _parse_entity(item, names)
         if entity is not None and _stands_in(entity.norm, said) and len(found) < MAX_FOUND:
             found.setdefault(entity.norm, entity)
     listed = parsed.value if isinstance(parsed.value, dict) and "relations" in parsed.value else {"relations": []}
-    return GraphAnswer(tuple(found.values()), _parse_relations(listed, found.keys() | {USER}), parsed.how)
+    return GraphAnswer(tuple(found.values()), _parse_relations(listed, found.keys() | {USER}, names), parsed.how)
 
 
-def _parse_relations(listed: Mapping[str, Any], known: AbstractSet[str]) -> tuple[Relation, ...]:
+def _parse_relations(listed: Mapping[str, Any], known: AbstractSet[str], names: NameReader) -> tuple[Relation, ...]:
     found: dict[tuple[str, str, str], Relation] = {}
     for item in _list_items(listed, "relations"):
-        edge = tuple(_normalize_endpoint(item.get(name)) for name in ("source", "target"))
+        edge = tuple(_normalize_endpoint(item.get(name), names) for name in ("source", "target"))
         verb = re.sub(r"[\s-]+", "_", clean_text(str(item.get("relation", ""))).casefold())
         if _VERB.fullmatch(verb) and edge[0] != edge[1] and known >= set(edge) and len(found) < MAX_FOUND:
             found.setdefault((edge[0], verb, edge[1]), Relation(edge[0], verb, edge[1]))
@@ -113,10 +113,10 @@ def _list_items(value: Any, field: str) -> Iterator[Mapping[str, Any]]:
     return (item for item in listed if isinstance(item, Mapping))
 
 
-def _parse_entity(item: Mapping[str, Any]) -> Entity | None:
+def _parse_entity(item: Mapping[str, Any], names: NameReader) -> Entity | None:
     name, kind, about = item.get("name"), str(item.get("type", "")).strip().lower(), item.get("description")
     name = clean_text(name) if isinstance(name, str) else ""
-    form = normalize_name(name)
+    form = names.normalize(name)
     if not form or len(name) > MAX_NAME_CHARS or form in _SELF:
         return None
     described = clean_text(about)[:MAX_DESCRIPTION_CHARS] if isinstance(about, str) and about.strip() else None
@@ -132,6 +132,6 @@ def _stands_in(form: str, said: str) -> bool:
     return False
 
 
-def _normalize_endpoint(value: Any) -> str:
-    form = normalize_name(clean_text(value)) if isinstance(value, str) else ""
+def _normalize_endpoint(value: Any, names: NameReader) -> str:
+    form = names.normalize(clean_text(value)) if isinstance(value, str) else ""
     return USER if form in _SELF else form

@@ -12,20 +12,20 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
 from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import Question, clause_at, is_of_the_speaker, object_schema
-from memstone.core.privacy.poison import is_quoted
+from memstone.core.llm.questions import Question, object_schema
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.reading.restated import extract_restatements
-from memstone.core.rules.own_prose import is_english
-from memstone.core.rules.requests import is_suspicious
-from memstone.core.rules.stance import polarity_of
-from memstone.core.text.normalize import normal_text
+from memstone.language.language import Language
+from memstone.language.text.normal import normal_text
+from memstone.language.text.statements import clause_at, is_of_the_speaker
 from memstone.model.memory import Kind
 from memstone.model.message import Message
+
+if TYPE_CHECKING:
+    from memstone.results import DroppedFact
 
 Side: TypeAlias = Literal["user", "agent"]
 """Whose memories are written: about the user, or from the agent's own side."""
@@ -153,7 +153,7 @@ class Dropped:
     text: str
     reason: str
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> DroppedFact:
         """As callers are told."""
         return {"text": self.text, "reason": self.reason}
 
@@ -187,6 +187,9 @@ class Talk:
     withheld: Sequence[str] = ()
     """What was said and is not shown: words by which others want something to be remembered or done."""
 
+    language: Language = field(kw_only=True)
+    """What an answer is held against the conversation with."""
+
     @property
     def shown(self) -> list[Message]:
         """The earlier turns that are shown."""
@@ -196,7 +199,7 @@ class Talk:
     def conversation(self) -> Conversation:
         """It as what an answer is held against: turns are counted as they are shown, the earlier ones first."""
         known = [one.text for one in self.known]
-        return Conversation(self.turns, self.before, known, self.now, self.withheld)
+        return Conversation(self.turns, self.before, known, self.now, self.withheld, language=self.language)
 
 
 def learn_question(
@@ -302,6 +305,7 @@ class _Reading:
     side: Side
     categories: Sequence[str]
     read: Operations
+    language: Language
     texts: list[str] = field(default_factory=list)
     """All wordings of the answer."""
 
@@ -319,7 +323,7 @@ def read_operations(
 ) -> Operations:
     """Operations as a model listed them, held against the talk; ``first`` turns were shown before the new ones."""
     given = [_as_fields(item) for item in items]
-    reading = _Reading(talk.conversation, talk.known, first, side, categories, Operations())
+    reading = _Reading(talk.conversation, talk.known, first, side, categories, Operations(), talk.language)
     reading.texts = [_operation_text(item) for item in given]
     for at, item in enumerate(given):
         found = _parse_operation(reading, item, at)
@@ -408,26 +412,27 @@ def _build_statement_operation(
     if op is Op.UPDATE and doubt:
         op, memory = Op.ADD, None
     turn = reading.conversation.turns[found.turn - 1]
-    quoted = turn.role == "user" and is_quoted(turn.text, found.start, found.end)
+    guard = reading.language.guard
+    quoted = turn.role == "user" and guard.is_quoted(turn.text, found.start, found.end)
     passed_on = (quoted or turn.role == "assistant") and reading.side == "user"
-    if reading.conversation.is_withheld(text) or (passed_on and is_suspicious(text)):
+    if reading.conversation.is_withheld(text) or (passed_on and guard.is_suspicious(text)):
         return Dropped(text, NOT_THEIRS)
-    waits = passed_on and not _is_trusted(turn, found, doubt, own=own)
-    labels = labels_of(fields, text, reading.categories)
+    waits = passed_on and not _is_trusted(reading.language, turn, found, doubt, own=own)
+    labels = labels_of(fields, text, reading.categories, reading.language)
     evidence: dict[str, Any] = {"turns": tuple(named), "doubt": doubt, "quoted": quoted, "about": about, "waits": waits}
     return Operation(op, text, found.turn, found.start, found.end, memory=memory, **evidence, **labels)
 
 
-def _is_trusted(turn: Message, found: Support, doubt: str, *, own: bool) -> bool:
+def _is_trusted(language: Language, turn: Message, found: Support, doubt: str, *, own: bool) -> bool:
     """Whether words that are not the user's own may become a memory of theirs before somebody has approved it.
 
     News that the user passes on may, unless it is what somebody says of themselves. Of the assistant's words only what
-    it plainly says back; how that is said is known in English only, elsewhere the model's own judgement has to do.
+    it plainly says back; in a language that is not read here, the model's own judgement has to do.
     """
     if turn.role == "user":
         return not (own and is_of_the_speaker(clause_at(turn.text, found.start, found.end)))
-    told = extract_restatements(turn.text)
-    plain = not is_english(turn.text) or any(one.start < found.end and found.start < one.end for one in told)
+    told = language.facts.read_restatements(turn.text)
+    plain = not language.reads(turn.text) or any(one.start < found.end and found.start < one.end for one in told)
     return plain and not doubt
 
 
@@ -443,7 +448,7 @@ def _build_target_operation(
     place = found or (reading.conversation.carrier(named), 0, 0)
     if not place[0]:
         return Dropped(known, NOT_SAID)
-    labels = labels_of(fields, known, reading.categories)
+    labels = labels_of(fields, known, reading.categories, reading.language)
     return Operation(op, known, *place, turns=tuple(named), memory=memory, **labels)
 
 
@@ -455,7 +460,7 @@ def _parse_turn_numbers(reading: _Reading, fields: Mapping[str, Any]) -> list[in
     return [place for place in places if 1 <= place <= len(reading.conversation.turns)]
 
 
-def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[str, Any]:
+def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str], language: Language) -> dict[str, Any]:
     """Category, kind and stance, as far as they were given."""
     given = str(fields.get("category", "")).strip().lower()
     kind = str(fields.get("kind", "")).strip().lower()
@@ -464,7 +469,7 @@ def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str]) -> dict[
     return {
         "category": category_of(given, own),
         "kind": kind if kind in _KINDS else KINDS.get(given, Kind.FACTUAL.value),
-        "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or polarity_of(text.lower()),
+        "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or language.changes.polarity_of(text),
         "reason": clean_text(reason)[:REASON_CHARS] if isinstance(reason, str) else "",
     }
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from memstone.core.settings.forms import Choice, Flag, Form, Number, Text
 from memstone.core.settings.lenient import (
@@ -279,7 +279,6 @@ def _embedder_config(values: dict[str, Any]) -> dict[str, Any]:
 # --- from the names a caller uses to those that are stored, and back --------------------------------------------------
 
 
-Vocabulary: TypeAlias = Literal["native", "gateway", "companion", "agent"]
 VOCABULARIES: Final[dict[str, Mapping[str, Foreign]]] = {"gateway": GATEWAY, "companion": COMPANION, "agent": AGENT}
 SHORT: Final = {"timezone": "extract.timezone", "language": "policy.language"}
 """What users set for themselves has a short name."""

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any, Final, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from memstone.core.privacy.redact import RedactPolicy
-from memstone.core.text.analyze import query_terms
+from memstone.core.redact import RedactPolicy
+from memstone.language.text.tokens import query_terms
 from memstone.model.context_gate import GateMode
 
 # --- what the value of a setting may be -------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.words import STOP_WORDS
 from memstone.errors import ConfigError
+from memstone.language.text.normal import normal_text
+from memstone.language.text.words import STOP_WORDS
 
 # --- make text harmless before a model reads it -----------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
-from memstone.core.text.analyze import document_terms
-from memstone.core.text.words import UNSPACED
 from memstone.errors import InvalidInput
+from memstone.language.text.tokens import document_terms
+from memstone.language.text.words import UNSPACED
 from memstone.model.context import ContextPack
 
 # --- where a block of memory goes in a list of chat messages. The list that is given is never changed -----------------
@@ -64,6 +64,14 @@ def insert_block(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, s
             return prefix_last_user(given, whole)
         case _:
             return _insert_split(given, stable, volatile)
+
+
+def text_at(block: tuple[str, str, str], position: str) -> str:
+    """Return what a model reads of a block that stands in a position: all at once, or in its two parts."""
+    whole, stable, volatile = block
+    if position != Position.SPLIT:
+        return whole
+    return "\n\n".join(part for part in (stable, volatile) if part)
 
 
 def instruction_message(text: str, messages: Sequence[Any]) -> dict[str, Any]:

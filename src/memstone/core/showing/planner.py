@@ -7,15 +7,24 @@ all. The same input gives the same bytes, in every process.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
 from memstone.core.showing.fence import Fence, neutralize_text
 from memstone.core.showing.inject import EXCERPT_CHARS, cut_excerpt, one_line
-from memstone.core.showing.profile import NOBODY, Profile, adds_words, is_repetition, says_more
-from memstone.core.text.normalize import CHARS_PER_TOKEN, estimate_tokens, normal_text
+from memstone.core.showing.profile import (
+    NOBODY,
+    Profile,
+    adds_words,
+    is_covered,
+    is_repetition,
+    remove_quotes,
+    says_more,
+)
+from memstone.language.text.normal import AMENDED, CHARS_PER_TOKEN, estimate_tokens, normal_text
 from memstone.model.context import Chosen, Citation, Dropped, Section
 from memstone.model.context_gate import Route
 from memstone.model.memory import Layer
@@ -44,6 +53,9 @@ _RECALLED_TOKENS: Final = 200
 _FRAME_TOKENS: Final = 85
 """So much markers, notice, date and headings take of a budget."""
 
+_SENTENCE: Final = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
+_SPEAKER: Final = re.compile(r"^[^:\n]{1,40}: ")
+
 BLANK: Final = "blank"
 DUPLICATE: Final = "duplicate"
 SAME_SOURCE: Final = "shown with its source"
@@ -59,7 +71,7 @@ class Item:
     ``date`` is the day it was said. ``speaker`` is whose words these are, where they do not tell. ``sources`` are the
     ids of the turns it comes from, ``holds`` those of the memories that it tells as well. ``decision`` is the first one
     of an episode. ``note`` says what a reader should know about it, such as that it no longer holds. ``match`` is where
-    in its text the query was found.
+    in its text the query was found. ``reply_to`` is the turn that a turn of the assistant answers.
     """
 
     id: str
@@ -74,6 +86,7 @@ class Item:
     score: float | None = None
     quote: str = ""
     holds: tuple[str, ...] = ()
+    reply_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +133,7 @@ def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
     paid = () if profile.beside_budget else (*_section_lines(PROFILE, known), *_section_lines(TURNS, said))
     fixed = _join_lines((*_section_lines(NARRATIVE, about), *paid))
     room = budget * CHARS_PER_TOKEN - len(_volatile_text(fence, today, heading, ())) - len(fixed)
+    picked.literal = route == Route.TRANSCRIPT
     lines = _recalled_lines(picked, items if heading else (), _limits_for_route(route, budget, policy), policy, room)
     return _assemble_plan(picked, fence, today, (told, about, known, said, lines), route)
 
@@ -173,18 +187,36 @@ class _Picked:
     chosen: list[Chosen] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     texts: set[str] = field(default_factory=set)
-    sources: dict[str, list[str]] = field(default_factory=dict)
-    """The turns that what is shown comes from, and the words of theirs that it stands for."""
+    sources: dict[str, list[Item]] = field(default_factory=dict)
+    """The turns that what is shown comes from, and what is shown of each."""
+
+    ranks: dict[str, int] = field(default_factory=dict)
+    """How well items answer, by id; 0 is best."""
+
+    amended: set[str] = field(default_factory=set)
+    """The turns of which a fact was made that has newer words behind it."""
 
     turns: set[str] = field(default_factory=set)
     facts: list[str] = field(default_factory=list)
     """What the facts say that are shown."""
 
-    held: set[str] = field(default_factory=set)
-    """The memories that something else tells which is shown."""
+    held: dict[str, Item] = field(default_factory=dict)
+    """The memories that something else tells which is shown, and what that is."""
 
-    listed: dict[str, str] = field(default_factory=dict)
-    """What is shown by id; '' for what the section lists, the text of what stands there whatever is asked."""
+    listed: dict[str, Item] = field(default_factory=dict)
+    """What is shown, by id."""
+
+    section: set[str] = field(default_factory=set)
+    """What of it the section lists; the rest stands there whatever is asked."""
+
+    sentences: list[str] = field(default_factory=list)
+    """The sentences of the turns and the episodes that are shown."""
+
+    parts: set[str] = field(default_factory=set)
+    """The turns of which the profile shows a part."""
+
+    literal: bool = False
+    """Whether the very words are asked for: then a turn is shown, and whole, whatever else says it."""
 
     told: str = ""
     """What the text about the user says: sentences of it need not be shown again."""
@@ -192,9 +224,11 @@ class _Picked:
     def take(self, item: Item, said: str, line: str, *, uses: bool = True) -> str:
         self.texts.add(said)
         for source in item.sources:
-            self.sources.setdefault(source, []).append(item.quote)
-        self.held.update(item.holds)
-        self.listed[item.id] = "" if uses else item.text
+            self.sources.setdefault(source, []).append(item)
+        self.held.update(dict.fromkeys(item.holds, item))
+        self.listed[item.id] = item
+        self.section |= {item.id} if uses else set()
+        self.sentences += _sentences_of(item)
         if item.layer == Layer.TURN:
             self.turns.add(item.id)
         elif item.layer == Layer.FACT:
@@ -212,26 +246,73 @@ class _Picked:
         if not item.text.strip():
             return BLANK
         told = bool(self.told) and item.layer in (Layer.FACT, Layer.IDENTITY) and said.rstrip(".") in self.told
-        if said in self.texts or told or item.id in self.held:
+        if said in self.texts or told or (item.id in self.held and self._holder_tells(item)):
             return DUPLICATE
         if item.layer == Layer.TURN:
-            same = self._tells_no_more(item)
+            same = not self.literal and self._tells_no_more(item)
         elif item.layer == Layer.EPISODE:
             same = self._tells_facts_of(item)
         else:
-            same = not self.turns.isdisjoint(item.sources)
+            same = not self.turns.isdisjoint(item.sources) and not AMENDED.search(item.text)
         return SAME_SOURCE if same else ""
 
+    def _holder_tells(self, fact: Item) -> bool:
+        """Whether what was made together with a fact says it; an episode of words that were said may leave it out."""
+        holder = self.held[fact.id]
+        if holder.layer != Layer.EPISODE or not fact.quote or not all(map(_SPEAKER.match, holder.text.splitlines())):
+            return True
+        return any(one in fact.quote or fact.quote in one for one in _sentences_of(holder))
+
     def _tells_no_more(self, turn: Item) -> bool:
-        """Whether facts that are shown were learned from a turn and say all of it; or say it, wherever learned."""
-        if turn.id in self.sources:
-            return not says_more(turn.text, self.sources[turn.id])
-        return is_repetition(turn.text, self.facts)
+        """Whether something that is shown says a turn, or was learned from it and answers better.
+
+        A turn does not say what became of a fact since, so it does not stand for one that was amended.
+        """
+        learned = self.sources.get(turn.id)
+        if learned is None:
+            told = turn.id in self.amended or is_repetition(turn.text, self.facts)
+            return told or is_covered(turn.text, self.sentences)
+        last, quotes = len(self.ranks), [fact.quote for fact in learned if fact.quote]
+        better = any(self.ranks.get(fact.id, last) < self.ranks.get(turn.id, last) for fact in learned)
+        more = says_more(turn.text, quotes) if quotes else adds_words(turn.text, [fact.text for fact in learned])
+        return better or not more
 
     def _tells_facts_of(self, episode: Item) -> bool:
         """Whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
-        return bool(facts) and not (all(facts) and adds_words(episode.text, facts))
+        if any(one.id in self.section for one in facts):
+            return True
+        rest = self.remaining_lines(episode)
+        if rest == episode.text and not facts:
+            return False
+        return not adds_words(rest, [*(one.text for one in facts), *self.sentences])
+
+    def remaining_lines(self, episode: Item) -> str:
+        """Return the sentences of an episode that none of its facts, and no turn, says elsewhere in the block."""
+        facts = [self.listed[one] for one in episode.holds if one in self.listed]
+        if not facts and not self.sentences:
+            return episode.text
+        lines = []
+        for line in episode.text.splitlines():
+            speaker = match[0] if (match := _SPEAKER.match(line)) else ""
+            left = [one for one in _SENTENCE.split(line[len(speaker) :]) if not self._is_told(one, facts)]
+            lines += [speaker + " ".join(left)] if left else []
+        return "\n".join(lines)
+
+    def _is_told(self, sentence: str, facts: Sequence[Item]) -> bool:
+        """Whether a fact, or a turn that is shown, says a sentence."""
+        quotes = [one.quote for one in facts]
+        told = any(sentence in one for one in (*quotes, *self.sentences))
+        return told or is_covered(sentence, quotes) or is_repetition(sentence, [one.text for one in facts])
+
+
+def _sentences_of(item: Item) -> list[str]:
+    """The sentences of a turn or an episode, without who said them."""
+    if item.layer not in (Layer.TURN, Layer.EPISODE):
+        return []
+    lines = item.text.splitlines()
+    bare = lines if item.layer == Layer.TURN else [_SPEAKER.sub("", line) for line in lines]
+    return [sentence for line in bare for sentence in _SENTENCE.split(line)]
 
 
 def _profile_fact_lines(picked: _Picked, profile: Profile) -> tuple[str, ...]:
@@ -248,12 +329,17 @@ def _profile_fact_lines(picked: _Picked, profile: Profile) -> tuple[str, ...]:
 
 
 def _profile_turn_lines(picked: _Picked, profile: Profile) -> tuple[str, ...]:
-    """The lines of the profile that are the user's own words, with the day of each."""
+    """The lines of the profile that are the user's own words, with the day of each, without what facts of it say."""
     lines: list[str] = []
     for turn in profile.turns:
         item = Item(turn.id, turn.text, Layer.TURN, turn.date)
-        line = f"- [{turn.date}] {_indent_text(neutralize_text(turn.text))}"
-        lines.append(picked.take(item, normal_text(turn.text), line, uses=False))
+        if is_covered(turn.text, [fact.quote for fact in picked.sources.get(turn.id, ())]):
+            picked.drop(item, SAME_SOURCE)
+            continue
+        rest = _remainder_of(item, picked).text
+        line = f"- [{turn.date}] {_indent_text(neutralize_text(rest))}"
+        lines.append(picked.take(item, normal_text(rest), line, uses=False))
+        picked.parts |= {turn.id} if rest != turn.text else set()
     return tuple(lines)
 
 
@@ -290,8 +376,12 @@ def _recalled_lines(
 ) -> tuple[str, ...]:
     """Take items in order until one does not fit; the first is taken in any case."""
     lines: list[str] = []
+    shown_items: list[Item] = []
     full = False
-    shown = {one.id for one in picked.chosen}
+    shown = {one.id for one in picked.chosen} - (picked.parts if picked.literal else set())
+    items = list(items)
+    picked.ranks = {item.id: rank for rank, item in enumerate(items)}
+    picked.amended = {turn for one in items if AMENDED.search(one.text) for turn in one.sources}
     for item in items:
         said = normal_text(_told_by(item) + item.text)
         reason = DUPLICATE if item.id in shown else picked.repeated(item, said)
@@ -300,7 +390,7 @@ def _recalled_lines(
         if reason or full:
             picked.drop(item, reason or OVER_BUDGET)
             continue
-        line = line_of(item, policy.excerpt_chars)
+        line = line_of(_remainder_of(item, picked), policy.excerpt_chars)
         cost = _line_cost(line)
         if full := bool(lines) and cost > room:
             picked.drop(item, OVER_BUDGET)
@@ -308,7 +398,28 @@ def _recalled_lines(
         room -= cost
         left[item.layer] -= 1
         lines.append(picked.take(item, said, line))
-    return tuple(lines)
+        shown_items.append(item)
+    return tuple(lines[at] for at in _order_of_talk(shown_items))
+
+
+def _order_of_talk(items: Sequence[Item]) -> list[int]:
+    """Return the places of items as they are shown: in the order in which they came, answers behind their question."""
+    known, groups = {item.id for item in items}, dict[str, list[int]]()
+    for at, item in enumerate(items):
+        first = item.reply_to if item.reply_to in known else item.id
+        groups.setdefault(first, []).append(at)
+    return [at for first, group in groups.items() for at in sorted(group, key=lambda one: items[one].id != first)]
+
+
+def _remainder_of(item: Item, picked: _Picked) -> Item:
+    """Return an item without what is said elsewhere in the block by the facts that were learned from it."""
+    if item.layer == Layer.EPISODE:
+        return replace(item, text=picked.remaining_lines(item))
+    if item.layer != Layer.TURN or picked.literal:
+        return item
+    quotes = [fact.quote for fact in picked.sources.get(item.id, ())]
+    before = remove_quotes(item.text[: item.match], quotes)
+    return replace(item, text=remove_quotes(item.text, quotes), match=len(before))
 
 
 def _line_cost(line: str) -> int:

@@ -17,9 +17,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.normalize import CHARS_PER_TOKEN, normal_text
-from memstone.core.text.questions import Person, only_asks, person_of
+from memstone.language.language import IdentityRules
+from memstone.language.text.normal import CHARS_PER_TOKEN, normal_text
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.language.text.statements import DENIAL_TERMS
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant
 from memstone.model.message import MARKS
 
@@ -41,6 +43,21 @@ def says_more(text: str, quotes: Sequence[str]) -> bool:
     for quote in quotes:
         text = text.replace(quote, " ") if quote else text
     return len(query_terms(text)) >= _MORE
+
+
+def is_covered(text: str, quotes: Sequence[str]) -> bool:
+    """Return whether some of these stand in a text, and it says next to nothing besides."""
+    found = [quote for quote in quotes if quote and quote in text]
+    return bool(found) and not says_more(text, found)
+
+
+def remove_quotes(text: str, quotes: Iterable[str]) -> str:
+    """Return a text with an ellipsis in the place of each of these."""
+    for quote in quotes:
+        start = text.find(quote) if quote else -1
+        if start >= 0:
+            text = f"{text[:start]}\u2026{text[start + len(quote) :].lstrip('.!?')}"
+    return text
 
 
 def adds_words(text: str, others: Sequence[str]) -> bool:
@@ -75,9 +92,6 @@ def has_fact_words(text: str, fact: str) -> bool:
 
 
 # --- whether somebody's words say what no longer holds ----------------------------------------------------------------
-
-
-_DENIALS: Final = frozenset(query_terms("not no never without longer anymore"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +136,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 def _is_held(words: frozenset[str], known: Sequence[frozenset[str]]) -> bool:
     """Tell whether something that is known says this and perhaps more, and does not deny it."""
-    return any(words <= one and words & _DENIALS == one & _DENIALS for one in known)
+    return any(words <= one and words & DENIAL_TERMS == one & DENIAL_TERMS for one in known)
 
 
 NOTHING_ENDED: Final = EndedFacts((), ())
@@ -142,14 +156,6 @@ _SECRET: Final = re.compile(
 )
 
 _OF_LIFE: Final = frozenset({"identity", "biography", "home", "location", "work"})
-_NOT_SELF: Final = re.compile(
-    r"(?:the )?user(?: (?:has|had|will|wants?|plans?)\b"
-    r"|'s (?!(?:\w+ )?(?:\w*name|age|birthday|pronouns?|job|role|home|employer|address|profession|nationality)\b))"
-)
-"""How a fact begins that is about something of the user's."""
-
-_STANDS: Final = re.compile(r"(?:the )?user (?:\w+ly |now |still |also )*(?:lives?|works?|is based|is an?|comes) ")
-
 _IDENTITY: Final = 1
 """The rank of who somebody is."""
 
@@ -178,6 +184,7 @@ UNTRUSTED: Final = "not from the user"
 DOUBTFUL: Final = "doubtful"
 SAME: Final = "another says the same"
 OVER_TOKENS: Final = "over the tokens of the profile"
+TELLS_NOTHING: Final = "tells nothing to remember"
 
 
 def visibility_of(data: Mapping[str, Any]) -> str:
@@ -193,7 +200,7 @@ class ProfileFact:
     seq: int
     text: str
     rank: int = 1
-    """How important it is, as ``memstone.core.ranking.importance`` has it; 1 comes first, after what is pinned."""
+    """How important it is, as ``memstone.core.ranking.strength`` has it; 1 comes first, after what is pinned."""
 
     category: str = ""
     visibility: str = Visibility.DEFAULT
@@ -288,13 +295,12 @@ def build_profile(facts: Iterable[ProfileFact], tokens: int) -> Profile:
     return Profile(tuple(chosen), tuple(left_out), facts_over=over)
 
 
-def says_who(fact: ProfileFact) -> bool:
+def says_who(fact: ProfileFact, rules: IdentityRules) -> bool:
     """Tell whether a fact says who the user is: their name, age, home or work, or what a person pinned."""
-    said = fact.text.lower()
-    if fact.visibility == Visibility.PINNED or _NOT_SELF.match(said):
+    if fact.visibility == Visibility.PINNED or not rules.is_of_self(fact.text):
         return fact.visibility == Visibility.PINNED
-    of_life = fact.category in _OF_LIFE and said.startswith(("user", "the user"))
-    return of_life or _STANDS.match(said) is not None or fact.rank == _IDENTITY
+    of_life = fact.category in _OF_LIFE and fact.text.lower().startswith(("user", "the user"))
+    return of_life or rules.tells_life(fact.text) or fact.rank == _IDENTITY
 
 
 def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:
@@ -306,15 +312,20 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
     """Add what the user said, in their own words and whole: what they say of themselves first.
 
     Of equals, what nothing was learned from comes first, and of these the newest. What nothing was learned from, and
-    repeats what has ended since, is not told, and neither is what only asks or says no more than the facts. What is too
-    long, finds no room or may hold a secret is named as left out.
+    repeats what has ended since, is not told, and neither is what only asks or says no more than the facts. What of it
+    facts say takes no room. What is too long, finds no room or may hold a secret is named as left out.
     """
     chosen, left_out, said = list[ProfileTurn](), list[tuple[str, str]](), set[str]()
-    known = [fact.text for fact in profile.facts]
+    known, quotes = [fact.text for fact in profile.facts], dict[str, list[str]]()
+    for fact in profile.facts:
+        for source in fact.sources:
+            quotes.setdefault(source, []).append(fact.quote)
     for _, turn in sorted(_rank_turns(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
-        words, cost = normal_text(turn.text), len(turn.text) + len(f"- [{turn.date}] \n")
+        words, rest = normal_text(turn.text), remove_quotes(turn.text, quotes.get(turn.id, ()))
+        cost = len(rest) + len(f"- [{turn.date}] \n")
         if (
             words in said
+            or is_covered(turn.text, quotes.get(turn.id, ()))
             or (not turn.learned and ended.tells(turn.text, turn.said_at))
             or is_repetition(turn.text, known)
         ):

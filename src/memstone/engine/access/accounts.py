@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from memstone.core.access import jwt
 from memstone.core.access.passwords import (
@@ -31,6 +31,9 @@ from memstone.model.ids import MAX_ID_CHARS, clean_id, new_id
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.unicode_forms import normalize_unicode
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import AccountItem, AccountRemoval, TokenKeyRotation
 
 # --- accounts ---------------------------------------------------------------------------------------------------------
 
@@ -55,7 +58,7 @@ class Changes:
     disabled: bool | None = None
 
 
-async def create_account(parts: Parts, login: str, password: str, wanted: Changes) -> dict[str, Any]:
+async def create_account(parts: Parts, login: str, password: str, wanted: Changes) -> AccountItem:
     """A new account; its login must be free in the tenant."""
     name, now = parse_login(login), parts.now()
     account = Account(parts.tenant_id, new_id(), name, "", now, now)
@@ -70,12 +73,12 @@ async def create_account(parts: Parts, login: str, password: str, wanted: Change
     return describe_account(account)
 
 
-async def list_accounts(parts: Parts) -> list[dict[str, Any]]:
+async def list_accounts(parts: Parts) -> list[AccountItem]:
     """The accounts of the tenant; what recognises their passwords is not told."""
     return [describe_account(one) for one in await parts.ledger.peek(lambda tx: tx.accounts.all(parts.tenant_id))]
 
 
-async def set_account(parts: Parts, account: str, wanted: Changes) -> dict[str, Any]:
+async def set_account(parts: Parts, account: str, wanted: Changes) -> AccountItem:
     """Change an account; with another password, or when it is disabled, all its sessions end."""
     before = await parts.ledger.read(lambda tx: find_account(parts, tx, account))
     changed = _validate_changes(wanted, before.login)
@@ -95,7 +98,7 @@ async def set_account(parts: Parts, account: str, wanted: Changes) -> dict[str, 
     return describe_account(await parts.ledger.write(work))
 
 
-async def remove_account(parts: Parts, account: str) -> dict[str, Any]:
+async def remove_account(parts: Parts, account: str) -> AccountRemoval:
     """Remove an account; its sessions end.
 
     That there was one of its number is noted, so that an older backup does not bring it back.
@@ -126,14 +129,14 @@ async def hash_of(parts: Parts, password: str) -> str:
     return await parts.io.run(partial(hash_password, password, os.urandom(SALT_BYTES)))
 
 
-def describe_account(account: Account) -> dict[str, Any]:
+def describe_account(account: Account) -> AccountItem:
     """An account as lists show it."""
     return {
         "id": account.id,
         "login": account.login,
         "name": account.name,
-        "role": str(account.role),
-        "verbs": [str(verb) for verb in account.role.verbs],
+        "role": account.role.value,
+        "verbs": [verb.value for verb in account.role.verbs],
         "tenant_id": account.tenant_id,
         "user_id": account.user_id or None,
         "agent_id": account.agent_id or None,
@@ -280,7 +283,7 @@ async def signing_key(tx: Tx, tenant_id: str, now: Instant) -> bytes:
     return known.value
 
 
-async def rotate_token_key(parts: Parts, *, grace: bool) -> dict[str, Any]:
+async def rotate_token_key(parts: Parts, *, grace: bool) -> TokenKeyRotation:
     """Sign with another key from now on; with ``grace``, tokens that are out already are valid until they expire."""
     now = parts.now()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.access.quotas import Ahead, admit_messages, is_unlimited
@@ -22,13 +22,17 @@ from memstone.model.ids import POOLS, clean_id, pool_id
 from memstone.model.instant import When, parse_when
 from memstone.model.scope import Scope
 
+if TYPE_CHECKING:
+    from memstone.literals import IdleStatus
+    from memstone.results import AddResult, IdleReason, PauseList, PauseResult, PauseScope, ResumeResult
+
 # --- ``pause``, ``resume`` --------------------------------------------------------------------------------------------
 
 
 _MOST: Final = 1_000
 
 
-async def pause_scope(parts: Parts, given: Mapping[str, Any], until: When | None) -> dict[str, Any]:
+async def pause_scope(parts: Parts, given: Mapping[str, Any], until: When | None) -> PauseResult:
     """Pause those that are named, where they are together."""
     from memstone.core.settings.lenient import pause_key  # every write loads this module, few of them need that one
 
@@ -41,7 +45,7 @@ async def pause_scope(parts: Parts, given: Mapping[str, Any], until: When | None
     return {"paused": {**_format_pause_ids(key), "until": end or None}}
 
 
-async def resume_scope(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def resume_scope(parts: Parts, given: Mapping[str, Any]) -> ResumeResult:
     """End a pause of exactly those that are named."""
     from memstone.core.settings.lenient import pause_key
 
@@ -51,7 +55,7 @@ async def resume_scope(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]
     return {"resumed": _format_pause_ids(key) if ended else None}
 
 
-async def list_pauses(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
+async def list_pauses(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> PauseList:
     """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
     from memstone.core.settings.lenient import pause_keys
 
@@ -66,12 +70,12 @@ async def list_pauses(parts: Parts, given: Mapping[str, Any], *, everybody: bool
     return {"paused": [{**_format_pause_ids(key), "until": end or None} for key, end in ends if not end or end > now]}
 
 
-def why_idle(parts: Parts) -> tuple[str, str] | None:
+def why_idle(parts: Parts) -> tuple[IdleStatus, str] | None:
     """Why nothing is stored and nothing shown for whom these parts are tuned: a status and words; None when it is."""
     if not parts.policy.enabled:
         return "disabled", "memory is switched off"
     reason = why_paused(parts)
-    return (PAUSED, reason) if reason else None
+    return ("paused", reason) if reason else None
 
 
 def why_paused(parts: Parts) -> str:
@@ -86,16 +90,16 @@ def why_paused(parts: Parts) -> str:
     return f"memory is paused for this {who}" + (f" until {until}" if until else "")
 
 
-_HINTS: Final = {PAUSED: "resume() ends it", "disabled": "set policy.enabled to true to store again"}
+_HINTS: Final = {"paused": "resume() ends it", "disabled": "set policy.enabled to true to store again"}
 
 
-def not_stored(parts: Parts) -> dict[str, Any] | None:
-    """The answer to whoever wants to store something, where nothing is stored; None where it is."""
+def not_stored(parts: Parts) -> IdleReason | None:
+    """Why nothing is stored, and what to do about it; None where it is."""
     idle = why_idle(parts)
     if idle is None:
         return None
     status, reason = idle
-    return {"results": [], "status": status, "reason": reason, "hint": _HINTS[status]}
+    return {"status": status, "reason": reason, "hint": _HINTS[status]}
 
 
 def not_shown(parts: Parts) -> str:
@@ -104,10 +108,10 @@ def not_shown(parts: Parts) -> str:
     return idle[1] if idle is not None else "" if parts.policy.shows else "showing memory is switched off"
 
 
-def _format_pause_ids(key: str) -> dict[str, str]:
+def _format_pause_ids(key: str) -> PauseScope:
     from memstone.core.settings.lenient import pause_ids
 
-    return {f"{kind}_id": name for kind, name in pause_ids(key).items()}
+    return cast("PauseScope", {f"{kind}_id": name for kind, name in pause_ids(key).items()})
 
 
 # --- before anything is stored ----------------------------------------------------------------------------------------
@@ -126,16 +130,16 @@ class AddRequest(Request, Protocol):
     def project_id(self) -> Any: ...  # noqa: D102 - the class says it
 
 
-async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = None) -> dict[str, Any] | None:
+async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = None) -> AddResult | None:
     """The answer to a request that is not carried out; None lets it in.
 
     ``QuotaExceeded`` or ``StorageFull`` when there is no room. Where one's own memory is switched off a project still
     learns; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not stored
     yet.
     """
-    answer = not_stored(parts)
-    if answer is not None and (answer["status"] == PAUSED or request.project_id is None):
-        return answer
+    idle = not_stored(parts)
+    if idle is not None and (idle["status"] == "paused" or request.project_id is None):
+        return {"results": [], **idle}
     if is_unlimited(parts):
         await parts.ledger.ensure_room()
     else:

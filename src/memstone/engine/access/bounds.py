@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.core.checks.filters import where_in_bounds, where_in_scope
 from memstone.engine.access.bounded_tables import BoundEvents, BoundJobs, BoundLinks, BoundSignals, out_of_bounds_error
@@ -23,6 +23,9 @@ from memstone.model.memory import Found, Record
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Upkeep, Vault, Work
+
+if TYPE_CHECKING:
+    from memstone.results import StoreCheck
 
 T = TypeVar("T")
 
@@ -118,7 +121,7 @@ class BoundLedger:
         bound: Tx = BoundTx(tx, self._bounds)
         return bound
 
-    async def check(self) -> dict[str, Any]:
+    async def check(self) -> StoreCheck:
         """The state of the whole store is not for somebody who reaches a part of it."""
         raise out_of_bounds_error("the state of the store")
 

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.store import checked_id
@@ -18,6 +18,10 @@ from memstone.model.ids import clean_id, pool_id
 from memstone.model.instant import When, parse_when, to_instant
 from memstone.model.policy import Identity
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import VerbName
+    from memstone.results import KeyItem, KeySecret
 
 _MARK: Final = "rt"
 _ID_BYTES: Final = 8
@@ -33,7 +37,7 @@ async def create_key(
     verbs: Sequence[str],
     subjects: Subjects,
     expires_at: When | None,
-) -> dict[str, Any]:
+) -> KeySecret:
     """A new key; the answer is the only place where it ever stands."""
     key_id = secrets.token_hex(_ID_BYTES)
     token = _generate_token(key_id)
@@ -48,14 +52,14 @@ async def create_key(
     return {"key": token, **describe_key(key)}
 
 
-async def list_keys(parts: Parts) -> list[dict[str, Any]]:
+async def list_keys(parts: Parts) -> list[KeyItem]:
     """The keys of the tenant; the keys themselves are nowhere."""
     return [describe_key(key) for key in await parts.ledger.peek(lambda tx: tx.api_keys.all(parts.tenant_id))]
 
 
 async def set_key(
     parts: Parts, key_id: str, name: str | None, verbs: Sequence[str] | None, *, may_assert_user: bool | None
-) -> dict[str, Any]:
+) -> KeyItem:
     """Change what a key is called and what it may do; None leaves something as it is."""
     wanted = checked_id(key_id, "key_id")
     changed: dict[str, Any] = {} if name is None else {"name": _validate_name(name)}
@@ -76,7 +80,7 @@ async def set_key(
     return describe_key(await parts.ledger.write(work))
 
 
-async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[str, Any]:
+async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> KeySecret:
     """A new secret under the same id; the old one is accepted for a while."""
     if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
         raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
@@ -97,7 +101,7 @@ async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> dict[st
     return {"key": token, **describe_key(await parts.ledger.write(work))}
 
 
-async def revoke_key(parts: Parts, key_id: str) -> dict[str, Any]:
+async def revoke_key(parts: Parts, key_id: str) -> KeyItem:
     """End a key at once; harmless when it has ended."""
     wanted, now = checked_id(key_id, "key_id"), parts.now()
 
@@ -146,7 +150,7 @@ def _default_user_id(key: ApiKey, identity: Identity, *, trusted: bool) -> str:
     return pool_id(key.id) if identity.nobody == "owner" or identity.sources == ("api_key",) else ""
 
 
-def describe_key(key: ApiKey) -> dict[str, Any]:
+def describe_key(key: ApiKey) -> KeyItem:
     """A key as lists show it."""
     return {
         "id": key.id,
@@ -156,7 +160,7 @@ def describe_key(key: ApiKey) -> dict[str, Any]:
         "user_id": key.subjects.user_id or None,
         "agent_id": key.subjects.agent_id or None,
         "may_assert_user": key.subjects.may_assert_user,
-        "verbs": list(key.verbs),
+        "verbs": cast("list[VerbName]", list(key.verbs)),
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,

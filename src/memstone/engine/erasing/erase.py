@@ -18,10 +18,10 @@ import re
 import secrets
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.access.store_key import BackupSigner
 from memstone.engine.erasing.erase_rows import (
@@ -47,6 +47,17 @@ from memstone.ports.ledger import Tx, Work
 from memstone.ports.storage import Beyond, Copy, Copying, Look
 from memstone.trace import log, log_event
 
+if TYPE_CHECKING:
+    from memstone.results import (
+        BackupErasure,
+        ErasureCheck,
+        ErasureCounts,
+        ErasurePreview,
+        ErasureReport,
+        ErasureSubject,
+        ErasureVerification,
+    )
+
 # --- the report of an erasure -----------------------------------------------------------------------------------------
 
 
@@ -59,14 +70,18 @@ _PURPOSE: Final = "{name} erasure report 1\n"
 """What a seal is for; a report of the former name is sealed under that name."""
 
 
-def describe_subject(subject: Subject) -> dict[str, str]:
+def describe_subject(subject: Subject) -> ErasureSubject:
     """Whom and what an erasure was about."""
+    return cast("ErasureSubject", _subject_ids(subject))
+
+
+def _subject_ids(subject: Subject) -> dict[str, str]:
     who = subject.scope
     values = zip(_NAMES, (who.user_id, who.agent_id, who.run_id, subject.memory_id), strict=True)
     return {name: value for name, value in values if value}
 
 
-def seal_report(report: Mapping[str, Any], key: bytes) -> dict[str, Any]:
+def seal_report(report: ErasureReport, key: bytes) -> ErasureReport:
     """A report with its digest, and with a seal that only who has the store's key can make."""
     written = _canonical_bytes(report)
     return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _compute_seal(written, key, FORMAT)}
@@ -80,7 +95,7 @@ def digest_erased_name(key: bytes, field: str, value: str) -> str:
     )
 
 
-async def verify_report(parts: Parts, report: Mapping[str, Any]) -> dict[str, Any]:
+async def verify_report(parts: Parts, report: Mapping[str, Any]) -> ErasureVerification:
     """Whether a report is what this store wrote, and whether anything from before it has come back."""
     subject, until = _parse_report(parts, report)
     written = _canonical_bytes(report)
@@ -252,7 +267,7 @@ class _Erasure:
 
 async def erase_subject(
     parts: Parts, given: Mapping[str, Any], memory_id: str | None, progress: Progress | None
-) -> dict[str, Any]:
+) -> ErasureReport | ErasurePreview:
     """Erase a scope, or one memory; gives the sealed report, or for a dry run what would go."""
     subject = await _as_stored(parts, _resolve_subject(parts, given, memory_id))
     now, number, fresh = parts.now(), new_id(), secrets.token_bytes(KEY_BYTES)
@@ -264,7 +279,7 @@ async def erase_subject(
         return key, note
 
     async def rows(tx: Tx) -> tuple[bytes, Erased, Removed]:
-        return *await write_erasure_note(tx), await remove_subject(tx, subject, now, begun)
+        return *await write_erasure_note(tx), await remove_subject(tx, parts.language, subject, now, begun)
 
     ledger = parts.ledger
     begun = (
@@ -274,7 +289,7 @@ async def erase_subject(
     )
     key, note, removed = await (ledger.remove(rows) if isinstance(ledger, Copying) else ledger.write(rows))
     if parts.dry_run:
-        return {"subject": describe_subject(subject), **_format_counts(removed)}
+        return {"dry_run": True, "subject": describe_subject(subject), **_format_counts(removed)}
     under_way = _Erasure(parts, subject, note, key, removed, progress)
     await under_way.step()
     return await _finish_erasure(under_way)
@@ -313,13 +328,13 @@ async def _as_stored(parts: Parts, subject: Subject) -> Subject:
 
 def erased_note(subject: Subject, key: bytes, number: str, at: Instant) -> Erased:
     """What the store remembers of an erasure."""
-    names = {name: digest_erased_name(key, name, value) for name, value in describe_subject(subject).items()}
+    names = {name: digest_erased_name(key, name, value) for name, value in _subject_ids(subject).items()}
     return Erased(subject.tenant_id, number, at, **names)
 
 
-async def _finish_erasure(erasure: _Erasure) -> dict[str, Any]:
+async def _finish_erasure(erasure: _Erasure) -> ErasureReport:
     """What comes after the rows; where something fails it is told, because they are gone already."""
-    checks = [await _erase_from_indexes(erasure)]
+    checks: list[ErasureCheck | None] = [await _erase_from_indexes(erasure)]
     await erasure.step()
     _clear_caches(erasure.parts)
     look = Pieces(pieces_of(erasure.removed.texts))
@@ -334,15 +349,15 @@ async def _finish_erasure(erasure: _Erasure) -> dict[str, Any]:
     return _build_report(erasure, [check for check in checks if check])
 
 
-def _format_counts(removed: Removed) -> dict[str, Any]:
+def _format_counts(removed: Removed) -> ErasureCounts:
     erased = {table: count for table, count in sorted(removed.counts.items()) if count}
     return {"erased": erased, "rewritten": removed.rewritten, "kept_for_others": removed.kept}
 
 
-def _build_report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _build_report(erasure: _Erasure, checks: Sequence[ErasureCheck]) -> ErasureReport:
     ledger = erasure.parts.ledger
     beyond = ledger.beyond if isinstance(ledger, Copying) else Beyond()
-    told = {
+    report: ErasureReport = {
         "format": FORMAT,
         "version": VERSION,
         "id": erasure.note.id,
@@ -355,8 +370,10 @@ def _build_report(erasure: _Erasure, checks: Sequence[dict[str, Any]]) -> dict[s
         "pending": is_pending(checks),
         "not_looked_at": list(beyond.places),
         "to_finish": list(beyond.commands),
+        "sha256": "",
+        "hmac": "",
     }
-    return seal_report(told, erasure.key)
+    return seal_report(report, erasure.key)
 
 
 def _clear_caches(parts: Parts) -> None:
@@ -380,11 +397,11 @@ def _forget_calls(values: Iterable[object]) -> None:
 # --- each gives what it looked at, and whether that is as it should be ------------------------------------------------
 
 
-def _failed_check(check: str, error: MemstoneError) -> dict[str, Any]:
+def _failed_check(check: str, error: MemstoneError) -> ErasureCheck:
     return {"check": check, "ok": False, "error": error.as_dict()}
 
 
-async def _erase_from_indexes(erasure: _Erasure) -> dict[str, Any]:
+async def _erase_from_indexes(erasure: _Erasure) -> ErasureCheck:
     """Indexes in this process are dropped, a store of vectors outside follows; then nobody needs the name any more."""
     parts, tenant = erasure.parts, erasure.subject.tenant_id
     try:
@@ -421,20 +438,22 @@ async def _count_remaining_points(erasure: _Erasure) -> int:
     return sum([await holds(tenant, signature, erasure.removed.seqs) for signature in active])
 
 
-async def _erase_from_log(erasure: _Erasure) -> dict[str, Any]:
+async def _erase_from_log(erasure: _Erasure) -> ErasureCheck | None:
     """The write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
     parts = erasure.parts
     if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
-        return {}
+        return None
     try:
         emptied = await (compact_store(parts) if erasure.by_operator else parts.ledger.empty_log())
     except MemstoneError as error:
         return _failed_check("log", error)
-    hint = {} if emptied else {"hint": "another process is reading an old snapshot; erase again when it has finished"}
-    return {"check": "log", "ok": emptied, **hint}
+    if emptied:
+        return {"check": "log", "ok": True}
+    hint = "another process is reading an old snapshot; erase again when it has finished"
+    return {"check": "log", "ok": False, "hint": hint}
 
 
-async def _rewrite_copies(erasure: _Erasure) -> dict[str, Any]:
+async def _rewrite_copies(erasure: _Erasure) -> ErasureCheck:
     """Rewrite every copy Memstone made; one that is not where it was is named, and its restore would erase again."""
     parts, subject = erasure.parts, erasure.subject
     if not isinstance(parts.ledger, Copying):
@@ -442,7 +461,7 @@ async def _rewrite_copies(erasure: _Erasure) -> dict[str, Any]:
     known = await parts.ledger.read(lambda tx: tx.vault.copies(subject.tenant_id))
 
     async def work(tx: Tx) -> Look | None:
-        found = await remove_subject(tx, subject, erasure.note.created_at)
+        found = await remove_subject(tx, parts.language, subject, erasure.note.created_at)
         await tx.erasure.rebuild()
         await tx.erasure.rename_changes(subject)
         await tx.vault.note_erasures([erasure.note])
@@ -465,12 +484,18 @@ async def _known_key(parts: Parts) -> bytes | None:
         return None
 
 
-def _describe_copy(copy: Copy, *, with_path: bool) -> dict[str, Any]:
+def _describe_copy(copy: Copy, *, with_path: bool) -> BackupErasure:
     """What became of a copy. Where it lies is the operator's business; a tenant is told how it stands."""
     if not copy.settled:
         log_event("erasure.copy", logging.WARNING, path=copy.path, state=copy.state, reason=copy.reason)
-    hidden = () if with_path else ("path", "reason")
-    return {name: value for name, value in asdict(copy).items() if value and name not in hidden}
+    shown: BackupErasure = {"state": copy.state}
+    if with_path:
+        shown["path"] = copy.path
+        if copy.reason:
+            shown["reason"] = copy.reason
+    if copy.found:
+        shown["found"] = copy.found
+    return shown
 
 
 async def _forget_copies(parts: Parts, copies: Sequence[Copy]) -> None:
@@ -482,12 +507,12 @@ async def _forget_copies(parts: Parts, copies: Sequence[Copy]) -> None:
         await parts.ledger.write(work)
 
 
-async def _check_rows(erasure: _Erasure) -> dict[str, Any]:
+async def _check_rows(erasure: _Erasure) -> ErasureCheck:
     left = await erasure.parts.ledger.read(lambda tx: tx.erasure.left(erasure.subject))
     return {"check": "rows", "left": left, "ok": not any(left.values())}
 
 
-async def _check_files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
+async def _check_files(erasure: _Erasure, look: Pieces) -> list[ErasureCheck]:
     """The raw bytes of every file are read and compared with pieces of what was erased."""
     parts = erasure.parts
     if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
@@ -496,10 +521,17 @@ async def _check_files(erasure: _Erasure, look: Pieces) -> list[dict[str, Any]]:
         found = await parts.ledger.traces(look)
     except MemstoneError as error:
         return [_failed_check("files", error)]
-    check = {"check": "files", "pieces": look.count, "found": found, "ok": not any(found.values())}
+    check: ErasureCheck = {
+        "check": "files",
+        "pieces": look.count,
+        "found": found,
+        "ok": not any(found.values()),
+    }
     if erasure.by_operator:
         return [check]
     check["found"] = {"files": sum(found.values())}  # what they are called is the operator's business
     compact_when_quiet(parts)
-    later = {"pending": True, "hint": "the file is rewritten when it is idle; `verify_erasure` shows when that is done"}
-    return [check if check["ok"] else {**check, **later}, {"check": "free space", "ok": False, **later}]
+    hint = "the file is rewritten when it is idle; `verify_erasure` shows when that is done"
+    if not check["ok"]:
+        check["pending"], check["hint"] = True, hint
+    return [check, {"check": "free space", "ok": False, "pending": True, "hint": hint}]

@@ -17,6 +17,7 @@ from memstone.core.settings.lenient import scope_keys
 from memstone.engine.recall import calibrate
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import text_doc
+from memstone.language.language import Language
 from memstone.model.access import StoredSecret
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Link, owner_of
@@ -85,7 +86,9 @@ async def remove_batch(tx: Tx, subject: Subject, ids: Sequence[str]) -> dict[str
     return await tx.erasure.drop_memories(subject, ids)
 
 
-async def remove_subject(tx: Tx, subject: Subject, at: Instant, begun: Begun | None = None) -> Removed:
+async def remove_subject(
+    tx: Tx, language: Language, subject: Subject, at: Instant, begun: Begun | None = None
+) -> Removed:
     """Remove everything of a subject, in one transaction. The full text finds none of it, and is yet to forget it.
 
     ``begun`` is what was there before some of it was removed in batches.
@@ -99,7 +102,7 @@ async def remove_subject(tx: Tx, subject: Subject, at: Instant, begun: Begun | N
     removed = Removed(Counter(before.counts), kept=len(reach.touched), texts=words.every)
     removed.seqs = sorted({*before.reach.own, *reach.own})
     await tx.vectors.touch(subject.tenant_id, [*reach.own, *reach.shared])  # while their links still say whose they are
-    removed.counts["links"] += await _unlink_subject(tx, subject, reach.shared)
+    removed.counts["links"] += await _unlink_subject(tx, language, subject, reach.shared)
     removed.counts.update(await tx.erasure.drop_versions(subject.tenant_id, reach.own))
     removed.counts.update(await tx.erasure.drop_history(subject, reach))
     removed.counts["settings"] += await _drop_settings(tx, subject, at)
@@ -136,24 +139,24 @@ def _wider_scopes(scope: Scope) -> Iterable[Scope]:
     yield Scope(tenant, run_id=run)
 
 
-async def _unlink_subject(tx: Tx, subject: Subject, seqs: Sequence[int]) -> int:
+async def _unlink_subject(tx: Tx, language: Language, subject: Subject, seqs: Sequence[int]) -> int:
     """Let versions that others see too be theirs alone."""
     for seq in seqs:
         links = await tx.links.of(subject.tenant_id, seq)
         kept = [link for link in links if not _is_inside_scope(link.scope, subject.scope)]
-        await _reindex_text(tx, seq, kept)
+        await _reindex_text(tx, language, seq, kept)
         for owner in _link_owners(links) - _link_owners(kept):
             await tx.entities.leave(subject.tenant_id, [seq], owner)
     return await tx.erasure.unlink(subject, seqs)
 
 
-async def _reindex_text(tx: Tx, seq: int, kept: Sequence[Link]) -> None:
+async def _reindex_text(tx: Tx, language: Language, seq: int, kept: Sequence[Link]) -> None:
     """The full text finds a version by who sees it."""
     record = await tx.memories.at(seq)
     if record is None or record.valid_to is not None or record.status not in INDEXED:
         return
     await tx.text.drop([seq])
-    await tx.text.put(seq, text_doc(record, kept))
+    await tx.text.put(seq, text_doc(record, kept, language.dates))
 
 
 def _link_owners(links: Iterable[Link]) -> set[Scope]:

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.privacy.redact import RedactPolicy, Sensitive, redact_moving, redact_text
-from memstone.core.text.normalize import estimate_tokens
+from memstone.core.redact import RedactPolicy, Sensitive, redact_moving, redact_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress
 from memstone.engine.storing.draft import dedupe_value, text_doc, text_hash
@@ -18,6 +17,7 @@ from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.indexer import fill_missing
 from memstone.engine.storing.turns import map_json_texts, only_masking, redaction_of, turn_dedupe
 from memstone.errors import MemstoneError
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import Event, EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -25,6 +25,9 @@ from memstone.model.memory import INDEXED, Layer, Link, Record
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
 from memstone.ports.tables import TABLES, Key, StoredRow
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation, RedactResult
 
 # --- one stored memory without its secrets, and everything that follows from its text ---------------------------------
 
@@ -161,7 +164,7 @@ async def _write_masked_record(masking: Masking, old: Record, new: Record, links
     await tx.vectors.drop(tenant, [old.seq])
     if old.valid_to is None and old.status in INDEXED:
         await tx.text.drop([old.seq])
-        await tx.text.put(old.seq, text_doc(new, links))
+        await tx.text.put(old.seq, text_doc(new, links, masking.parts.language.dates))
     await tx.vectors.touch(tenant, [old.seq])
 
 
@@ -243,13 +246,13 @@ class Report:
     """The memories whose history says so."""
 
 
-async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: bool) -> dict[str, Any]:
+async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: bool) -> RedactResult:
     """Scan everything of this tenant; without ``dry_run`` mask what is found."""
     report = Report()
     total = await parts.ledger.read(lambda tx: tx.stored.count(parts.tenant_id))
     for table in TABLES:
         await _scan_table(parts, table, report, progress, total, dry_run=dry_run)
-    answer: dict[str, Any] = {
+    answer: RedactResult = {
         "dry_run": dry_run,
         "scanned": report.scanned,
         "found": report.rows,
@@ -257,7 +260,9 @@ async def redact_stored(parts: Parts, progress: Progress | None, *, dry_run: boo
         "by_table": dict(report.tables),
     }
     if report.rows and not dry_run:
-        answer |= await _finish_redaction(parts)
+        degraded = await _finish_redaction(parts)
+        if degraded:
+            answer["degraded"] = degraded
     return answer
 
 
@@ -328,14 +333,17 @@ async def _mask_row(masking: Masking, table: str, row: StoredRow) -> Masked | No
     return Masked(row.values["memory_id"], Scope(tenant), frozenset(kinds)) if table == "events" else None
 
 
-async def _finish_redaction(parts: Parts) -> dict[str, Any]:
-    """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors."""
+async def _finish_redaction(parts: Parts) -> list[Degradation]:
+    """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors.
+
+    Gives what could not be done.
+    """
     await parts.ledger.write(lambda tx: tx.stored.tidy())
     parts.embedding.forget(parts.tenant_id)
     if not parts.embedding.on:
-        return {}
+        return []
     try:
         await fill_missing(parts)
     except MemstoneError as error:  # they are found by their words until a reindex
-        return {"degraded": [{"step": "embedding", **failure_of(error)}]}
-    return {}
+        return [{"step": "embedding", **failure_of(error)}]
+    return []

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.digest.portrait import identity_category, is_identity_grade, is_lasting
-from memstone.core.text.normalize import normal_text
+from memstone.core.portrait import is_identity_grade
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import dedupe_value, event_of
 from memstone.engine.storing.status import set_status
 from memstone.engine.storing.store import end_version, ensure_space, insert_version, supersede_version, vectors_of
+from memstone.language.language import IdentityRules, Language
+from memstone.language.text.normal import normal_text
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -27,9 +28,6 @@ from memstone.ports.ledger import Tx
 
 ACTOR: Final = "digest"
 MOST: Final = 1_000
-
-_A_THING: Final = ("The ", "A ", "An ", "This ", "That ")
-"""How a sentence begins whose subject is no person."""
 
 
 def owner_of_identity(scope: Scope) -> Scope | None:
@@ -57,13 +55,13 @@ def place_of(record: Record) -> int:
     return place if isinstance(place, int) else 0
 
 
-def may_be_identity(fact: Record) -> bool:
+def may_be_identity(fact: Record, rules: IdentityRules) -> bool:
     """Whether a fact may say who the user is: told by the user, in full trust, and not about some thing.
 
     How the user wants to be served is told apart from that (``standing_instructions``).
     """
     told = fact.layer == Layer.FACT and fact.origin == Origin.USER and fact.trust >= 1.0
-    return told and fact.kind != Kind.PROCEDURAL and not fact.text.startswith(_A_THING)
+    return told and fact.kind != Kind.PROCEDURAL and not rules.is_of_thing(fact.text)
 
 
 async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Record], now: Instant) -> int:
@@ -74,24 +72,29 @@ async def keep_derived(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Recor
     owner = owner_of_identity(scope)
     if owner is None:
         return 0
-    held = await refresh_mirrors(tx, owner, now)
+    held = await refresh_mirrors(tx, parts.language, owner, now)
     overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
     known = {normal_text(found.record.text) for found in held} | overrides
     mirrored = {found.record.origin_id for found in held}
     added = 0
     for fact in facts:
         said = normal_text(fact.text)
-        if fact.id in mirrored or said in known or fact.status != Status.ACTIVE or not may_be_identity(fact):
+        if (
+            fact.id in mirrored
+            or said in known
+            or fact.status != Status.ACTIVE
+            or not may_be_identity(fact, parts.language.identity)
+        ):
             continue
-        if await _add_mirror(tx, owner, fact, now):
+        if await _add_mirror(tx, parts.language, owner, fact, now):
             known.add(said)
             added += 1
     if added:
-        await _evict_excess_mirrors(tx, owner, parts.policy.formation.derived, now)
+        await _evict_excess_mirrors(tx, parts.language, owner, parts.policy.formation.derived, now)
     return added
 
 
-async def _add_mirror(tx: Tx, owner: Scope, fact: Record, now: Instant) -> bool:
+async def _add_mirror(tx: Tx, language: Language, owner: Scope, fact: Record, now: Instant) -> bool:
     dedupe = identity_dedupe(owner, Kind.DERIVED, fact.text)
     deleted = await tx.suppressed.since(owner.tenant_id, dedupe)
     if deleted is not None and fact.occurred_at <= deleted:
@@ -103,7 +106,7 @@ async def _add_mirror(tx: Tx, owner: Scope, fact: Record, now: Instant) -> bool:
     vectors = await vectors_of(tx, fact)
     for space, _ in vectors:
         await ensure_space(tx, owner.tenant_id, space)
-    await insert_version(tx, record, [Link(owner, now, dedupe)], vectors)
+    await insert_version(tx, language, record, [Link(owner, now, dedupe)], vectors)
     await tx.events.append([event_of(EventType.ADD, record, owner, now, actor=ACTOR)])
     return True
 
@@ -131,14 +134,14 @@ def mirror_of(fact: Record, now: Instant) -> Record:
     )
 
 
-async def _evict_excess_mirrors(tx: Tx, owner: Scope, most: int, now: Instant) -> None:
+async def _evict_excess_mirrors(tx: Tx, language: Language, owner: Scope, most: int, now: Instant) -> None:
     rows = await rows_of(tx, owner, now, Kind.DERIVED)
     rows.sort(key=lambda found: (-found.record.salience, -found.record.seq))
     for found in rows[most:]:
         links = await tx.links.of(owner.tenant_id, found.record.seq)
         reason = f"only {most} are kept"
         await set_status(
-            tx, found.record, links, Status.EVICTED, now, event=EventType.EVICT, reason=reason, actor=ACTOR
+            tx, language, found.record, links, Status.EVICTED, now, event=EventType.EVICT, reason=reason, actor=ACTOR
         )
 
 
@@ -171,7 +174,7 @@ async def true_derived(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
     return [found for found in rows if is_true(found.record, facts.get(found.record.origin_id or ""))]
 
 
-async def refresh_mirrors(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
+async def refresh_mirrors(tx: Tx, language: Language, owner: Scope, now: Instant) -> list[Found]:
     """Bring the mirrors up to date with their facts; gives those that hold."""
     rows = await rows_of(tx, owner, now, Kind.DERIVED)
     facts = await sources_of(tx, owner, rows, now)
@@ -180,30 +183,30 @@ async def refresh_mirrors(tx: Tx, owner: Scope, now: Instant) -> list[Found]:
         fact = facts.get(found.record.origin_id or "")
         if is_true(found.record, fact):
             kept.append(found)
-        elif fact is not None and is_of_identity(fact):
-            kept.append(await _update_mirror(tx, owner, found, fact, now))
+        elif fact is not None and is_of_identity(fact, language.identity):
+            kept.append(await _update_mirror(tx, language, owner, found, fact, now))
         else:
             await _end_mirror(tx, owner, found, now)
     return kept
 
 
-def is_of_identity(fact: Record) -> bool:
+def is_of_identity(fact: Record, rules: IdentityRules) -> bool:
     """Tell whether a fact says who the user is: what they are called, their home, work, family or health."""
     data: dict[str, Any] = fact.data
     polarity = data.get("polarity", 1)
-    category = identity_category(str(data.get("category", "")), fact.text)
+    category = rules.category_of(str(data.get("category", "")), fact.text)
     grade = is_identity_grade(category, 1.0, str(data.get("subject", "")), int(polarity))
-    return may_be_identity(fact) and grade
+    return may_be_identity(fact, rules) and grade
 
 
-def never_fades(fact: Record) -> bool:
+def never_fades(fact: Record, rules: IdentityRules) -> bool:
     """Whether a fact is as strong as ever however old it is: who the user is, and how they want to be served."""
     if fact.layer == Layer.FACT and fact.kind == Kind.PROCEDURAL:
         return fact.origin == Origin.USER
-    return is_of_identity(fact) and is_lasting(fact.text)
+    return is_of_identity(fact, rules) and rules.is_lasting(fact.text)
 
 
-async def _update_mirror(tx: Tx, owner: Scope, found: Found, fact: Record, now: Instant) -> Found:
+async def _update_mirror(tx: Tx, language: Language, owner: Scope, found: Found, fact: Record, now: Instant) -> Found:
     old = found.record
     links = await tx.links.of(owner.tenant_id, old.seq)
     new = replace(
@@ -217,7 +220,7 @@ async def _update_mirror(tx: Tx, owner: Scope, found: Found, fact: Record, now: 
     twin = await tx.links.holder(owner.tenant_id, moved[0].dedupe or "")
     if twin is not None and twin != old.seq:
         moved = [replace(link, dedupe=None) for link in moved]
-    await supersede_version(tx, old, new, moved, await vectors_of(tx, fact))
+    await supersede_version(tx, language, old, new, moved, await vectors_of(tx, fact))
     reason = "the fact it comes from has changed"
     event = event_of(EventType.UPDATE, new, owner, now, before=old, reason=reason, links_before=links, actor=ACTOR)
     await tx.events.append([event])

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.digest.extractive import MIN_CHARS, Stated, build_extractive_digest, says_the_same
-from memstone.core.digest.portrait import (
-    IDENTITY_GRADE,
-    IDENTITY_SALIENCE,
-    Digest,
-    identity_category,
-    is_identity_grade,
-    is_lasting,
-    merge_digests,
+from memstone.core.llm.digest import (
+    EMPTY_SUMMARY,
+    INVENTED,
+    NO_EPISODE,
+    DigestFact,
+    LlmDigest,
+    digest_prompt,
+    parse_digest,
 )
-from memstone.core.llm.digest import EMPTY_SUMMARY, INVENTED, NO_EPISODE, DigestFact, digest_prompt, parse_digest
 from memstone.core.llm.operations import KINDS
+from memstone.core.portrait import IDENTITY_GRADE, IDENTITY_SALIENCE, is_identity_grade, merge_digests
 from memstone.engine.layers.derived import keep_derived
 from memstone.engine.layers.episodes import Made, Session, episode_id, is_of_turn, own_words, session_of, store_episode
 from memstone.engine.learning.by_model import (
@@ -48,16 +47,24 @@ from memstone.engine.storing.store import Space, Vectors, ensure_space
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import Outcome, current_space
 from memstone.errors import BadModelOutput, LlmBudgetSpent, MemstoneError, StorageError
+from memstone.language.language import ChangeRules, IdentityRules, TextGuard
+from memstone.model.digest import Digest, Stated
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Kind, Layer, Record, Vector
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import DroppedFact
+
 # --- the facts of a session on their way into the ledger --------------------------------------------------------------
 
 
 _NOTHING_LATER: Final = 2**62
+_MIN_CHARS: Final = 5
+"""A shorter text is no fact."""
+
 DISTILLED_FACTS_IDENTITY_SALIENCE: Final = 0.9
 
 
@@ -92,10 +99,14 @@ async def known_facts(parts: Parts, tx: Tx, scope: Scope, facts: Sequence[Fact],
         text = fact.draft.text
         if fact.judged or fact.candidate.forget or not fact.adds:
             continue
-        if len(text) <= MIN_CHARS:
+        if len(text) <= _MIN_CHARS:
             known.repeated[id(fact)] = ""
             continue
-        same = (one.record.id for one in rows if says_the_same(text, one.record.text, policy.overlap))
+        same = (
+            one.record.id
+            for one in rows
+            if parts.language.sessions.says_the_same(text, one.record.text, policy.overlap)
+        )
         twin = next(same, None)
         if twin is not None:
             known.repeated[id(fact)] = twin
@@ -120,7 +131,14 @@ async def prepare_commit(
         draft.vector = vector
     plan = _build_plan(scope, turns, facts, await _relate_unjudged_facts(parts, scope, facts, space.signature), space)
     texts = await parts.ledger.read(
-        partial(_read_revised_texts, scope=scope, facts=facts, space=space, now=parts.now())
+        partial(
+            _read_revised_texts,
+            rules=parts.language.changes,
+            scope=scope,
+            facts=facts,
+            space=space,
+            now=parts.now(),
+        )
     )
     made = zip(texts, await _embed_texts(parts, texts), strict=True)
     plan.revised = {text: vector for text, vector in made if vector is not None}
@@ -151,15 +169,17 @@ async def _embed_texts(parts: Parts, texts: Sequence[str]) -> list[Vector | None
     return [None if isinstance(vector, MemstoneError) else vector for vector in found]
 
 
-async def _read_revised_texts(tx: Tx, *, scope: Scope, facts: Sequence[Fact], space: Space, now: Instant) -> list[str]:
+async def _read_revised_texts(
+    tx: Tx, *, rules: ChangeRules, scope: Scope, facts: Sequence[Fact], space: Space, now: Instant
+) -> list[str]:
     """The texts that these facts would make of what is known, as far as that can be told before."""
     texts: dict[str, None] = {}
     for fact in facts:
         if fact.judged:
             texts |= {one.text: None for one in fact.proposals if one.text}
             continue
-        near = await read_neighbours(tx, scope, fact, _NOTHING_LATER, space.signature, now)
-        texts |= {one.text: None for one in decide_actions(fact, near) if one.text}
+        near = await read_neighbours(tx, rules, scope, fact, _NOTHING_LATER, space.signature, now)
+        texts |= {one.text: None for one in decide_actions(fact, near, rules) if one.text}
     return [text for text in texts if text not in {fact.draft.text for fact in facts}]
 
 
@@ -193,7 +213,7 @@ class _Found:
     facts: list[Fact] = field(default_factory=list)
     identity: list[Fact] = field(default_factory=list)
     reason: str = ""
-    dropped: list[dict[str, str]] = field(default_factory=list)
+    dropped: list[DroppedFact] = field(default_factory=list)
     instead: str = ""
     """Why rules have made the digest, where a model was asked for it."""
 
@@ -281,12 +301,12 @@ def _merge_earlier_digest(session: Session, digest: Digest) -> Digest:
 
 async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Found:
     """One question, whatever comes of it; an answer that tells nothing of the session leaves the digest to rules."""
-    wanted, messages = parts.policy.formation, await parts.io.compute(lambda: session.messages)
+    wanted, messages = parts.policy.formation, await parts.io.compute(partial(session.messages, parts.language.guard))
     scope = kept_scope(session.scope, parts.policy.known_scope)
     asked = Asked(scope, scope, session.turns, {})
     now = datetime_from_instant(occurred_at).astimezone(parts.zone)
     known = [known_of(one) for one in await _find_near_memories(parts, asked, session)]
-    hidden = await parts.io.compute(partial(_list_hidden_texts, session))
+    hidden = await parts.io.compute(partial(_list_hidden_texts, session, parts.language.guard))
     build = partial(
         digest_prompt,
         messages,
@@ -299,8 +319,12 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
         instructions=parts.policy.instructions,
     )
     question = await parts.io.compute(build)
+
+    def read(text: str) -> LlmDigest:
+        return parse_digest(text, messages, known, now, hidden, language=parts.language)
+
     try:
-        answer = (await ask_model(parts, question, lambda text: parse_digest(text, messages, known, now, hidden))).value
+        answer = (await ask_model(parts, question, read)).value
     except BadModelOutput as error:  # asked twice, and nothing of it can be read: what was said is still there
         if wanted.without_llm == "wait":
             raise
@@ -312,14 +336,14 @@ async def _by_model(parts: Parts, session: Session, occurred_at: Instant) -> _Fo
     by_rules = answer.reason == INVENTED or (answer.reason == NO_EPISODE and wanted.without_llm != "wait")
     if answer.digest is None and by_rules:
         stated = [Stated(one.operation.turn - 1, one.operation.start, one.operation.end) for one in answer.facts]
-        digest = await parts.io.compute(partial(build_extractive_digest, messages, stated, parts.curator))
+        digest = await parts.io.compute(partial(parts.language.sessions.digest, messages, stated, parts.curator))
         return _Found(digest, facts, identity, answer.reason, dropped, answer.reason)
     return _Found(answer.digest, facts, identity, answer.reason, dropped)
 
 
-def _list_hidden_texts(session: Session) -> list[str]:
+def _list_hidden_texts(session: Session, guard: TextGuard) -> list[str]:
     """Return what turns say beside what is heard of them."""
-    return [turn.text for turn in session.turns if as_heard(turn) is not turn.message]
+    return [turn.text for turn in session.turns if as_heard(turn, guard) is not turn.message]
 
 
 async def _find_near_memories(parts: Parts, asked: Asked, session: Session) -> list[Record]:
@@ -351,8 +375,10 @@ async def _by_rules(parts: Parts, session: Session) -> _Found:
         fact.draft.source = "digest"
         if fact.candidate.salience == _UNSAID and fact.candidate.kind != Kind.EPISODIC:
             fact.draft.salience = parts.policy.formation.fact_salience
-    identity = [fact for fact in facts if _says_who(fact)]
-    digest = await parts.io.compute(lambda: build_extractive_digest(session.messages, stated, parts.curator))
+    identity = [fact for fact in facts if _says_who(fact, parts.language.identity)]
+    digest = await parts.io.compute(
+        lambda: parts.language.sessions.digest(session.messages(parts.language.guard), stated, parts.curator)
+    )
     return _Found(digest, facts, identity, EMPTY_SUMMARY)
 
 
@@ -360,14 +386,14 @@ _UNSAID: Final = 0.5
 """The salience of a rule that does not say how much its facts matter."""
 
 
-def _says_who(fact: Fact) -> bool:
+def _says_who(fact: Fact, rules: IdentityRules) -> bool:
     """Whether a fact says who the user is; a quotation is too unsure to stand for that."""
     one = fact.candidate
     states = fact.adds and not one.forget and not one.is_quote and one.kind != Kind.EPISODIC
-    category = identity_category(one.category, one.text)
+    category = rules.category_of(one.category, one.text)
     salience = one.salience if category == one.category else IDENTITY_SALIENCE
     grade = is_identity_grade(category, salience, one.subject, one.polarity)
-    return states and grade and is_lasting(one.text)
+    return states and grade and rules.is_lasting(one.text)
 
 
 # --- inside the transaction -------------------------------------------------------------------------------------------
@@ -395,7 +421,7 @@ class _Work:
         outcomes = await apply_plan(self.parts, tx, self.plan, now)
         spoken_of = await self._spoken_of(tx, outcomes)
         self.made.facts = list(dict.fromkeys([*self._told_before(), *(record.id for record in spoken_of)]))
-        episode = await store_episode(tx, self.session, self.made, now)
+        episode = await store_episode(tx, self.parts.language, self.session, self.made, now)
         await self._count(tx, spoken_of)
         await note_idle(tx, self.idle)
         kept = await self._identity(tx, spoken_of, outcomes, now)

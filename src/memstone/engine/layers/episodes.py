@@ -8,28 +8,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_current, where_in_scope, where_visible
-from memstone.core.digest.portrait import Digest
 from memstone.core.llm.digest import Before
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.learning.lessons import recognise_turn
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_hash
-from memstone.engine.storing.hide_deleted import blank_spans, hide_deleted_in_episodes, read_hidden_spans
+from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes, read_hidden_spans
 from memstone.engine.storing.store import Vectors, insert_version, supersede_version
 from memstone.engine.storing.turns import Turn, as_heard, turn_of
+from memstone.language.language import Language, TextGuard
+from memstone.language.text.normal import estimate_tokens
+from memstone.language.text.statements import blank_spans
+from memstone.model.digest import Digest
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import And, Condition, Op, Where
-from memstone.model.scope import Scope
+from memstone.model.scope import Scope, scope_ids
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import StatusName
+    from memstone.results import EpisodeItem, EpisodeList
 
 ACTOR: Final = "digest"
 RECENT: Final = 3
@@ -56,10 +62,9 @@ class Session:
         """All of it, in order."""
         return [*self.earlier, *self.fresh]
 
-    @property
-    def messages(self) -> list[Message]:
+    def messages(self, guard: TextGuard) -> list[Message]:
         """What was said in it."""
-        return [as_heard(turn) for turn in self.turns]
+        return [as_heard(turn, guard) for turn in self.turns]
 
     @property
     def trust(self) -> float:
@@ -180,7 +185,7 @@ def is_of_turn(fact: Record) -> bool:
     return fact.version == 1 and "episode" not in fact.data
 
 
-async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> Record | None:
+async def store_episode(tx: Tx, language: Language, session: Session, made: Made, now: Instant) -> Record | None:
     """Store the episode of a session, or its next version; None when a person deleted it and nothing was said since."""
     scope = session.scope
     dedupe = session_dedupe(scope, made.occurred_at)
@@ -193,12 +198,12 @@ async def store_episode(tx: Tx, session: Session, made: Made, now: Instant) -> R
     old = await tx.memories.at(holder) if holder is not None else None
     record = _build_record(session, made, now)
     if old is None:
-        await insert_version(tx, record, [Link(scope, now, dedupe)], made.vectors)
+        await insert_version(tx, language, record, [Link(scope, now, dedupe)], made.vectors)
         await tx.events.append([event_of(EventType.ADD, record, scope, now, actor=ACTOR)])
         return record
     record = _build_next_version(old, record, now)
     links = await tx.links.of(old.tenant_id, old.seq)
-    await supersede_version(tx, old, record, links, made.vectors)
+    await supersede_version(tx, language, old, record, links, made.vectors)
     reason = "the session went on"
     changed = event_of(EventType.UPDATE, record, scope, now, before=old, reason=reason, links_before=links, actor=ACTOR)
     await tx.events.append([changed])
@@ -266,7 +271,7 @@ class EpisodesRequest:
     since: When | None = None
 
 
-async def list_episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any]:
+async def list_episodes(parts: Parts, request: EpisodesRequest) -> EpisodeList:
     """The episodes a scope sees, newest first."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit, offset = checked_limit(request.limit, parts.policy.limits.page), checked_offset(request.offset)
@@ -284,22 +289,23 @@ async def list_episodes(parts: Parts, request: EpisodesRequest) -> dict[str, Any
     return {"results": [format_episode(found) for found in await parts.ledger.read(work)]}
 
 
-def format_episode(found: Found) -> dict[str, Any]:
+def format_episode(found: Found) -> EpisodeItem:
     """An episode as callers see it."""
-    record, who = found.record, found.link.scope
+    record = found.record
     return {
         "id": record.id,
         "summary": record.text,
-        **{name: _read_texts(record.data, name) for name in ("topics", "entities", "decisions", "action_items")},
+        "topics": _read_texts(record.data, "topics"),
+        "entities": _read_texts(record.data, "entities"),
+        "decisions": _read_texts(record.data, "decisions"),
+        "action_items": _read_texts(record.data, "action_items"),
         "facts": _read_texts(record.data, "facts"),
         "salience": record.salience,
         "token_count": record.tokens,
         "model": record.model,
         "version": record.version,
-        "status": str(record.status),
-        "user_id": who.user_id or None,
-        "agent_id": who.agent_id or None,
-        "run_id": who.run_id or None,
+        "status": cast("StatusName", str(record.status)),
+        **scope_ids(found.link.scope),
         "occurred_at": record.occurred_at,
         "created_at": record.created_at,
         "updated_at": record.updated_at,

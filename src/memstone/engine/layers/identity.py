@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.ranking.importance import Strength, current_strength
-from memstone.core.text.normalize import estimate_tokens, normal_text
+from memstone.core.ranking.strength import Strength, current_strength
 from memstone.engine.layers.derived import (
     identity_dedupe,
     never_fades,
@@ -33,12 +32,25 @@ from memstone.engine.storing.store import Vectors, ensure_space, insert_version,
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError, ScopeError
+from memstone.language.language import IdentityRules, Language
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record
 from memstone.model.query import And, Condition, Not, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import StatusName
+    from memstone.results import (
+        IdentityItem,
+        IdentityResult,
+        InstructionList,
+        NarrativeItem,
+        PinnedFact,
+        PinnedFactList,
+    )
 
 # --- who the user is --------------------------------------------------------------------------------------------------
 
@@ -54,46 +66,48 @@ class Written:
     vectors: Vectors = ()
 
 
-async def get_identity(parts: Parts, user_id: Any) -> dict[str, Any]:
+async def get_identity(parts: Parts, user_id: Any) -> IdentityResult:
     """An owner's identity as it is now."""
     owner = owner_for(parts, user_id)
     return await parts.ledger.read(lambda tx: _read_identity(tx, owner, parts.now()))
 
 
-async def add_override(parts: Parts, user_id: Any, text: str) -> dict[str, Any]:
+async def add_override(parts: Parts, user_id: Any, text: str) -> IdentityResult:
     """Keep something the user wrote; what is there already, in whatever case, is not added again."""
     owner = owner_for(parts, user_id)
     (written,), warnings = await _prepare_overrides(parts, [text])
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if normal_text(written.text) not in {normal_text(found.record.text) for found in rows}:
             _refuse_more(len(rows) + 1)
-            await _insert_override(tx, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now)
+            await _insert_override(
+                tx, parts.language, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now
+            )
         return await _read_identity(tx, owner, now)
 
     return _add_warnings(parts, await parts.ledger.write(work), warnings)
 
 
-async def remove_override(parts: Parts, user_id: Any, position: int) -> dict[str, Any]:
+async def remove_override(parts: Parts, user_id: Any, position: int) -> IdentityResult:
     """Delete the override at a position, counted from 0."""
     owner = owner_for(parts, user_id)
     if isinstance(position, bool) or not isinstance(position, int) or position < 0:
         raise InvalidInput(f"position must be a whole number from 0, not {position!r}")
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if position >= len(rows):
             raise NotFoundError(f"no override at position {position}", hint=f"there are {len(rows)}, counted from 0")
-        await take_from(tx, rows[position].record, owner, now)
+        await take_from(tx, parts.language, rows[position].record, owner, now)
         return await _read_identity(tx, owner, now)
 
     return _add_warnings(parts, await parts.ledger.write(work), [])
 
 
-async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dict[str, Any]:
+async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> IdentityResult:
     """Put these in the place of all overrides; what stays keeps its id."""
     owner = owner_for(parts, user_id)
     if isinstance(texts, str) or not isinstance(texts, Sequence):
@@ -104,16 +118,16 @@ async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> dic
     order = list(dict.fromkeys(normal_text(one.text) for one in written))
     now = parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> IdentityResult:
         held: dict[str, Found] = {}
         for found in await rows_of(tx, owner, now, Kind.OVERRIDE):
             said = normal_text(found.record.text)
             if said not in wanted or said in held:
-                await take_from(tx, found.record, owner, now)
+                await take_from(tx, parts.language, found.record, owner, now)
             else:
                 held[said] = found
         for place, said in enumerate(order):
-            await _place_override(tx, owner, wanted[said], held.get(said), place, now)
+            await _place_override(tx, parts.language, owner, wanted[said], held.get(said), place, now)
         return await _read_identity(tx, owner, now)
 
     return _add_warnings(parts, await parts.ledger.write(work), warnings)
@@ -168,10 +182,12 @@ def _refuse_more(count: int) -> None:
         )
 
 
-async def _place_override(tx: Tx, owner: Scope, written: Written, held: Found | None, place: int, now: Instant) -> None:
+async def _place_override(
+    tx: Tx, language: Language, owner: Scope, written: Written, held: Found | None, place: int, now: Instant
+) -> None:
     """Store an override at its place, or move the one that says the same there."""
     if held is None:
-        await _insert_override(tx, owner, written, place, now)
+        await _insert_override(tx, language, owner, written, place, now)
         return
     old = held.record
     if old.text == written.text and place_of(old) == place:
@@ -190,11 +206,13 @@ async def _place_override(tx: Tx, owner: Scope, written: Written, held: Found | 
     )
     vectors = await vectors_of(tx, old) if old.text == written.text else written.vectors
     await _ensure_spaces(tx, owner, vectors)
-    await supersede_version(tx, old, new, links, vectors)
+    await supersede_version(tx, language, old, new, links, vectors)
     await tx.events.append([event_of(EventType.UPDATE, new, owner, now, before=old, links_before=links)])
 
 
-async def _insert_override(tx: Tx, owner: Scope, written: Written, place: int, now: Instant) -> None:
+async def _insert_override(
+    tx: Tx, language: Language, owner: Scope, written: Written, place: int, now: Instant
+) -> None:
     dedupe = identity_dedupe(owner, Kind.OVERRIDE, written.text)
     draft = Draft(
         scope=owner,
@@ -215,7 +233,7 @@ async def _insert_override(tx: Tx, owner: Scope, written: Written, place: int, n
     holder = await tx.links.holder(owner.tenant_id, dedupe)
     if holder is not None:  # put aside or expired, and wanted again
         await tx.links.release(owner.tenant_id, holder)
-    await insert_version(tx, record, [Link(owner, now, dedupe)], written.vectors)
+    await insert_version(tx, language, record, [Link(owner, now, dedupe)], written.vectors)
     await tx.events.append([event_of(EventType.ADD, record, owner, now)])
 
 
@@ -224,7 +242,7 @@ async def _ensure_spaces(tx: Tx, owner: Scope, vectors: Vectors) -> None:
         await ensure_space(tx, owner.tenant_id, space)
 
 
-def _add_warnings(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
+def _add_warnings(parts: Parts, shown: IdentityResult, warnings: Sequence[str]) -> IdentityResult:
     """The answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
     cap = parts.policy.retrieval.override_tokens
     size = sum(one["token_count"] for one in shown["overrides"])
@@ -234,7 +252,7 @@ def _add_warnings(parts: Parts, shown: dict[str, Any], warnings: Sequence[str]) 
     return {**shown, "warnings": told} if told else shown
 
 
-async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
+async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> IdentityResult:
     rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.NARRATIVE)
     overrides = [found.record for found in rows if found.record.kind == Kind.OVERRIDE]
     narrative = next((found.record for found in rows if found.record.kind == Kind.NARRATIVE), None)
@@ -247,11 +265,11 @@ async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> dict[str, Any]:
     }
 
 
-def _format_entry(record: Record) -> dict[str, Any]:
+def _format_entry(record: Record) -> IdentityItem:
     return {"id": record.id, "text": record.text, "token_count": record.tokens, "created_at": record.created_at}
 
 
-async def _format_narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> dict[str, Any]:
+async def _format_narrative(tx: Tx, owner: Scope, record: Record, now: Instant) -> NarrativeItem:
     return {
         "id": record.id,
         "text": record.text,
@@ -290,7 +308,7 @@ class PinnedRequest:
     limit: int = 100
 
 
-async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> dict[str, Any]:
+async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> PinnedFactList:
     """The most salient facts of a scope, without what ``standing_instructions`` tells."""
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
@@ -299,29 +317,29 @@ async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> dict[str, A
         merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=And((where_link_direct(), Not(STANDING)))
     )
     rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
-    return {"results": [_pinned_shown(found, now, days) for found in rows]}
+    return {"results": [_pinned_shown(found, now, days, parts.language.identity) for found in rows]}
 
 
-def salience_now(found: Found, now: Instant, decay_days: float | None) -> float:
+def salience_now(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> float:
     """Return how salient a memory still is, since it was last renewed or used."""
     record, used = found.record, found.link.last_used_at
-    decay_days = None if never_fades(record) else decay_days
+    decay_days = None if never_fades(record, rules) else decay_days
     anchor = max(record.anchor_at, used) if used is not None else record.anchor_at
     return round(current_strength(Strength(record.salience, anchor), now, decay_days), 4)
 
 
-def _pinned_shown(found: Found, now: Instant, decay_days: float | None) -> dict[str, Any]:
+def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> PinnedFact:
     record, link = found.record, found.link
     return {
         "id": record.id,
         "content": record.text,
         "salience": record.salience,
-        "effective_salience": salience_now(found, now, decay_days),
+        "effective_salience": salience_now(found, now, decay_days, rules),
         "source_count": record.source_count,
         "source_episode_id": record.data.get("episode"),
         "last_used": link.last_used_at,
         "use_count": link.use_count,
-        "status": str(record.status),
+        "status": cast("StatusName", str(record.status)),
         "tags": _read_tags(record.metadata),
         "user_id": link.scope.user_id or None,
         "agent_id": link.scope.agent_id or None,
@@ -335,12 +353,14 @@ def _read_tags(metadata: Mapping[str, Any]) -> list[str]:
     return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []
 
 
-async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> InstructionList:
     """How the user wants to be served whatever the subject, in their own words, oldest first."""
     where = where_visible(
         merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=And((where_link_direct(), STANDING))
     )
     rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
     lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
-    shown = [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines]
-    return {"text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines), "instructions": shown}
+    return {
+        "text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines),
+        "instructions": [{"id": one.id, "text": one.text, "occurred_at": one.occurred_at} for one in lines],
+    }

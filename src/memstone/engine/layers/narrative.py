@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
-from memstone.core.digest.portrait import Line, compose_user_text, inputs_of, truncate_text, with_names
 from memstone.core.llm.digest import narrative_prompt, parse_narrative
-from memstone.core.text.normalize import estimate_tokens, normal_text
+from memstone.core.portrait import compose_user_text, inputs_of, with_names
 from memstone.engine.layers.derived import (
     identity_dedupe,
     may_be_identity,
@@ -34,6 +33,9 @@ from memstone.engine.storing.revise import take_from
 from memstone.engine.storing.store import Vectors, end_version, ensure_space, insert_version, supersede_version
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import MemstoneError, StorageError
+from memstone.language.language import Language
+from memstone.language.text.normal import estimate_tokens, normal_text
+from memstone.model.digest import Line, truncate_text
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -41,6 +43,9 @@ from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import IdentityResult
 
 BY_HAND: Final = "user"
 BY_RULES: Final = "rules"
@@ -106,17 +111,19 @@ async def regenerate_narrative(
     except MemstoneError as error:
         return {"status": "failed", "error": error.as_dict()}
     (made,) = await embed_texts(parts, [truncate_text(text)])
-    stored = await parts.ledger.write(lambda tx: _store_narrative(tx, owner, known, made, model, now, job_id))
+    stored = await parts.ledger.write(
+        lambda tx: _store_narrative(tx, parts.language, owner, known, made, model, now, job_id)
+    )
     spent = {"input_tokens": meter.input_tokens, "output_tokens": meter.output_tokens} if meter is not None else {}
     return {**stored, **spent}
 
 
-async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[str, Any]:
+async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> IdentityResult:
     """Write the text about the user by hand; None gives it back, and it is made anew with the next consolidation."""
     owner = owner_for(parts, user_id)
     now = parts.now()
     if text is None:
-        await parts.ledger.write(lambda tx: _given_back(tx, owner, now))
+        await parts.ledger.write(lambda tx: _given_back(tx, parts.language, owner, now))
         return await get_identity(parts, user_id)
     await parts.ledger.ensure_room()
     limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
@@ -126,7 +133,9 @@ async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> dict[st
 
     async def work(tx: Tx) -> None:
         rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
-        await _store_narrative(tx, owner, _Known([], rows[0].record if rows else None), made, BY_HAND, now, None)
+        await _store_narrative(
+            tx, parts.language, owner, _Known([], rows[0].record if rows else None), made, BY_HAND, now, None
+        )
 
     await parts.ledger.write(work)
     shown = await get_identity(parts, user_id)
@@ -143,20 +152,20 @@ async def import_narrative(parts: Parts, user_id: Any, text: str, model: str, wr
         if not rows:
             when = written_at or now
             known = _Known(imported_lines(text, when), None, imported=(text, when))
-            await _store_narrative(tx, owner, known, made, model or IMPORTED, now, None)
+            await _store_narrative(tx, parts.language, owner, known, made, model or IMPORTED, now, None)
 
     await parts.ledger.write(work)
 
 
 async def _read_known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
     """What is known about the owner; mirrors are brought up to date on the way."""
-    await refresh_mirrors(tx, owner, now)
+    await refresh_mirrors(tx, parts.language, owner, now)
     rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
     lines = await lines_of(parts, tx, owner, now)
     if not rows:
         return _Known(lines, None)
     brought = imported_of(rows[0].record)
-    told_on = still_told(imported_lines(*brought), lines) if brought is not None else []
+    told_on = still_told(imported_lines(*brought), lines, parts.language.changes) if brought is not None else []
     return _Known([*told_on, *lines], rows[0].record, imported=brought)
 
 
@@ -182,7 +191,8 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
     pinned = await tx.memories.salient(where, limit=policy.portrait_facts)
     overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
     facts = {record.id: record for record in [*behind.values(), *(found.record for found in pinned)]}
-    kept = [one for one in facts.values() if may_be_identity(one) and normal_text(one.text) not in overrides]
+    rules = parts.language.identity
+    kept = [one for one in facts.values() if may_be_identity(one, rules) and normal_text(one.text) not in overrides]
     return [line_of(record) for record in kept[: policy.portrait_facts]]
 
 
@@ -193,7 +203,9 @@ async def _generate_text(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]
         facts = [line.text for line in lines]
         days = [line.said_at[:10] for line in lines]
         question = narrative_prompt(facts, days=days, instructions=parts.policy.instructions)
-        answer = (await ask_model(parts, question, lambda text: parse_narrative(text, facts, tokens))).value
+        answer = (
+            await ask_model(parts, question, lambda text: parse_narrative(text, facts, tokens, parts.language))
+        ).value
         if answer.text:
             return with_names(answer.text, lines, tokens), parts.llm.model
     return compose_user_text(lines, tokens) or lines[0].text, BY_RULES
@@ -201,6 +213,7 @@ async def _generate_text(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]
 
 async def _store_narrative(
     tx: Tx,
+    language: Language,
     owner: Scope,
     known: _Known,
     made: tuple[str, Vectors],
@@ -221,11 +234,11 @@ async def _store_narrative(
     told: dict[str, Any] = {"actor": _actor_name(known, model), "job_id": job_id}
     old = known.record
     if old is None:
-        await insert_version(tx, record, [Link(owner, now, dedupe)], vectors)
+        await insert_version(tx, language, record, [Link(owner, now, dedupe)], vectors)
         await tx.events.append([event_of(EventType.ADD, record, owner, now, **told)])
     else:
         links = await tx.links.of(owner.tenant_id, old.seq)
-        await supersede_version(tx, old, record, links, vectors)
+        await supersede_version(tx, language, old, record, links, vectors)
         event = event_of(EventType.UPDATE, record, owner, now, before=old, links_before=links, **told)
         await tx.events.append([event])
     return {"status": "regenerated", "id": record.id, "version": record.version, "model": model}
@@ -282,6 +295,6 @@ async def _remove_narrative(tx: Tx, owner: Scope, known: _Known, now: Instant, j
     return {"status": "removed"}
 
 
-async def _given_back(tx: Tx, owner: Scope, now: Instant) -> None:
+async def _given_back(tx: Tx, language: Language, owner: Scope, now: Instant) -> None:
     for found in await rows_of(tx, owner, now, Kind.NARRATIVE):
-        await take_from(tx, found.record, owner, now)
+        await take_from(tx, language, found.record, owner, now)

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memstone.core.digest.portrait import Line, compose_user_text
+from memstone.core.portrait import compose_user_text
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.layers.derived import is_true, may_be_identity, read_visible_facts, rows_of
 from memstone.engine.storing.draft import text_hash
+from memstone.language.language import ChangeRules, Language
+from memstone.model.digest import Line
+from memstone.model.fact import Action, Known, New
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Kind, Record
 from memstone.model.scope import Scope
@@ -34,7 +37,9 @@ class Portrait:
     narrative: str = ""
 
 
-async def read_portrait(tx: Tx, owner: Scope, now: Instant, as_of: Instant | None = None) -> Portrait:
+async def read_portrait(
+    tx: Tx, language: Language, owner: Scope, now: Instant, as_of: Instant | None = None
+) -> Portrait:
     """The identity of an owner (as it was at ``as_of``), within one transaction."""
     rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.DERIVED, Kind.NARRATIVE, as_of=as_of)
     if not rows:
@@ -48,7 +53,7 @@ async def read_portrait(tx: Tx, owner: Scope, now: Instant, as_of: Instant | Non
         overrides=[one for one in rows if one.record.kind == Kind.OVERRIDE],
         derived=[one for one in mirrors if is_true(one.record, facts.get(one.record.origin_id or ""))],
         row=told,
-        narrative=_narrative_text(told.record, facts) if told is not None else "",
+        narrative=_narrative_text(told.record, facts, language) if told is not None else "",
     )
 
 
@@ -57,14 +62,16 @@ def _made_of(told: Found | None) -> dict[str, str]:
     return made_of if isinstance(made_of, dict) else {}
 
 
-def _narrative_text(told: Record, facts: dict[str, Record]) -> str:
+def _narrative_text(told: Record, facts: dict[str, Record], language: Language) -> str:
     """The text that is stored; where something it says was changed or deleted since, what the facts say now."""
     made_of: dict[str, str] = told.data.get("facts") or {}
     if all(one in facts and facts[one].hash == version for one, version in made_of.items()):
         return told.text
-    live = [fact for one in made_of if (fact := facts.get(one)) is not None and may_be_identity(fact)]
+    live = [
+        fact for one in made_of if (fact := facts.get(one)) is not None and may_be_identity(fact, language.identity)
+    ]
     lines, brought = list(map(line_of, live)), imported_of(told)
-    told_on = still_told(imported_lines(*brought), lines) if brought is not None else []
+    told_on = still_told(imported_lines(*brought), lines, language.changes) if brought is not None else []
     return compose_user_text([*told_on, *lines], told.tokens + _SPARE)
 
 
@@ -85,24 +92,14 @@ def is_imported(line: Line) -> bool:
     return line.id.startswith(_IMPORTED)
 
 
-def still_told(lines: Sequence[Line], facts: Sequence[Line]) -> list[Line]:
+def still_told(lines: Sequence[Line], facts: Sequence[Line], rules: ChangeRules) -> list[Line]:
     """Return the imported sentences that no fact repeats, changes or ends."""
-    return [line for line in lines if not any(_can_replace_line(fact, line) for fact in facts)]
+    return [line for line in lines if not any(_can_replace_line(fact, line, rules) for fact in facts)]
 
 
-def _can_replace_line(fact: Line, line: Line) -> bool:
-    from memstone.core.changes.decide import (  # only who has imported such a text needs it
-        Action,
-        Known,
-        New,
-        decide_change,
-    )
-    from memstone.core.reading.wording import reword_in_third_person
-
-    told = (
-        reword_in_third_person(line.text, "User") or line.text
-    )  # such texts leave out whom they are about: "Lives in Risør."
-    return decide_change(New(fact.text), [Known(told)]).action is not Action.ADD
+def _can_replace_line(fact: Line, line: Line, rules: ChangeRules) -> bool:
+    told = rules.in_third_person(line.text) or line.text  # such texts leave out whom they are about: "Lives in Risør."
+    return rules.decide(New(fact.text), [Known(told)]).action is not Action.ADD
 
 
 def line_of(fact: Record) -> Line:

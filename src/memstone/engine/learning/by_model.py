@@ -18,7 +18,6 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from memstone.core.changes.decide import Action
 from memstone.core.checks.filters import where_in_scope, where_visible
 from memstone.core.llm.decisions import extraction_prompt, parse_extraction
 from memstone.core.llm.operations import (
@@ -35,18 +34,7 @@ from memstone.core.llm.operations import (
 )
 from memstone.core.llm.parse import How, UnreadableAnswer
 from memstone.core.llm.questions import Question, repair_prompt, safe_messages
-from memstone.core.privacy.poison import blank_suspect_text
-from memstone.core.reading.facts import Candidate, fact_key, requests_in
-from memstone.core.rules.requests import forgets_everything, may_forget
-from memstone.core.rules.sentence import (
-    expand_contractions,
-    speaker_name,
-    speakers_from,
-    split_sentences,
-    without_prefix,
-)
 from memstone.core.settings.forms import asked_for, sorted_into
-from memstone.core.text.analyze import query_terms
 from memstone.engine.learning.drafting import build_draft
 from memstone.engine.learning.neighbours import SIDE_BY_SIDE, Fact, Proposal
 from memstone.engine.runtime import Parts
@@ -55,9 +43,12 @@ from memstone.engine.storing.embedding_context import said_before
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.engine.storing.write import current_space
 from memstone.errors import AnswerCutOff, BackendError, BadModelOutput, LLMError, LlmUnavailable, MemstoneError
+from memstone.language.language import FactReader, TextGuard
+from memstone.language.text.tokens import query_terms
+from memstone.model.fact import Action, Candidate, fact_key
 from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
-from memstone.model.message import Message
+from memstone.model.message import Message, speaker_name
 from memstone.model.query import And, Condition, TextQuery, VectorQuery, Where
 from memstone.model.query import Op as Compare
 from memstone.model.scope import Scope
@@ -274,18 +265,20 @@ async def is_overtaken(parts: Parts, asked: Asked, told_at: int | None) -> bool:
 
 def _select_turns(parts: Parts, turns: Sequence[Turn]) -> list[Turn]:
     roles = parts.policy.curation.roles
-    return [turn for turn in turns if turn.message.role in roles and as_heard(turn).text.strip()]
+    return [turn for turn in turns if turn.message.role in roles and as_heard(turn, parts.language.guard).text.strip()]
 
 
 def _build_talk(parts: Parts, fresh: Sequence[Turn], before: list[Message], near: Sequence[Record]) -> Talk:
     """Return what a model is shown of a conversation."""
+    guard = parts.language.guard
     return Talk(
-        [as_heard(turn) for turn in fresh],
+        [as_heard(turn, guard) for turn in fresh],
         before,
         [known_of(one) for one in near],
         datetime_from_instant(fresh[-1].occurred_at).astimezone(parts.zone),
         parts.policy.curation.timezone,
-        [turn.text for turn in fresh if as_heard(turn) is not turn.message],
+        [turn.text for turn in fresh if as_heard(turn, guard) is not turn.message],
+        language=parts.language,
     )
 
 
@@ -302,9 +295,14 @@ async def _in_one(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn])
     answer = await ask_model(parts, question, lambda text: parse_operations(text, talk, side=side, categories=own))
     read = answer.value
     told = Told(error=answer.cut, dropped=read.dropped)
-    ending = [one for one in read.operations if _ends_by_itself(one, fresh)]
+    reader = parts.language.facts
+    ending = [one for one in read.operations if _ends_by_itself(one, fresh, reader)]
     held_back = ending if len(ending) > MOST_REMOVED else []
-    held_back += [one for one in read.operations if one.op is Op.FORGET and _is_forget_all_request(fresh[one.turn - 1])]
+    held_back += [
+        one
+        for one in read.operations
+        if one.op is Op.FORGET and reader.asks_to_forget_all(fresh[one.turn - 1].text)  # words never empty a memory
+    ]
     for one in read.operations:
         if one in held_back:
             told.review.append(_for_review(one, question.targets, talk))
@@ -314,14 +312,9 @@ async def _in_one(parts: Parts, asked: Asked, talk: Talk, fresh: Sequence[Turn])
     return told
 
 
-def _ends_by_itself(one: Operation, fresh: Sequence[Turn]) -> bool:
+def _ends_by_itself(one: Operation, fresh: Sequence[Turn], reader: FactReader) -> bool:
     """Whether an operation ends a memory, and no plain wish of the user to forget something stands behind it."""
-    return one.op is Op.REMOVE or (one.op is Op.FORGET and not may_forget(fresh[one.turn - 1].text))
-
-
-def _is_forget_all_request(turn: Turn) -> bool:
-    """Whether somebody wants everything to be forgotten: words never empty a memory."""
-    return any(forgets_everything(expand_contractions(one.strip())) for one in split_sentences(turn.text))
+    return one.op is Op.REMOVE or (one.op is Op.FORGET and not reader.may_ask_to_forget(fresh[one.turn - 1].text))
 
 
 def _has_retraction(fact: Fact) -> bool:
@@ -424,7 +417,8 @@ async def _search_by_meaning(
 async def _read_earlier_messages(parts: Parts, asked: Asked, fresh: Sequence[Turn]) -> list[Message]:
     """What was said before the new turns: in the same call, else in the same scope, so that "it" can be understood."""
     at = next(at for at, turn in enumerate(asked.turns) if turn is fresh[0])
-    told = await parts.io.compute(lambda: [as_heard(turn) for turn in asked.turns[max(0, at - EARLIER) : at]])
+    guard = parts.language.guard
+    told = await parts.io.compute(lambda: [as_heard(turn, guard) for turn in asked.turns[max(0, at - EARLIER) : at]])
     if len(told) == EARLIER:
         return told
     until = next((turn.place for turn in asked.turns if turn.place), 0)
@@ -432,13 +426,16 @@ async def _read_earlier_messages(parts: Parts, asked: Asked, fresh: Sequence[Tur
     if until:
         where = And((where, Condition("seq", Compare.LT, until)))
     rows = await parts.ledger.peek(lambda tx: tx.memories.find(where, limit=EARLIER - len(told)))
-    return [*await parts.io.compute(lambda: [_message_from_record(found.record) for found in reversed(rows)]), *told]
+    return [
+        *await parts.io.compute(lambda: [_message_from_record(found.record, guard) for found in reversed(rows)]),
+        *told,
+    ]
 
 
-def _message_from_record(record: Record) -> Message:
+def _message_from_record(record: Record, guard: TextGuard) -> Message:
     speaker = str(record.data.get("speaker", ""))
     name = "" if speaker == record.data.get("role") else speaker
-    return blank_suspect_text(
+    return guard.blank_suspect_text(
         Message(str(record.data.get("role", "user")), record.text, name), own=record.origin == Origin.USER
     )
 
@@ -498,14 +495,14 @@ def _user_speaker_name(turn: Turn) -> str:
 
 def forgotten_by_rule(parts: Parts, asked: Asked, fresh: Sequence[Turn], told: Sequence[Fact]) -> list[Fact]:
     """What the user plainly asks to be forgotten where the model has not: the rule for it runs beside the model."""
-    done = {id(fact.turn) for fact in told if fact.candidate.forget}
+    done, reader = {id(fact.turn) for fact in told if fact.candidate.forget}, parts.language.facts
     found: list[Fact] = []
     for turn in fresh:
-        if turn.message.role != "user" or id(turn) in done or not may_forget(turn.text):
+        if turn.message.role != "user" or id(turn) in done or not reader.may_ask_to_forget(turn.text):
             continue
-        words = turn.text if speakers_from(turn.text) >= 0 else without_prefix(turn.text, turn.message.speaker)
+        words = reader.own_words(turn.text, turn.message.speaker)
         skipped = len(turn.text) - len(words)
-        for one in requests_in(words, turn.message.name):
+        for one in reader.read_requests(words, turn.message.name):
             if one.forget:
                 placed = replace(one, start=one.start + skipped, end=one.end + skipped)
                 draft = build_draft(parts, asked.scope, turn, placed, one.text, one.category, dict(asked.metadata))
@@ -555,9 +552,9 @@ class Metered:
 
     def __init__(self, llm: Llm) -> None:
         self._llm = llm
-        self.calls = 0
-        self.input_tokens = 0
-        self.output_tokens = 0
+        self.calls: int = 0
+        self.input_tokens: int = 0
+        self.output_tokens: int = 0
 
     @property
     def model(self) -> str:

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from memstone.core.changes.decide import Action, Decision, New, decide_change, is_known, parse_statement
 from memstone.core.checks.filters import where_in_scope, where_visible
-from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
-from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.engine.learning.lessons import recognise_turn
 from memstone.engine.learning.neighbours import Fact, Neighbour, known_as, read_neighbours
 from memstone.engine.learning.reconcile import (
@@ -53,7 +50,10 @@ from memstone.engine.storing.store import (
 )
 from memstone.engine.storing.turns import Turn
 from memstone.engine.storing.write import Outcome, count_known_outcomes
+from memstone.language.language import ChangeRules
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
+from memstone.model.fact import Action, Decision, New
 from memstone.model.instant import Instant
 from memstone.model.memory import MIRROR, Layer, Link, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
@@ -67,7 +67,7 @@ REASON: Final = "it was said before and has been handled since"
 _MOST: Final = 100
 
 
-async def is_settled(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
+async def is_settled(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, cursor: int) -> bool:
     """Whether a turn that was stored before says what was known then and is not known any more, or not in its words.
 
     Whoever ended or changed that knew these words: it is not for their repetition to bring them back. ``cursor`` is
@@ -77,7 +77,12 @@ async def is_settled(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
         return False
     if await _were_held(tx, fact, scope, cursor) or await _came_of_it(tx, fact, cursor):
         return True
-    return bool(fact.turn.id) and not fact.judged and not fact.turn.retold and await _was_known(tx, fact, scope, cursor)
+    return (
+        bool(fact.turn.id)
+        and not fact.judged
+        and not fact.turn.retold
+        and await _was_known(tx, rules, fact, scope, cursor)
+    )
 
 
 async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
@@ -111,13 +116,13 @@ def _is_of(record: Record, fact: Fact) -> bool:
     return not fact.turn.retold and (start, end) == (fact.candidate.start, fact.candidate.end)
 
 
-async def _was_known(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
+async def _was_known(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, cursor: int) -> bool:
     """Whether it told nobody anything, or was overtaken, when it was said: by a version that has ended since."""
     ended = Condition("valid_to", Op.GTE, fact.turn.occurred_at)
     where = And((where_in_scope(scope), _FACTS, ended, Condition("seq", Op.LTE, cursor)))
-    held = [known_as(one.record, fact) for one in await tx.memories.find(where, limit=_MOST)]
-    new = New(as_user(fact.draft.text, fact.who), own=fact.own)
-    return bool(held) and decide_change(new, held).action is not Action.ADD
+    held = [known_as(one.record, fact, rules) for one in await tx.memories.find(where, limit=_MOST)]
+    new = New(rules.as_user(fact.draft.text, fact.who), own=fact.own)
+    return bool(held) and rules.decide(new, held).action is not Action.ADD
 
 
 _FACTS: Final = Condition("layer", Op.EQ, str(Layer.FACT))
@@ -164,7 +169,7 @@ class NeedsVectors(Exception):
 
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__(*texts)
-        self.texts = list(texts)
+        self.texts: list[str] = list(texts)
 
 
 async def apply_plan(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Outcome]:
@@ -181,9 +186,9 @@ async def apply_plan(parts: Parts, tx: Tx, plan: Plan, now: Instant) -> list[Out
     if plan.unembedded and not plan.lenient:
         raise NeedsVectors(plan.unembedded)
     if plan.project is not None:
-        await feed_turns(tx, [turn.id for turn in plan.turns], plan.project, now)
-        await feed_outcomes(tx, outcomes, now)
-    await count_known_outcomes(tx, outcomes, now, fades=parts.policy.recall.visible_days is not None)
+        await feed_turns(tx, parts.language, [turn.id for turn in plan.turns], plan.project, now)
+        await feed_outcomes(tx, parts.language, outcomes, now)
+    await count_known_outcomes(tx, parts.language, outcomes, now, fades=parts.policy.recall.visible_days is not None)
     return outcomes
 
 
@@ -196,7 +201,7 @@ async def _store_turn(parts: Parts, tx: Tx, turn: Turn, plan: Plan, now: Instant
         await tx.links.release(parts.tenant_id, holder)
     record = new_record(turn.draft, parts.tenant_id, now)
     links, vectors = [Link(turn.draft.scope, now, turn.draft.dedupe)], _draft_vectors(turn.draft, plan.space)
-    await insert_version(tx, record, links, vectors, turn.draft.named)
+    await insert_version(tx, parts.language, record, links, vectors, turn.draft.named)
     turn.id = record.id
 
 
@@ -219,14 +224,14 @@ async def _apply_fact(parts: Parts, tx: Tx, plan: Plan, fact: Fact, outcomes: li
             plan.left_out += 1
             return
         await tx.suppressed.lift(parts.tenant_id, draft.dedupe)
-    scope = known_in(parts, plan.scope)
+    scope, rules = known_in(parts, plan.scope), parts.language.changes
     fact.kept_as = None
     wanted = await (
-        _decide_by_model(tx, scope, fact, now) if fact.judged else _decide_by_rules(tx, scope, plan, fact, now)
+        _decide_by_model(tx, scope, fact, now) if fact.judged else _decide_by_rules(tx, rules, scope, plan, fact, now)
     )
     for one, target in sorted(wanted, key=lambda pair: pair[0].action is Action.RETRACT):  # what stays is kept first
         decision = (limit_model_decision if fact.judged else limit_rule_decision)(one, target, fact, outcomes)
-        if decision.action is not Action.IGNORE and await is_settled(tx, fact, scope, plan.cursor):
+        if decision.action is not Action.IGNORE and await is_settled(tx, rules, fact, scope, plan.cursor):
             decision = Decision(Action.IGNORE, one.target, REASON)
             plan.left_out += one.target is None
         if fact.judged and not fact.adds:
@@ -275,23 +280,22 @@ async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
 
 
 async def _decide_by_rules(
-    tx: Tx, scope: Scope, plan: Plan, fact: Fact, now: Instant
+    tx: Tx, rules: ChangeRules, scope: Scope, plan: Plan, fact: Fact, now: Instant
 ) -> list[tuple[Decision, Record | None]]:
     """What rules decide, about whatever is near now."""
-    near = await read_neighbours(tx, scope, fact, plan.cursor, plan.signature, now)
+    near = await read_neighbours(tx, rules, scope, fact, plan.cursor, plan.signature, now)
     if not fact.adds:  # what the same message has just stated is not changed by the rest of it
         near = [one for one in near if not fact.turn.id or one.found.record.origin_id != fact.turn.id]
-    if _says_private(fact, near):
+    if _says_private(fact, near, rules):
         fact.draft.data = {**(fact.draft.data or {}), VISIBILITY: str(Visibility.PRIVATE)}
-    chosen = decide_actions(fact, near)
+    chosen = decide_actions(fact, near, rules)
     return [(one, near[one.target].found.record if one.target is not None else None) for one in chosen]
 
 
-def _says_private(fact: Fact, near: Sequence[Neighbour]) -> bool:
+def _says_private(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> bool:
     """Whether a fact says all that a private memory says, and more: that may be told to no model, either."""
     private = (one for one in near if visibility_of(one.found.record.data) == Visibility.PRIVATE)
-    said = parse_statement(fact.draft.text)
-    return any(is_known(parse_statement(one.found.record.text), said) for one in private)
+    return any(rules.is_known(one.found.record.text, fact.draft.text) for one in private)
 
 
 def known_in(parts: Parts, scope: Scope) -> Scope:
@@ -340,11 +344,11 @@ async def _add_fact(
             again = Decision(Action.REVISE, None, "it had expired")
             return await _revise_memory(parts, tx, plan, fact, known, again, now)
         if known is not None and known.status == Status.ACTIVE:
-            await link_to(tx, known, plan.scope, now)
+            await link_to(tx, parts.language, known, plan.scope, now)
         return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
     record = new_record(fact.draft, parts.tenant_id, now)
     links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _draft_vectors(fact.draft, plan.space)
-    await insert_version(tx, record, links, vectors, fact.draft.named)
+    await insert_version(tx, parts.language, record, links, vectors, fact.draft.named)
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
 
@@ -362,7 +366,7 @@ async def _add_past(
     draft.status = Status.SUPERSEDED
     record = replace(new_record(draft, parts.tenant_id, now), status=Status.ACTIVE)
     links = [Link(plan.scope, now, None)]
-    await insert_version(tx, record, links, ())
+    await insert_version(tx, parts.language, record, links, ())
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     await end_version(tx, record, Status.SUPERSEDED, until)
     told: dict[str, Any] = {"before": record, "links_before": links, "reason": decision.reason, "ended": True}
@@ -395,9 +399,9 @@ async def _revise_memory(
         fact.kept_as = twin.id
         return await _retract_memory(parts, tx, plan, fact, target, decision, now)
     if others:  # they keep what they have
-        await replace_for(tx, Replacement(target, new, mine, moved, vectors, decision.reason), now)
+        await replace_for(tx, parts.language, Replacement(target, new, mine, moved, vectors, decision.reason), now)
         return Outcome(EventType.REPLACE, new, draft, target.text, decision.reason, old_id=target.id)
-    await supersede_version(tx, target, new, moved, vectors)
+    await supersede_version(tx, parts.language, target, new, moved, vectors)
     told: dict[str, Any] = {"before": target, "links": moved, "links_before": mine, "reason": decision.reason}
     await tx.events.append([event_of(EventType.UPDATE, new, plan.scope, now, **told)])
     return Outcome(EventType.UPDATE, new, draft, target.text, decision.reason)
@@ -483,7 +487,7 @@ async def _retract_memory(
         await suppress_memory(tx, target, mine, now, fact.turn.id or None)
     if others:
         ended = unlink_holders if fact.candidate.forget else retract_for
-        await ended(tx, target, mine, now, decision.reason)
+        await ended(tx, parts.language, target, mine, now, decision.reason)
         return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason)
     # It was true until now, so a look at the past still shows it; only what a person deletes is hidden there too.
     await end_version(tx, target, Status.DELETED if fact.candidate.forget else Status.SUPERSEDED, now)
@@ -491,16 +495,15 @@ async def _retract_memory(
     event = event_of(EventType.DELETE, target, plan.scope, now, **told)
     await tx.events.append([replace(event, new_id=fact.kept_as)])
     if fact.candidate.forget:
-        await name_again(tx, parts.tenant_id, await evidence_of(tx, target), now)
+        await name_again(tx, parts.language, parts.tenant_id, await evidence_of(tx, target), now)
     return Outcome(EventType.DELETE, target, fact.draft, target.text, decision.reason, new_id=fact.kept_as)
 
 
 async def _ignore_fact(
     parts: Parts, tx: Tx, plan: Plan, fact: Fact, target: Record | None, decision: Decision, now: Instant
 ) -> Outcome | None:
-    del parts
     if target is not None:
-        await link_to(tx, target, plan.scope, now)
+        await link_to(tx, parts.language, target, plan.scope, now)
     if target is None and all(one.action is not Action.IGNORE for one in fact.proposals):
         return None  # it says nothing by itself; what a model takes for known is told, also when it names no memory
     return Outcome("NONE", target, fact.draft, target.text if target else None, decision.reason)

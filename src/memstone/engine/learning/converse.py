@@ -12,14 +12,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from logging import DEBUG
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from memstone.core.changes.decide import Action, parse_statement, slots_of
 from memstone.core.checks.filters import write_filters
 from memstone.core.llm.decisions import LlmDecision, Operation, decision_prompt, parse_decisions
 from memstone.core.llm.evidence import Conversation
 from memstone.core.llm.operations import Known
-from memstone.core.reading.facts import fact_key
 from memstone.engine.learning.by_model import Asked, as_llm_error, ask_model, in_two
 from memstone.engine.learning.commit import NeedsVectors, Plan, apply_plan, known_in
 from memstone.engine.learning.extract import FACTS, Extracted, extract_facts
@@ -42,7 +40,9 @@ from memstone.engine.storing.store import Space
 from memstone.engine.storing.turns import Turn, origin_of
 from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import LLMError, MemstoneError
+from memstone.language.language import Language
 from memstone.model.event import EventType, Signal
+from memstone.model.fact import Action, fact_key
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, datetime_from_instant
 from memstone.model.memory import Layer
@@ -51,6 +51,9 @@ from memstone.model.query import Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log, log_event
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation, DroppedFact, RemovalProposal
 
 # --- what a language model would do with facts that structure leaves open ---------------------------------------------
 
@@ -92,7 +95,9 @@ async def request_proposals(
     for number, (fact, _) in enumerate(asked, 1):
         decisions = answer.value.for_fact(number) or ()
         added += _note_proposals(
-            facts, fact, [_build_proposal(one, question.targets, texts, fact, told) for one in decisions]
+            facts,
+            fact,
+            [_build_proposal(parts.language, one, question.targets, texts, fact, told) for one in decisions],
         )
     await _reword_additions(parts, [(fact, text) for fact, text in added if text and text != fact.draft.text])
     return answer.cut
@@ -145,14 +150,22 @@ async def _reword_additions(parts: Parts, added: Sequence[tuple[Fact, str]]) -> 
 
 
 def _build_proposal(
-    chosen: LlmDecision, targets: Sequence[str], texts: dict[int, str], fact: Fact, told: Sequence[str]
+    language: Language,
+    chosen: LlmDecision,
+    targets: Sequence[str],
+    texts: dict[int, str],
+    fact: Fact,
+    told: Sequence[str],
 ) -> Proposal:
     """What a decision does; a wording that goes beyond the memory, the facts and what was said is an addition."""
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     reason = chosen.reason or "the model's decision"
     known = [texts[target]] if target is not None and target in texts else []
     said = Conversation(
-        [Message("user", fact.turn.text)], known=[*known, *told], now=datetime_from_instant(fact.turn.occurred_at)
+        [Message("user", fact.turn.text)],
+        known=[*known, *told],
+        now=datetime_from_instant(fact.turn.occurred_at),
+        language=language,
     )
     borne_out = not chosen.text or said.bears_out(chosen.text)
     if chosen.operation is Operation.UPDATE and not borne_out and fact.judged:
@@ -195,17 +208,17 @@ class Learned:
     outcomes: list[Outcome]
     error: MemstoneError | None = None
     partial: bool = False
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     unmet: list[str] = field(default_factory=list)
     """What was asked to be forgotten, and nothing that is known says it."""
 
     left_out: int = 0
     """How much of it is as it was left before: deleted by a person, or changed since it was said first."""
 
-    dropped: list[dict[str, str]] = field(default_factory=list)
+    dropped: list[DroppedFact] = field(default_factory=list)
     """What a model wrote and is not stored, and why."""
 
-    review: list[dict[str, Any]] = field(default_factory=list)
+    review: list[RemovalProposal] = field(default_factory=list)
     """Memories that a model would end all at once; they are left as they are until somebody looks at it."""
 
     warnings: list[str] = field(default_factory=list)
@@ -237,7 +250,7 @@ async def learn_from_conversation(
             return await _put_off(parts, said, as_llm_error(found.error) if strict else found.error, space, keep=keep)
         with parts.watch.step("learn.embed"):
             space, waiting = await _embed_drafts(parts, said.kept, found.facts)
-            await find_names(parts.io, said.kept)
+            await find_names(parts.io, said.kept, parts.language.names)
     except MemstoneError as error:  # an embedder that has just failed is not asked again for the turns alone
         return await _put_off(parts, said, error, keep=keep)
     if strict and waiting:
@@ -273,7 +286,7 @@ async def learn_from_conversation(
         parts.waiting.left(parts.tenant_id)
     learned.unmet, learned.left_out = _unmet_forget_requests(ready, learned.outcomes), plan.left_out
     learned.outcomes += waiting if keep else []
-    _log_decisions(said, found, learned)
+    _log_decisions(parts.language, said, found, learned)
     return learned
 
 
@@ -331,12 +344,12 @@ def _is_undecided(parts: Parts, said: ConverseConversation, fact: Fact) -> bool:
     return fact.judged and fact.adds and not fact.proposals and in_two(parts, said.prompt)
 
 
-async def _for_review(parts: Parts, asked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+async def _for_review(parts: Parts, asked: Sequence[dict[str, Any]]) -> list[RemovalProposal]:
     """What a model would end, by the ids that callers know."""
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[RemovalProposal]:
         rows = [(one, await tx.memories.at(one["seq"])) for one in asked]
-        return [{"id": row.id, **{name: one[name] for name in ("memory", "operation")}} for one, row in rows if row]
+        return [{"id": row.id, "memory": one["memory"], "operation": one["operation"]} for one, row in rows if row]
 
     return await parts.ledger.read(work) if asked else []
 
@@ -478,7 +491,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
     return {"role": said.role, "content": turn.text, "name": said.name, **when, **origin_of(turn)}
 
 
-def _log_decisions(said: ConverseConversation, found: Extracted, learned: Learned) -> None:
+def _log_decisions(language: Language, said: ConverseConversation, found: Extracted, learned: Learned) -> None:
     """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
@@ -500,7 +513,7 @@ def _log_decisions(said: ConverseConversation, found: Extracted, learned: Learne
             memory_id=target,
             fact=outcome.draft.text,
             reason=outcome.reason,
-            slot=", ".join(sorted({one.slot for one in slots_of(parse_statement(outcome.draft.text), own)})) or None,
+            slot=", ".join(language.changes.list_slots(outcome.draft.text, own)) or None,
         )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from memstone.core.reading.facts import Candidate
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import TRUST, Draft, dedupe_value
 from memstone.engine.storing.turns import Turn
+from memstone.model.fact import Candidate
 from memstone.model.memory import Origin
 from memstone.model.scope import Scope
 

@@ -12,28 +12,27 @@ from zoneinfo import ZoneInfo
 
 from memstone.core.checks.filters import where_visible
 from memstone.core.llm.operations import Dropped
-from memstone.core.privacy.poison import blank_suspect_text
-from memstone.core.reading.facts import SHORT, Candidate, Curated, read_message
-from memstone.core.reading.restated import extract_restatements
-from memstone.core.rules.own_prose import handed_over
-from memstone.core.rules.sentence import speaker_name, speakers_from, without_prefix
 from memstone.core.settings.forms import sorted_into
-from memstone.core.temporal.dates import annotate_relative_dates, dated_quote, note_day
 from memstone.engine.learning.by_model import SOURCE, Asked, assistant_metadata, by_model, is_overtaken
 from memstone.engine.learning.drafting import build_draft
 from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import Turn, as_heard
 from memstone.errors import LlmBudgetSpent, MemstoneError, StorageError
+from memstone.language.language import TextGuard
+from memstone.model.fact import Candidate, Curated
 from memstone.model.instant import datetime_from_instant
 from memstone.model.memory import Kind, Layer, Origin, Record
-from memstone.model.message import Message
+from memstone.model.message import Message, speaker_name
 from memstone.model.query import Condition, Op
 from memstone.model.scope import Scope
 from memstone.trace import log_event
 
 # --- what was said right before a message -----------------------------------------------------------------------------
 
+
+_SHORT: Final = 8
+"""An answer to a question has at most so many words."""
 
 _SOON: Final = timedelta(hours=12)
 """What was asked longer ago is hardly what a word or two answer."""
@@ -42,9 +41,9 @@ _SOON: Final = timedelta(hours=12)
 async def said_before(parts: Parts, turns: Sequence[Turn], at: int) -> str:
     """The assistant's words before a turn; '' where somebody else spoke, or a longer message begins the call."""
     if at:
-        said = await parts.io.compute(partial(as_heard, turns[at - 1]))
-    elif len(turns[at].text.split()) <= SHORT and (record := await _read_previous_turn(parts, turns[at])) is not None:
-        said = await parts.io.compute(partial(_message_from_record, record))
+        said = await parts.io.compute(partial(as_heard, turns[at - 1], parts.language.guard))
+    elif len(turns[at].text.split()) <= _SHORT and (record := await _read_previous_turn(parts, turns[at])) is not None:
+        said = await parts.io.compute(partial(_message_from_record, record, parts.language.guard))
     else:
         return ""
     return said.text if said.role == "assistant" else ""
@@ -65,9 +64,9 @@ def _is_near(record: Record, turn: Turn) -> bool:
     return timedelta() <= datetime_from_instant(turn.occurred_at) - datetime_from_instant(record.occurred_at) <= _SOON
 
 
-def _message_from_record(record: Record) -> Message:
+def _message_from_record(record: Record, guard: TextGuard) -> Message:
     said = Message(str(record.data.get("role", "user")), record.text)
-    return blank_suspect_text(said, own=record.origin == Origin.USER)
+    return guard.blank_suspect_text(said, own=record.origin == Origin.USER)
 
 
 # --- facts from turns -------------------------------------------------------------------------------------------------
@@ -191,7 +190,7 @@ def _build_facts(
 ) -> list[Fact]:
     """Return facts ready to be compared; where there are none, what may still change something that is known."""
     facts = [_build_fact(parts, scope, turn, candidate, metadata, speaker) for candidate in read.facts]
-    if handed_over(turn.text):
+    if parts.language.guard.hands_over(turn.text):
         return facts
     for one in read.rest[:_MOST_REST]:
         is_short = len(turn.text[one.start : one.end].split()) <= _MOST_WORDS
@@ -211,9 +210,10 @@ def _iter_speakers(turns: Sequence[Turn]) -> Iterator[str]:
 
 
 def _of_user(parts: Parts, turn: Turn, room: int, before: str) -> Curated:
-    words = _own_words(turn)[-room:]
+    reader = parts.language.facts
+    words = reader.own_words(turn.text, turn.message.speaker)[-room:]
     patterns = parts.policy.curation.own.patterns
-    read = read_message(words, parts.curator, before=before, speaker=turn.message.name, patterns=patterns)
+    read = reader.read(words, parts.curator, before=before, speaker=turn.message.name, patterns=patterns)
     skipped = len(turn.text) - len(words)
     rest = [replace(one, start=one.start + skipped, end=one.end + skipped) for one in read.rest]
     is_cut = read.is_cut or room < len(turn.text)
@@ -226,23 +226,19 @@ def _in_place(turn: Turn, words: str, found: list[Candidate]) -> list[Candidate]
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
 
 
-def _own_words(turn: Turn) -> str:
-    """What is said without the name before it; a talk of several people is none of the speaker's own."""
-    return turn.text if speakers_from(turn.text) >= 0 else without_prefix(turn.text, turn.message.speaker)
-
-
 def _of_assistant(parts: Parts, turn: Turn, room: int, speaker: str) -> Curated:
     """What the assistant says about the user and what both agreed on; what it says of itself only by configuration."""
-    words, skipped = as_heard(turn).text[-room:], len(turn.text) - room
+    reader = parts.language.facts
+    words, skipped = as_heard(turn, parts.language.guard).text[-room:], len(turn.text) - room
     found = [
         replace(one, start=said.start + skipped, end=said.end + skipped)
-        for said in extract_restatements(words)
-        for one in read_message(said.text, parts.curator, speaker=speaker).facts
+        for said in reader.read_restatements(words)
+        for one in reader.read(said.text, parts.curator, speaker=speaker).facts
         if not one.forget and (one.category == "decision" or not said.agreed)
     ]
     if parts.policy.curation.assistant_first_person:
         known = {one.key for one in found}
-        own = read_message(turn.text[-room:], parts.curator, speaker=turn.message.name).facts
+        own = reader.read(turn.text[-room:], parts.curator, speaker=turn.message.name).facts
         found += [one for one in _in_place(turn, turn.text[-room:], own) if one.key not in known]
     return Curated(found, is_cut=room < len(turn.text))
 
@@ -251,10 +247,7 @@ def _build_fact(
     parts: Parts, scope: Scope, turn: Turn, candidate: Candidate, metadata: dict[str, Any], who: str
 ) -> Fact:
     at, zone = datetime_from_instant(turn.occurred_at), _load_zone(parts.policy.curation.timezone)
-    if candidate.is_quote:
-        text = dated_quote(candidate.text, at, zone)
-    else:
-        text = note_day(annotate_relative_dates(candidate.text, at, zone), at, zone)
+    text = parts.language.dates.add_dates(candidate.text, at, zone, is_quote=candidate.is_quote)
     category = sorted_into(text, candidate.category, parts.policy.curation.categories)
     stamped = {**assistant_metadata(parts, candidate, turn), **metadata}
     draft = build_draft(parts, scope, turn, candidate, text, category, stamped)

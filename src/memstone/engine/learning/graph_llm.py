@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from logging import WARNING
 from typing import Any
 
-from memstone.core.entities.find import normalize_name
 from memstone.core.llm.graph import ENTITY_TOOL, RELATION_TOOL, graph_question, parse_graph
 from memstone.engine.learning.by_model import ask_model
 from memstone.engine.runtime import Parts
@@ -28,21 +27,23 @@ async def graph_of(parts: Parts, texts: Sequence[str], speaker: str = USER) -> l
     """
     if parts.llm is None or not texts:
         return [None] * len(texts)
+    names = parts.language.names
     asked = replace(parts, llm=_WithTools(parts.llm, (ENTITY_TOOL, RELATION_TOOL)))
     try:
-        answer = (await ask_model(asked, graph_question(texts), lambda text: parse_graph(text, texts))).value
+        answer = (await ask_model(asked, graph_question(texts), lambda text: parse_graph(text, texts, names))).value
     except StorageError:
         raise
     except MemstoneError as error:
         log_event("memory.graph.skipped", WARNING, code=error.code)
         return [None] * len(texts)
     found = [answer.of(text) for text in texts]
-    return [NOTHING if not one.entities else _substitute_speaker(one.entities, one.relations, speaker) for one in found]
+    form = names.normalize(speaker)
+    return [NOTHING if not one.entities else _substitute_speaker(one, speaker, form) for one in found]
 
 
-def _substitute_speaker(named: tuple[Entity, ...], edges: tuple[Any, ...], speaker: str) -> EntityFound:
+def _substitute_speaker(found: EntityFound, speaker: str, form: str) -> EntityFound:
     """With the speaker in the place of "user", who is an entity only when something is said about him."""
-    form = normalize_name(speaker)
+    named, edges = found.entities, found.relations
     if not form:
         return EntityFound(named, tuple(one for one in edges if USER not in (one.source, one.target)))
     moved = {USER: form}

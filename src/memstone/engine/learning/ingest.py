@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_expiry, checked_metadata
-from memstone.core.privacy.redact import redact_text
+from memstone.core.redact import redact_text
 from memstone.core.talk.messages import STORED_ROLES
 from memstone.core.talk.transcript import Said, read_transcript
 from memstone.engine.access.admission import drop_paused_turns, not_stored
@@ -41,12 +41,16 @@ from memstone.engine.storing.turns import (
 )
 from memstone.engine.storing.write import Outcome, action_of, current_space
 from memstone.errors import InvalidInput, MemstoneError
+from memstone.language.language import Language
 from memstone.model.event import Signal
 from memstone.model.instant import Instant, parse_when
 from memstone.model.memory import Link
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import IngestResult
 
 # --- ``ingest`` -------------------------------------------------------------------------------------------------------
 
@@ -74,10 +78,10 @@ class Transcript:
     """The embedder is out of reach: the rest is stored without asking it again."""
 
 
-async def ingest_transcript(parts: Parts, request: IngestRequest) -> dict[str, Any]:
+async def ingest_transcript(parts: Parts, request: IngestRequest) -> IngestResult:
     """Store a transcript; gives what became of its turns."""
     if (idle := not_stored(parts)) is not None:
-        return dict.fromkeys(_COUNTED, 0) | {name: idle[name] for name in ("status", "reason", "hint")}
+        return {**_format_counts(Counter()), **idle}
     keeps = parts.policy.curation.keep_turns
     if not keeps and not request.learn:
         raise InvalidInput(
@@ -94,7 +98,7 @@ async def ingest_transcript(parts: Parts, request: IngestRequest) -> dict[str, A
         if keeps:
             new = await parts.ledger.read(partial(unknown_turns, parts=parts, turns=chunk))
             await embed_turns(parts, said, new)
-            await find_names(parts.io, new)
+            await find_names(parts.io, new, parts.language.names)
         done += len(chunk)
         due = [lesson for lesson in lessons if done - len(chunk) <= lesson.last < done]
         work = partial(store_turns, parts=parts, said=said, turns=chunk, due=due, keeps=keeps)
@@ -192,7 +196,7 @@ async def store_turns(
         entries = await new_entries(tx, parts, turns, said.space, now, counts)
         if said.space is not None and entries:
             await ensure_space(tx, parts.tenant_id, said.space)
-        await enter_all(tx, entries)
+        await enter_all(tx, parts.language, entries)
     known = await tx.signals.known(parts.tenant_id, [lesson.id for lesson in due])
     signals = lesson_signals(parts, said, due, now, keeps=keeps)
     waiting = [one for one in signals if one.id not in known and one.data["messages"]]
@@ -239,11 +243,20 @@ async def new_entries(
     return entries
 
 
-_COUNTED: Final = ("stored", "known", "deleted", "masked", "dropped", "skipped", "queued")
+def _format_counts(counts: Counter[str]) -> IngestResult:
+    return {
+        "stored": counts["stored"],
+        "known": counts["known"],
+        "deleted": counts["deleted"],
+        "masked": counts["masked"],
+        "dropped": counts["dropped"],
+        "skipped": counts["skipped"],
+        "queued": counts["queued"],
+    }
 
 
-def _format_answer(said: Transcript) -> dict[str, Any]:
-    answer: dict[str, Any] = {name: said.counts[name] for name in _COUNTED}
+def _format_answer(said: Transcript) -> IngestResult:
+    answer = _format_counts(said.counts)
     if said.error is not None:
         answer["degraded"] = [{"step": "embedding", **failure_of(said.error)}]
     if said.warnings:
@@ -283,10 +296,12 @@ def describe_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {"extracted_count": len(rows), "decisions": rows}
 
 
-async def feed_project(tx: Tx, said: ConverseConversation, made: Mapping[str, Any], now: Instant) -> None:
+async def feed_project(
+    tx: Tx, language: Language, said: ConverseConversation, made: Mapping[str, Any], now: Instant
+) -> None:
     """Let the project in which a session was held see its episode, and the facts that it mentions."""
     if said.project is None or not made.get("episode_id"):
         return
     episode = await tx.memories.current(said.scope.tenant_id, str(made["episode_id"]))
     facts = list(map(str, episode.data.get("facts") or ())) if episode is not None else []
-    await feed_turns(tx, [str(made["episode_id"]), *facts], said.project, now)
+    await feed_turns(tx, language, [str(made["episode_id"]), *facts], said.project, now)

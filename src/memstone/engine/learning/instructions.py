@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from memstone.core.instructions.by_llm import instructions_question, parse_instructions
-from memstone.core.instructions.by_rules import Suggested, suggest_settings
+from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.engine.learning.by_model import ask_model
 from memstone.engine.runtime import Parts
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
+from memstone.model.policy import Suggested
+
+if TYPE_CHECKING:
+    from memstone.results import InstructionSuggestion
 
 MOST_CHARS: Final = 2_000
 
 
-async def suggest_instructions(parts: Parts, use_case: str) -> dict[str, Any]:
+async def suggest_instructions(parts: Parts, use_case: str) -> InstructionSuggestion:
     """Instructions, settings and where they come from; nothing is changed.
 
     When the model fails or cannot be understood, the rules answer, and ``degraded`` says why.
     """
     text = _validate_use_case(use_case)
     if parts.llm is None:
-        return _format_suggestion(text, suggest_settings(text), "rules")
+        return _format_suggestion(text, parts.language.advice.suggest(text), "rules")
     try:
-        advice = await ask_model(parts, instructions_question(text), lambda answer: parse_instructions(answer, text))
+        advice = await ask_model(
+            parts,
+            instructions_question(text),
+            lambda answer: parse_instructions(answer, text, parts.language.advice),
+        )
     except MemstoneError as error:
-        failed = {"step": "instructions", **error.as_dict()}
-        return {**_format_suggestion(text, suggest_settings(text), "rules"), "degraded": [failed]}
+        by_rules = _format_suggestion(text, parts.language.advice.suggest(text), "rules")
+        return {**by_rules, "degraded": [{"step": "instructions", **error.as_dict()}]}
     return _format_suggestion(text, advice.value.suggestion, "llm")
 
 
-def _format_suggestion(use_case: str, found: Suggested, source: str) -> dict[str, Any]:
+def _format_suggestion(use_case: str, found: Suggested, source: Literal["llm", "rules"]) -> InstructionSuggestion:
     return {
         "use_case": use_case,
         "source": source,

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Final
 
 from memstone.core.checks.filters import where_in_scope
-from memstone.core.digest.portrait import is_idle
 from memstone.engine.learning.neighbours import Fact
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE, Turn, origin_of
@@ -101,7 +100,9 @@ async def idle_turns(parts: Parts, turns: Sequence[Turn], facts: Iterable[Fact],
     found = []
     for at, turn in left:
         before = turns[at - 1].text if at else ""
-        if parts.curator is not None and await parts.io.compute(partial(is_idle, turn.message, before, parts.curator)):
+        if parts.curator is None:
+            continue
+        if await parts.io.compute(partial(parts.language.facts.is_idle, turn.message, before, parts.curator)):
             found.append(turn)
     return found
 

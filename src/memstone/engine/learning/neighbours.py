@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from memstone.core.changes.decide import Action, Known, odds_of, shared_words
 from memstone.core.checks.filters import where_visible
-from memstone.core.reading.facts import Candidate
-from memstone.core.rules.sentence import as_user, begins_with, speaker_name
-from memstone.core.text.analyze import query_terms
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, scope_tokens
 from memstone.engine.storing.turns import Turn
 from memstone.errors import BackendError
+from memstone.language.language import ChangeRules
+from memstone.language.text.tokens import query_terms
 from memstone.model.curator import Curator
+from memstone.model.fact import Action, Candidate, Known
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer, Record
+from memstone.model.message import speaker_name
 from memstone.model.policy import OwnSlot
 from memstone.model.query import And, Condition, Op, TextQuery, VectorQuery, Where
 from memstone.model.scope import Scope
@@ -162,45 +163,48 @@ async def read_related_memories(
     now = parts.now()
 
     async def work(tx: Tx) -> list[list[Related]]:
-        found = [await read_neighbours(tx, scope, fact, _NOTHING_LATER, signature, now) for fact in facts]
+        found = [
+            await read_neighbours(tx, parts.language.changes, scope, fact, _NOTHING_LATER, signature, now)
+            for fact in facts
+        ]
         return [[_to_related(one) for one in near] for near in found]
 
     return await parts.ledger.read(work)
 
 
 async def read_neighbours(
-    tx: Tx, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant
+    tx: Tx, rules: ChangeRules, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant
 ) -> list[Neighbour]:
     """The candidates of a fact as they are now, with everything that was stored since they were looked up."""
     where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(fact.near, where) if fact.near else []
     newer: Where = And((where, Condition("seq", Op.GT, cursor)))
     later = await tx.memories.find(newer, limit=200)
-    return [await _build_neighbour(tx, one, fact, signature) for one in [*found, *later]]
+    return [await _build_neighbour(tx, rules, one, fact, signature) for one in [*found, *later]]
 
 
-async def _build_neighbour(tx: Tx, found: Found, fact: Fact, signature: str) -> Neighbour:
+async def _build_neighbour(tx: Tx, rules: ChangeRules, found: Found, fact: Fact, signature: str) -> Neighbour:
     record, cosine = found.record, 0.0
     if fact.draft.vector is not None and signature:
         stored = await tx.vectors.get(record.tenant_id, record.seq, signature)
         cosine = _compute_cosine(stored, fact.draft.vector) if stored is not None else 0.0
-    return Neighbour(found, known_as(record, fact), cosine)
+    return Neighbour(found, known_as(record, fact, rules), cosine)
 
 
-def known_as(record: Record, fact: Fact) -> Known:
+def known_as(record: Record, fact: Fact, rules: ChangeRules) -> Known:
     """A memory as it is held against a fact: whoever says that is "User" in both."""
-    person = _told_about(record, fact.who)
+    person = _told_about(record, fact.who, rules)
     if person != fact.who:
         return Known(record.text, is_others=True)
-    return Known(as_user(record.text, person), fact.replaced.get(record.seq, 0.0), record.text)
+    return Known(rules.as_user(record.text, person), fact.replaced.get(record.seq, 0.0), record.text)
 
 
-def _told_about(record: Record, who: str) -> str:
+def _told_about(record: Record, who: str, rules: ChangeRules) -> str:
     """Who "I" is in a memory, by name; what others told of ``who`` is theirs to change."""
     speaker = str(record.data.get("speaker") or "")
     teller = speaker_name(speaker) if record.source_role in ("user", None) else ""
     is_quoted = bool(teller and record.data.get("verbatim"))
-    return who if not is_quoted and begins_with(record.text, who) else teller
+    return who if not is_quoted and rules.is_about(record.text, who) else teller
 
 
 def _compute_cosine(one: bytes, other: bytes) -> float:
@@ -228,22 +232,23 @@ async def read_changes(parts: Parts, scope: Scope, facts: Sequence[Fact], signat
     asked = [fact for fact in facts if fact.near and not fact.candidate.forget and fact.turn.message.role == "user"]
     if parts.curator is None or not asked:
         return
+    rules = parts.language.changes
     near = await read_related_memories(parts, scope, asked, signature)
     around = {
         id(fact): _reading_nearest(found, measured=bool(signature)) for fact, found in zip(asked, near, strict=True)
     }
-    for message, stated in _by_message(asked, around):
+    for message, stated in _by_message(asked, around, rules):
         memories = list({one.seq: one for fact in stated for one in around[id(fact)]}.values())
-        memories = [one for one in memories if one.cosine >= NEAR or shared_words(message, one.text)]
-        memories = sorted(memories, key=lambda one: _message_distance(message, one))[:MOST_MEMORIES]
+        memories = [one for one in memories if one.cosine >= NEAR or rules.count_shared_words(message, one.text)]
+        memories = sorted(memories, key=lambda one: _message_distance(message, one, rules))[:MOST_MEMORIES]
         if memories:
             odds = await parts.io.compute(partial(_replacement_odds, parts.curator, message, memories))
-            _note_odds(stated, around, odds)
+            _note_odds(stated, around, odds, rules)
 
 
-def _message_distance(message: str, one: Related) -> float:
+def _message_distance(message: str, one: Related, rules: ChangeRules) -> float:
     """How far a memory is from a message: by what they mean, and by the words that they share."""
-    return -one.cosine - SHARED * min(MOST_SHARED, shared_words(message, one.text))
+    return -one.cosine - SHARED * min(MOST_SHARED, rules.count_shared_words(message, one.text))
 
 
 def _replacement_odds(curator: Curator, message: str, memories: Sequence[Related]) -> dict[int, float]:
@@ -251,16 +256,18 @@ def _replacement_odds(curator: Curator, message: str, memories: Sequence[Related
     return dict(zip((one.seq for one in memories), odds_of(rows), strict=True))
 
 
-def _note_odds(stated: Sequence[Fact], around: dict[int, list[Related]], odds: dict[int, float]) -> None:
+def _note_odds(
+    stated: Sequence[Fact], around: dict[int, list[Related]], odds: dict[int, float], rules: ChangeRules
+) -> None:
     """Give the odds of each memory to the statement that is nearest to it, which is the one that may replace it."""
     for seq, value in odds.items():
-        taker = max(stated, key=lambda fact: (fact.adds, *_measure_closeness(fact, around[id(fact)], seq)))
+        taker = max(stated, key=lambda fact: (fact.adds, *_measure_closeness(fact, around[id(fact)], seq, rules)))
         taker.replaced[seq] = value
 
 
-def _measure_closeness(fact: Fact, around: Sequence[Related], seq: int) -> tuple[int, float]:
+def _measure_closeness(fact: Fact, around: Sequence[Related], seq: int, rules: ChangeRules) -> tuple[int, float]:
     one = next((one for one in around if one.seq == seq), None)
-    return (shared_words(fact.words, one.text), one.cosine) if one else (0, -1.0)
+    return (rules.count_shared_words(fact.words, one.text), one.cosine) if one else (0, -1.0)
 
 
 def _reading_nearest(found: Sequence[Related], *, measured: bool) -> list[Related]:
@@ -268,7 +275,9 @@ def _reading_nearest(found: Sequence[Related], *, measured: bool) -> list[Relate
     return [one for one in found if one.as_user and (not measured or one.cosine >= LEAST)]
 
 
-def _by_message(facts: Sequence[Fact], around: dict[int, list[Related]]) -> Iterator[tuple[str, list[Fact]]]:
+def _by_message(
+    facts: Sequence[Fact], around: dict[int, list[Related]], rules: ChangeRules
+) -> Iterator[tuple[str, list[Fact]]]:
     """What is read at once: a short message with all it states, or one statement of a long one."""
     turns: dict[int, list[Fact]] = {}
     for fact in facts:
@@ -276,7 +285,12 @@ def _by_message(facts: Sequence[Fact], around: dict[int, list[Related]]) -> Iter
             turns.setdefault(id(fact.turn), []).append(fact)
     for stated in turns.values():
         if len(stated[0].turn.text.split()) <= FEW_WORDS:
-            yield as_user(stated[0].turn.text, stated[0].who), stated
+            yield rules.as_user(stated[0].turn.text, stated[0].who), stated
             continue
         nearest = sorted(stated, key=lambda fact: -max(one.cosine for one in around[id(fact)]))
         yield from ((fact.words, [fact]) for fact in nearest[:MOST_OF_A_TALE])
+
+
+def odds_of(rows: Any) -> list[float]:
+    """How likely each memory is changed, out of a curator's log odds."""
+    return [1 / (1 + math.exp(-float(row[0]))) for row in rows]

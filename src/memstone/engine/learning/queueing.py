@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from memstone.engine.access.admission import why_idle
 from memstone.engine.learning.commit import Plan, apply_plan
@@ -18,6 +18,9 @@ from memstone.engine.learning.retold import QUEUED
 from memstone.engine.runtime import Parts
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import AddResult
 
 
 def is_on(parts: Parts) -> bool:
@@ -40,12 +43,12 @@ def due_at(parts: Parts, now: Instant, *, silence: bool = True) -> Instant | Non
     return to_instant(datetime_from_instant(now) + timedelta(seconds=formation.debounce_seconds))
 
 
-async def queue_conversation(parts: Parts, said: ConverseConversation, warnings: Sequence[str]) -> dict[str, Any]:
+async def queue_conversation(parts: Parts, said: ConverseConversation, warnings: Sequence[str]) -> AddResult:
     """Keep what was said for later and wake whoever forms memory of it."""
     counters, now = parts.workshop.counters, parts.now()
     if not said.turns:
         counters.early_returns_empty_message += 1
-        return _format_answer("ok", 0, warnings)
+        return _format_answer(0, warnings)
     try:
         kept = await parts.ledger.write(partial(_store_and_queue, parts=parts, said=said, now=now))
     except Exception as error:
@@ -55,7 +58,7 @@ async def queue_conversation(parts: Parts, said: ConverseConversation, warnings:
     if kept:
         parts.workshop.touched[said.scope] = None
         wake_worker(parts)
-    return _format_answer("queued" if kept else "ok", kept, warnings)
+    return _format_answer(kept, warnings)
 
 
 def wake_worker(parts: Parts) -> None:
@@ -81,8 +84,8 @@ async def _store_and_queue(tx: Tx, *, parts: Parts, said: ConverseConversation, 
     return len(fresh)
 
 
-def _format_answer(status: str, kept: int, warnings: Sequence[str]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"results": [], "status": status}
+def _format_answer(kept: int, warnings: Sequence[str]) -> AddResult:
+    answer: AddResult = {"results": [], "status": "queued" if kept else "ok"}
     if kept:
         answer["queued"] = kept
     if warnings:

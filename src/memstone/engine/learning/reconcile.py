@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstone.core.changes.decide import Action, Decision, New, also_changed, decide_change, to_forget
-from memstone.core.rules.sentence import as_user
 from memstone.core.showing.profile import Visibility, visibility_of
 from memstone.engine.learning.neighbours import Fact, Neighbour
 from memstone.engine.storing.draft import text_hash
 from memstone.engine.storing.write import Outcome
+from memstone.language.language import ChangeRules
 from memstone.model.event import EventType
+from memstone.model.fact import Action, Decision, New
 from memstone.model.memory import Record, Status
 
 LATER: Final = "a later statement is already known"
@@ -21,22 +21,22 @@ MOST_RETRACTED: Final = 3
 """One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
 
 
-def decide_actions(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+def decide_actions(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> list[Decision]:
     """What is done to which memory: by exact words, else by a model's proposals, else by rule and curator.
 
     What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
     it is decided without it.
     """
     if fact.candidate.forget:
-        return _decide_retractions(fact, near)
+        return _decide_retractions(fact, near, rules)
     proposed = _select_valid_proposals(fact, near)
     is_whole = len(proposed) == len(fact.proposals)
     main = _same_words(fact, near)
     if main is None and not (proposed and (is_whole or any(one.action is not Action.RETRACT for one in proposed))):
-        new, known = _new_from_fact(fact), [one.known for one in near]
-        main = decide_change(new, known)
+        new, known = _new_from_fact(fact, rules), [one.known for one in near]
+        main = rules.decide(new, known)
         if main.action is Action.REVISE and not _is_private(near, main):  # whose words stand behind no other memory
-            proposed = [*proposed, *also_changed(new, known, main)]
+            proposed = [*proposed, *rules.also_changed(new, known, main)]
     if main is None:
         return proposed
     changes = (Action.REVISE, Action.RETRACT)
@@ -47,9 +47,9 @@ def _is_private(near: Sequence[Neighbour], main: Decision) -> bool:
     return main.target is not None and visibility_of(near[main.target].found.record.data) == Visibility.PRIVATE
 
 
-def _new_from_fact(fact: Fact) -> New:
+def _new_from_fact(fact: Fact, rules: ChangeRules) -> New:
     return New(
-        as_user(fact.draft.text, fact.who),
+        rules.as_user(fact.draft.text, fact.who),
         fact.words,
         fact.draft.occurred_at[:10],
         fact.own,
@@ -58,9 +58,9 @@ def _new_from_fact(fact: Fact) -> New:
     )
 
 
-def _decide_retractions(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
+def _decide_retractions(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> list[Decision]:
     """Every memory that says what is to be forgotten; none where nothing says it."""
-    targets = to_forget(fact.draft.text, [one.known.text for one in near])
+    targets = rules.find_to_forget(fact.draft.text, [one.known.text for one in near])
     return [Decision(Action.RETRACT, at, ASKED_TO_FORGET) for at in targets] or [
         Decision(Action.IGNORE, None, ASKED_TO_FORGET)
     ]

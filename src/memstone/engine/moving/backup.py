@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.access.store_key import FOREIGN, BackupSigner
 from memstone.core.checks.arguments import checked_path
@@ -25,6 +25,7 @@ from memstone.engine.erasing.erase_rows import Removed, remove_subject
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress
 from memstone.errors import Forbidden, InvalidInput, StorageReadOnly
+from memstone.language.language import Language
 from memstone.model.access import Account, ApiKey, StoredSecret
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
@@ -33,10 +34,13 @@ from memstone.ports.ledger import Tx
 from memstone.ports.storage import Copying, Look, require_copying
 from memstone.trace import log
 
+if TYPE_CHECKING:
+    from memstone.results import BackupRestore, BackupResult, BackupVerification
+
 _FIELDS: Final = ("user_id", "agent_id", "run_id", "memory_id")
 
 
-async def write_backup(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> dict[str, Any]:
+async def write_backup(parts: Parts, path: str | os.PathLike[str], progress: Progress | None) -> BackupResult:
     """Write everything into one file, while others go on writing."""
     ledger, given, now = _require_operator(parts), _validate_path(path), parts.now()
     signer = BackupSigner(await parts.store_key.make())
@@ -49,10 +53,10 @@ async def write_backup(parts: Parts, path: str | os.PathLike[str], progress: Pro
         await _record_copies(parts, before.copies, target)
         raise
     await _record_copies(parts, [KnownCopy(str(target), now)], None)
-    return {"path": str(target), "key_place": parts.store_key.place, **manifest}
+    return cast("BackupResult", {"path": str(target), "key_place": parts.store_key.place, **manifest})
 
 
-async def verify_backup(parts: Parts, path: str | os.PathLike[str]) -> dict[str, Any]:
+async def verify_backup(parts: Parts, path: str | os.PathLike[str]) -> BackupVerification:
     """The manifest of a backup after everything in it was checked, and whether this store signed it.
 
     Raises ``Corrupted`` when something is wrong.
@@ -60,7 +64,8 @@ async def verify_backup(parts: Parts, path: str | os.PathLike[str]) -> dict[str,
     ledger, given = _require_operator(parts), _validate_path(path)
     manifest = await ledger.inspect(given)
     signer = BackupSigner(await parts.store_key.find())
-    return {"path": str(given), "ok": True, "origin": signer.origin(manifest), **manifest}
+    shown = {"path": str(given), "ok": True, "origin": signer.origin(manifest), **manifest}
+    return cast("BackupVerification", shown)
 
 
 def _from_thread(parts: Parts, progress: Progress | None) -> Progress | None:
@@ -70,7 +75,7 @@ def _from_thread(parts: Parts, progress: Progress | None) -> Progress | None:
 
 async def restore_backup(
     parts: Parts, path: str | os.PathLike[str], progress: Progress | None, *, foreign: bool
-) -> dict[str, Any]:
+) -> BackupRestore:
     """Put a backup in the place of everything there is, in one step."""
     ledger, given, now = _require_operator(parts), _validate_path(path), parts.now()
     admission = _Admission(given, BackupSigner(await parts.store_key.find()), foreign=_validate_flag(foreign))
@@ -82,13 +87,14 @@ async def restore_backup(
         missing = await _find_missing_erasures(tx, live.erasures)
         await tx.vault.note_copies(WHOLE_STORE, live.copies)
         await _keep_access(tx, live)
-        again = sum(one.rows > 0 for one in await _reapply_erasures(tx, missing, live.keys, now))
+        again = sum(one.rows > 0 for one in await _reapply_erasures(tx, parts.language, missing, live.keys, now))
         return bool(again)
 
     manifest = await ledger.restore(given, admission, prepare, _from_thread(parts, progress))
     await parts.texts.forget(parts.tenant_id)
     parts.blocks.clear()
-    return {"path": str(given), "origin": admission.origin, **manifest, "erased_again": again}
+    shown = {"path": str(given), "origin": admission.origin, **manifest, "erased_again": again}
+    return cast("BackupRestore", shown)
 
 
 @dataclass(slots=True)
@@ -205,7 +211,7 @@ async def _without_erased(
     now = parts.now()
 
     async def work(tx: Tx) -> Look | None:
-        removed = await _reapply_erasures(tx, await _find_missing_erasures(tx, late), state.keys, now)
+        removed = await _reapply_erasures(tx, parts.language, await _find_missing_erasures(tx, late), state.keys, now)
         texts = [text for one in removed for text in one.texts]
         return Pieces(pieces_of(texts)) if any(one.rows for one in removed) else None
 
@@ -224,14 +230,14 @@ async def _find_missing_erasures(tx: Tx, erasures: Sequence[Erased]) -> list[Era
 
 
 async def _reapply_erasures(
-    tx: Tx, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant
+    tx: Tx, language: Language, erasures: Sequence[Erased], keys: Mapping[str, bytes], at: Instant
 ) -> list[Removed]:
     """Erase again; gives what each removed."""
     removed: list[Removed] = []
     for one in erasures:
         subject = await _identify_subject(tx, one, keys.get(one.tenant_id, b""))
         if subject is not None:
-            removed.append(await remove_subject(tx, subject, at))
+            removed.append(await remove_subject(tx, language, subject, at))
             await tx.erasure.rebuild()
             await tx.erasure.rename_changes(subject)
     await tx.vault.note_erasures(erasures)

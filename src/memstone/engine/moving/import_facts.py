@@ -10,8 +10,7 @@ from typing import Final
 
 from memstone.core.checks.arguments import checked_metadata
 from memstone.core.importers.items import Item, Sort
-from memstone.core.privacy.redact import RedactPolicy, redact_text
-from memstone.core.text.normalize import normal_text
+from memstone.core.redact import RedactPolicy, redact_text
 from memstone.engine.learning.ingest import Transcript
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import (
@@ -28,11 +27,12 @@ from memstone.engine.storing.store import Entry, Vectors, ensure_space, enter_al
 from memstone.engine.storing.turns import masked_metadata, redaction_of, without_injected
 from memstone.engine.storing.write import current_space
 from memstone.errors import MemstoneError
+from memstone.language.text.normal import normal_text
 from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Link, Origin, Status
 from memstone.model.message import Message
-from memstone.model.policy import Policy
+from memstone.model.policy import Limits, Policy
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
@@ -56,7 +56,8 @@ class Cleaning:
     """How things are cleaned: by the limits and the redaction of a policy, at one moment."""
 
     def __init__(self, policy: Policy, now: Instant) -> None:
-        self.limits, self.now = policy.limits, now
+        self.limits: Limits = policy.limits
+        self.now: Instant = now
         self.redaction: RedactPolicy = redaction_of(policy)
 
 
@@ -232,7 +233,7 @@ async def _store_new_facts(
             counts["quarantined"] += one.draft.status == Status.QUARANTINED
     for space in {space for entry in entries for space, _ in entry.vectors}:
         await ensure_space(tx, parts.tenant_id, space)
-    await enter_all(tx, entries)
+    await enter_all(tx, parts.language, entries)
     await tx.events.append(_build_add_event(entry, now) for entry in entries)
     return told
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.importers import AUTO, checked_format
 from memstone.core.importers.items import Item, Reading, Sort
-from memstone.core.text.normalize import normal_text
 from memstone.engine.access.admission import not_stored, resolve_owner
 from memstone.engine.access.bounds import remove_bounds
 from memstone.engine.access.quotas import check_quotas
@@ -30,6 +29,7 @@ from memstone.engine.scoping import Progress, Source, report_progress
 from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.turns import Turn, taken_from, turn_of
 from memstone.errors import InvalidInput, ScopeError, UsageError
+from memstone.language.text.normal import normal_text
 from memstone.model.ids import POOLS
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Origin
@@ -37,6 +37,9 @@ from memstone.model.message import Message
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 from memstone.ports.storage import Copying, TableSource
+
+if TYPE_CHECKING:
+    from memstone.results import IdentityResult, ImportResult
 
 # --- who a user is, by another system's record of it; only on the word of somebody who may speak for ------------------
 
@@ -58,7 +61,7 @@ async def keep_identity(parts: Parts, one: Taken, skipped: Counter[str]) -> Coun
     return Counter(stored=1)
 
 
-async def _store_narrative(parts: Parts, one: Taken, known: dict[str, Any], skipped: Counter[str]) -> Counter[str]:
+async def _store_narrative(parts: Parts, one: Taken, known: IdentityResult, skipped: Counter[str]) -> Counter[str]:
     """The text about the user; one that is there already is theirs to change, not an import's."""
     there = known["narrative"]
     if there is None:
@@ -115,11 +118,21 @@ class _Import:
         if count:
             await report_progress(self.progress, self.done, self.total)
 
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> ImportResult:
         """What became of everything."""
-        names = ("stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued")
-        counted: dict[str, Any] = {"format": self.format, **{name: self.counts[name] for name in names}}
-        counted["skipped"] = dict(sorted(self.skipped.items()))
+        counts = self.counts
+        counted: ImportResult = {
+            "format": self.format,
+            "stored": counts["stored"],
+            "known": counts["known"],
+            "quarantined": counts["quarantined"],
+            "turns": counts["turns"],
+            "facts": counts["facts"],
+            "episodes": counts["episodes"],
+            "identity": counts["identity"],
+            "queued": counts["queued"],
+            "skipped": dict(sorted(self.skipped.items())),
+        }
         if self.said.error is not None:
             counted["degraded"] = [{"step": "embedding", **failure_of(self.said.error)}]
         if self.said.warnings:
@@ -134,12 +147,12 @@ def _is_own(parts: Parts, path: Path) -> bool:
     return isinstance(ledger, Copying) and ledger.is_own(path)
 
 
-async def import_from(parts: Parts, request: ImportRequest, tables: TableSource) -> dict[str, Any]:
+async def import_from(parts: Parts, request: ImportRequest, tables: TableSource) -> ImportResult:
     """Take in what a source holds; everything is read and checked before anything is written."""
     how = Opening(checked_format(request.format), parts.policy.limits, tables, partial(_is_own, parts))
     parts = await tuned_for(parts, request)
     if (idle := not_stored(parts)) is not None:
-        return {**_Import("", 0, None).answer(), **{name: idle[name] for name in ("status", "reason", "hint")}}
+        return {**_Import("", 0, None).answer(), **idle}
     given = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
     reading = await parts.io.run(lambda: read_source(request.source, how))
     owners = await _resolve_owners(parts, reading) if reading.format in KEYED else {}

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.arguments import checked_metadata
 from memstone.core.checks.filters import where_in_scope
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.moving.mirror import encode_own_vector, put_carried, read_carried
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ExportLines, scope_or_everybody
@@ -29,6 +28,8 @@ from memstone.engine.storing.revise import dedupe_of
 from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.storing.turns import turn_dedupe
 from memstone.errors import Conflict, Forbidden, InvalidInput, MemstoneError, UsageError
+from memstone.language.language import Language
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import Event, EventType, Signal
 from memstone.model.former_name import formats_of
 from memstone.model.instant import Instant, parse_when
@@ -41,6 +42,7 @@ from memstone.trace import log
 
 if TYPE_CHECKING:
     from memstone.engine.engine import Engine
+    from memstone.results import LoadResult
 
 
 # --- lines from whoever has them --------------------------------------------------------------------------------------
@@ -382,7 +384,7 @@ async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion
 # --- and back ---------------------------------------------------------------------------------------------------------
 
 
-async def load_export(parts: Parts, lines: ExportLines) -> dict[str, int]:
+async def load_export(parts: Parts, lines: ExportLines) -> LoadResult:
     """Put an export back; gives what was restored and what was already there."""
     rest = Incoming(lines)
     if parts.bounds is not None:
@@ -394,7 +396,7 @@ async def load_export(parts: Parts, lines: ExportLines) -> dict[str, int]:
     while page := await rest.page(_AT_ONCE):
         await parts.ledger.ensure_room()
         read = [_parse_line(parts, number, line) for number, line in page]
-        work = partial(_put_all, tenant_id=parts.tenant_id, page=read, now=parts.now())
+        work = partial(_put_all, language=parts.language, tenant_id=parts.tenant_id, page=read, now=parts.now())
         for name, count in (await parts.ledger.write(work)).items():
             counts[name] += count
     if parts.embedding.on:
@@ -404,7 +406,13 @@ async def load_export(parts: Parts, lines: ExportLines) -> dict[str, int]:
 
         parts.waiting.left(parts.tenant_id)
         wake_worker(parts)
-    return counts
+    return {
+        "memories": counts["memories"],
+        "events": counts["events"],
+        "deletions": counts["deletions"],
+        "waiting": counts["waiting"],
+        "already_there": counts["already_there"],
+    }
 
 
 def _parse_line(parts: Parts, number: int, line: Mapping[str, Any]) -> Read:
@@ -441,18 +449,18 @@ async def _fill_vectors(parts: Parts) -> None:
         log.warning("the restored memories have no vectors yet; run reindex: %s", error)
 
 
-async def _put_all(tx: Tx, *, tenant_id: str, page: Sequence[Read], now: Instant) -> dict[str, int]:
+async def _put_all(tx: Tx, language: Language, *, tenant_id: str, page: Sequence[Read], now: Instant) -> dict[str, int]:
     counts = dict.fromkeys(_COUNTED, 0)
     for one in page:
-        name, is_new = await _put_entry(tx, tenant_id, one)
+        name, is_new = await _put_entry(tx, language, tenant_id, one)
         counts[name if is_new else "already_there"] += 1
     versions = [one[0] for one in page if isinstance(one, tuple)]
     deleted = {one.origin_id for one in versions if one.origin_id and one.status == Status.DELETED}
-    await name_again(tx, tenant_id, deleted, now)  # the turns they came from were put back before them
+    await name_again(tx, language, tenant_id, deleted, now)  # the turns they came from were put back before them
     return counts
 
 
-async def _put_entry(tx: Tx, tenant_id: str, one: Read) -> tuple[str, bool]:
+async def _put_entry(tx: Tx, language: Language, tenant_id: str, one: Read) -> tuple[str, bool]:
     """Put one thing back; gives what it counts as, and whether it was not there."""
     if isinstance(one, Event):
         return "events", await _put_event(tx, one)
@@ -460,10 +468,10 @@ async def _put_entry(tx: Tx, tenant_id: str, one: Read) -> tuple[str, bool]:
         return "deletions", await _put_deletion(tx, tenant_id, one)
     if isinstance(one, Signal):
         return "waiting", await _put_signal(tx, one)
-    return "memories", await _put_version(tx, *one)
+    return "memories", await _put_version(tx, language, *one)
 
 
-async def _put_version(tx: Tx, record: Record, links: list[Link], vector: bytes | None) -> bool:
+async def _put_version(tx: Tx, language: Language, record: Record, links: list[Link], vector: bytes | None) -> bool:
     there = await tx.memories.version(record.tenant_id, record.id, record.version)
     if there is not None:
         if there.hash != record.hash:
@@ -472,7 +480,7 @@ async def _put_version(tx: Tx, record: Record, links: list[Link], vector: bytes 
     if record.valid_to is None:
         if not await _may_be_current(tx, record, links):
             return False
-        await insert_version(tx, record, links, ())
+        await insert_version(tx, language, record, links, ())
     else:
         await tx.links.add(record.tenant_id, await tx.memories.insert(record), links)
     await put_carried(tx, record, vector)

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -21,8 +22,6 @@ import numpy as np
 from memstone.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
-    PROBES,
-    UNHEARD,
     Null,
     Weights,
     familiarity_words,
@@ -30,9 +29,10 @@ from memstone.core.ranking.abstain import (
     score_familiarity,
     slope_of,
 )
-from memstone.core.text.analyze import query_terms
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError, StorageError
+from memstone.language.text.bm25 import UNHEARD
+from memstone.language.text.tokens import query_terms
 from memstone.model.memory import Vector
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
@@ -50,7 +50,6 @@ _WORTH_KEEPING: Final = 256  # of a smaller store it is found out faster than wr
 _SCOPES_KEPT: Final = 256
 _SCOPES_HELD: Final = 4_096
 _SHRUNK: Final = 0.5  # how much of a memory's own standard deviation counts, against the usual one
-_VERSION: Final = hashlib.sha256("\n".join(PROBES).encode()).hexdigest()[:16]
 _INT8: Final = 127.0
 
 
@@ -65,8 +64,20 @@ class Held:
 _HELD: Final[WeakKeyDictionary[Any, Held]] = WeakKeyDictionary()
 
 
+def _version_of(parts: Parts) -> str:
+    """The version of the questions that are asked: what was found out with others does not count."""
+    return _hash_texts(parts.language.relevance.probes)
+
+
+@cache
+def _hash_texts(texts: tuple[str, ...]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
 async def null_for(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
     """What unrelated questions reach in a scope of about ``rows`` memories; None where there is nothing to ask."""
+    if not parts.language.relevance.probes:
+        return None
     held = _cache_for_store(parts)
     key = (signature, scope)
     known = held.nulls.get(key)
@@ -114,7 +125,9 @@ def _is_outgrown(null: Null, rows: int) -> bool:
 
 async def _read_calibration(parts: Parts, scope: Scope, signature: str) -> Null | None:
     body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, signature))
-    entry = body.get("scopes", {}).get(_scope_digest(scope)) if body and body.get("version") == _VERSION else None
+    entry = (
+        body.get("scopes", {}).get(_scope_digest(scope)) if body and body.get("version") == _version_of(parts) else None
+    )
     return None if entry is None else Null(**{name: entry[name] for name in Null.__slots__})
 
 
@@ -122,10 +135,12 @@ async def _store_calibration(tx: Tx, parts: Parts, scope: Scope, signature: str,
     """Put it with those of other scopes; the ones that were found out longest ago go when there are many."""
     body = await tx.calibration.get(parts.tenant_id, signature)
     at = parts.now()
-    scopes: dict[str, Any] = body.get("scopes", {}) if body and body.get("version") == _VERSION else {}
+    scopes: dict[str, Any] = body.get("scopes", {}) if body and body.get("version") == _version_of(parts) else {}
     scopes[_scope_digest(scope)] = {**asdict(null), "at": at}
     newest = sorted(scopes.items(), key=lambda item: item[1]["at"], reverse=True)[:_SCOPES_KEPT]
-    await tx.calibration.put(parts.tenant_id, signature, {"version": _VERSION, "at": at, "scopes": dict(newest)}, at)
+    await tx.calibration.put(
+        parts.tenant_id, signature, {"version": _version_of(parts), "at": at, "scopes": dict(newest)}, at
+    )
 
 
 def _scope_digest(scope: Scope) -> str:
@@ -141,7 +156,7 @@ async def _by_meaning(parts: Parts, scope: Scope, signature: str, rows: int) -> 
     count, sample = await parts.ledger.read(lambda tx: tx.calibration.sample(scope, signature, _SAMPLE))
     if not sample:
         return None
-    own = await _compute_familiarity(parts, scope, PROBES, BY_MEANING)
+    own = await _compute_familiarity(parts, scope, parts.language.relevance.probes, BY_MEANING)
     found = await parts.io.run(lambda: _null_from_sample(probes, sample, own))
     return Null(rows, found.middle_at(count), found.spread, found.slope, found.scatter)
 
@@ -194,8 +209,8 @@ async def probe_vectors(parts: Parts, signature: str) -> Any:
     if signature not in probes:
         name = f"{signature}#probes"
         body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, name))
-        if body is None or body.get("version") != _VERSION:
-            body = _pack_vectors(await _embed_probes(parts))
+        if body is None or body.get("version") != _version_of(parts):
+            body = _pack_vectors(await _embed_probes(parts), _version_of(parts))
             with suppress(StorageError):
                 await parts.ledger.write(lambda tx: tx.calibration.put(parts.tenant_id, name, body, parts.now()))
         probes[signature] = _unpack_vectors(body)
@@ -203,19 +218,19 @@ async def probe_vectors(parts: Parts, signature: str) -> Any:
 
 
 async def _embed_probes(parts: Parts) -> Any:
-    found = await parts.embedding.of("").many(PROBES)  # they are the same for everybody
+    found = await parts.embedding.of("").many(parts.language.relevance.probes)  # they are the same for everybody
     failed = next((one for one in found if isinstance(one, MemstoneError)), None)
     if failed is not None:
         raise failed
     return np.stack([np.frombuffer(one, "<f4") for one in found if isinstance(one, Vector)])
 
 
-def _pack_vectors(vectors: Any) -> dict[str, Any]:
+def _pack_vectors(vectors: Any, version: str) -> dict[str, Any]:
     """Vectors as JSON can hold them: a byte for each number, and one scale for all."""
     scale = float(np.abs(vectors).max()) or 1.0
     numbers = np.round(vectors / scale * _INT8).astype(np.int8)
     text = base64.b64encode(numbers.tobytes()).decode()
-    return {"version": _VERSION, "scale": scale, "count": len(vectors), "vectors": text}
+    return {"version": version, "scale": scale, "count": len(vectors), "vectors": text}
 
 
 def _unpack_vectors(body: Mapping[str, Any]) -> Any:
@@ -227,9 +242,9 @@ def _unpack_vectors(body: Mapping[str, Any]) -> Any:
 
 
 async def _by_words(parts: Parts, scope: Scope, rows: int) -> Null | None:
-    own = await _compute_familiarity(parts, scope, PROBES, BY_WORDS)
+    own = await _compute_familiarity(parts, scope, parts.language.relevance.probes, BY_WORDS)
     best = []
-    for probe in PROBES:
+    for probe in parts.language.relevance.probes:
         scores = await text_closeness(parts, scope, probe, 1)
         best.append(max(scores.values(), default=0.0))
     return null_of([value + more for value, more in zip(best, own.tolist(), strict=True)], rows)
@@ -245,6 +260,6 @@ async def text_closeness(parts: Parts, scope: Scope, question: str, limit: int) 
 
 async def _compute_familiarity(parts: Parts, scope: Scope, questions: tuple[str, ...], weights: Weights) -> Any:
     """What the questions have by themselves. Names count only against a real question: that errs on its safe side."""
-    words = {word for question in questions for word in familiarity_words(question)}
+    words = {word for question in questions for word in familiarity_words(question, parts.language.names)}
     around = await parts.texts.around(scope, (), [*sorted(words), UNHEARD])
-    return np.array([score_familiarity(one, around.rarity, weights, strangers=False) for one in questions])
+    return np.array([score_familiarity(one, around.rarity, weights) for one in questions])

@@ -6,21 +6,18 @@ A console is looked at by people who are not the user: texts are previews withou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
-from memstone.core.privacy.poison import preview_text
-from memstone.core.privacy.redact import redact_preview
-from memstone.core.showing.planner import Plan
-from memstone.core.text.analyze import document_terms, query_terms
+from memstone.core.redact import preview_text, redact_preview
 from memstone.engine import results
-from memstone.engine.recall.context import prepare_block
-from memstone.engine.recall.context import validate_context as checked_context
+from memstone.engine.policy import tuned_for
+from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.receipts import ids_of_left_out, left_out
+from memstone.engine.recall.receipts import ids_of_left_out, list_dropped
 from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
@@ -28,11 +25,14 @@ from memstone.engine.search_request import SearchRequest, checked_layers, checke
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.turns import map_json_texts
 from memstone.errors import InvalidInput
-from memstone.model.context_gate import GateDecision, GateMode, Route
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant, When, parse_when
 from memstone.model.memory import INDEXED, Found, Layer, Status
 from memstone.model.query import And, Condition, Op, Or, Where
-from memstone.model.scope import Scope
+from memstone.model.scope import Scope, scope_ids
+
+if TYPE_CHECKING:
+    from memstone.results import ContextPreview, MemoryFields, MemoryPreview, PreviewList
 
 MOST: Final = 250
 USUAL: Final = 60
@@ -81,7 +81,7 @@ class _Asked:
         return And((where_in_scope(self.scope), layers, held, *extra, *more))
 
 
-async def console_search(parts: Parts, request: InspectRequest) -> dict[str, Any]:
+async def console_search(parts: Parts, request: InspectRequest) -> PreviewList:
     """Memories of a scope, or of everybody: previews, and why each is there."""
     request.filters = await admit_filters(parts, request.filters)
     asked = _validate_request(parts, request)
@@ -179,28 +179,32 @@ async def _by_text(parts: Parts, asked: _Asked) -> list[tuple[Found, float | Non
     return [(found, None, reason) for found in newest.values()]
 
 
-def _format_row(found: Found, score: float | None, reason: str) -> dict[str, Any]:
+def _format_row(found: Found, score: float | None, reason: str) -> MemoryPreview:
     item = map_json_texts(results.format_memory(found), redact_preview)
-    kept = {name: value for name, value in item.items() if name not in ("memory", "hash")}
-    who = {name: getattr(found.link.scope, name) or None for name in ("user_id", "agent_id", "run_id")}
-    shown = {**kept, **who, "id": found.record.id, "preview": preview_text(found.record.text), "why": reason}
-    return shown if score is None else {**shown, "score": score}
+    kept = cast("MemoryFields", {name: value for name, value in item.items() if name not in ("memory", "hash")})
+    shown: MemoryPreview = {
+        **kept,
+        **scope_ids(found.link.scope),
+        "id": found.record.id,
+        "preview": preview_text(found.record.text),
+        "why": reason,
+    }
+    if score is not None:
+        shown["score"] = score
+    return shown
 
 
-async def context_preview(parts: Parts, request: ContextRequest) -> dict[str, Any]:
+async def context_preview(parts: Parts, request: ContextRequest) -> ContextPreview:
     """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
-    asked = checked_context(parts, request)
-    if asked.mode is GateMode.NEVER:
-        asked.gate, planned = GateDecision(Route.NONE, "memory is never shown"), Plan()
-    else:
-        _, planned = await prepare_block(parts, asked)
+    parts = await tuned_for(parts, request)
+    asked = validate_context(parts, replace(request, scope=chat_scope(parts, request.scope)))
+    found, planned, text = await preview_block(parts, asked)
     ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
-    gate: Mapping[str, Any] = {"route": str(asked.gate.route), "reason": asked.gate.reason}
     return {
-        "text": redact_preview(planned.text),
+        "text": redact_preview(text),
         "tokens": planned.tokens,
         "budget": asked.budget,
-        "gate": dict(gate),
+        "gate": {"route": asked.gate.route.value, "reason": asked.gate.reason},
         "chosen": [one.id for one in planned.chosen],
-        "dropped": [{"id": one.id, "reason": one.reason} for one in left_out(asked, planned, ids)],
+        "dropped": [{"id": one.id, "reason": one.reason} for one in list_dropped(asked, found, planned, ids)],
     }

@@ -7,43 +7,52 @@ import hmac
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from math import inf
+from typing import TYPE_CHECKING, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, TOO_SHORT, checked_mode, decide_route
-from memstone.core.gate.rules import asks_what_is_up
+from memstone.core.gate import TOO_SHORT, checked_mode, decide_route
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
 from memstone.core.showing.fence import Fence
+from memstone.core.showing.inject import text_at
 from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
-from memstone.core.text.analyze import query_terms
 from memstone.engine.access.admission import not_shown
 from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
+from memstone.engine.recall.outcome import find_outcome
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.recalled import find_recalled
 from memstone.engine.recall.receipts import Account, build_pack, record_account
+from memstone.engine.recall.retrieve import fetch_vectors
 from memstone.engine.recall.search import hits_of, read_up
-from memstone.engine.recall.surface import Material, Surfacing, day_of, read_material
+from memstone.engine.recall.surface import Material, Surfacing, day_of, pair_answers, read_material
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest, scope_in
 from memstone.engine.search_request import SearchRequest, checked_breadth, scope_of_breadth
 from memstone.engine.search_request import validate_search as checked_search
 from memstone.engine.storing.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
+from memstone.language.text.questions import Person, person_of
+from memstone.language.text.tokens import query_terms
+from memstone.language.text.words import has_words
 from memstone.model.context import NO_GATE, ContextPack
-from memstone.model.context_gate import GateDecision, GateMode, Route
+from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateDecision, GateMode, Route
 from memstone.model.instant import Instant, datetime_from_instant, parse_when, to_instant
-from memstone.model.memory import USER, Layer
+from memstone.model.memory import USER, Layer, Origin, Record
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.io import limit_model_calls
 from memstone.ports.models import Llm, Prompt
 from memstone.ports.read_cache import call_stamps
 from memstone.trace import log_event
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- what is looked for, for a block ----------------------------------------------------------------------------------
 
@@ -74,9 +83,14 @@ async def find_hits(parts: Parts, asked: Asked) -> None:
     if asked.gate.route is Route.RECALL:
         await find_recalled(parts, asked, layers)
         return
+    if asked.gate.reason == ASKS_HOW_IT_WENT:
+        asked.hits = await find_outcome(parts, asked)
+        if asked.hits:
+            asked.lap("search")
+            return
     request = _build_search_request(parts, asked, layers)
     period = asked_period(parts, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         if period is not None:
             await _find_in(parts, asked, request, period)
             return
@@ -86,7 +100,27 @@ async def find_hits(parts: Parts, asked: Asked) -> None:
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
         await _drop_unrelated_hits(parts, asked, hits.words)
-    asked.hits = await read_up(parts, wanted, asked.hits)
+    asked.hits = _own_words_first(parts, asked, await read_up(parts, wanted, asked.hits))
+
+
+def _own_words_first(parts: Parts, asked: Asked, hits: list[Hit]) -> list[Hit]:
+    """Return the hits; where the user asks for the very words, what they said before the answer to it, however near.
+
+    Answers to something else stand last where the user asks for their own words.
+    """
+    if asked.gate.route is not Route.TRANSCRIPT:
+        return hits
+    replies, by_id = pair_answers(hits), {found.record.id: (found, scored) for found, scored in hits}
+    ids = [one for found, _ in hits for one in (replies.get(found.record.id, ""), found.record.id) if one]
+    ordered = [by_id[one] for one in dict.fromkeys(ids)]
+    if person_of(asked.query) is Person.NOBODY or parts.language.gate.speaks_to_assistant(asked.query):
+        return ordered
+    return sorted(ordered, key=lambda hit: _is_alone(hit[0].record, replies))
+
+
+def _is_alone(record: Record, replies: Mapping[str, str]) -> bool:
+    """Whether the assistant said something, and what it answers was not found."""
+    return record.source_role == Origin.ASSISTANT and record.id not in replies
 
 
 def _build_search_request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchRequest:
@@ -116,6 +150,7 @@ async def _find_in(parts: Parts, asked: Asked, request: SearchRequest, period: P
     said = await hits_of(parts, checked_search(parts, replace(request, filters=filters, min_score=0.0)))
     around = await hits_of(parts, checked_search(parts, request))
     asked.hits, asked.degraded = within_period(period, said.found, around.found), said.degraded
+    asked.hits = _own_words_first(parts, asked, asked.hits)
     kept = {scored.seq for _, scored in asked.hits}
     asked.left_out = {scored.seq: ANOTHER_TIME for _, scored in around.found if scored.seq not in kept}
     asked.lap("search")
@@ -195,7 +230,7 @@ async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str]
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
     """
-    decision = decide_route(message, mode=mode, names=names)
+    decision = decide_route(message, parts.language, mode=mode, names=names)
     if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
         return decision
     if parts.llm is None:
@@ -204,6 +239,11 @@ async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str]
         return await _ask_gate_model(parts.llm, message)
     except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
         return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
+
+
+async def asks_about_user(parts: Parts, query: str) -> bool:
+    """Tell whether a question asks who the user is."""
+    return decide_route(query, parts.language).route is Route.IDENTITY
 
 
 async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
@@ -219,6 +259,12 @@ async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
 MOST_TOKENS: Final = 16_000
 _NAMES: Final = 200
 _GATED: Final = frozenset({GateMode.HEURISTIC, GateMode.LLM})
+_CERTAIN: Final = frozenset({Route.IDENTITY, Route.TRANSCRIPT})
+"""What is asked for in words of several languages."""
+
+OTHER_LANGUAGE: Final = GateDecision(Route.RECALL, "in another language: what is near to the message")
+_LATE: Final = "the search was not done in time"
+_NOT_IN_TIME: Final[Degradation] = {"step": "recall", "code": "deadline", "message": _LATE}
 
 
 @dataclass(slots=True)
@@ -234,6 +280,8 @@ class Asked:
     project: Scope | None = None
     as_of: Instant | None = None
     breadth: str | None = None
+    until: float | None = None
+    without_search: bool = False
     gate: GateDecision = NO_GATE
     stamps: tuple[int, ...] = ()
     """The state of the store as the user sees it, where that was looked up."""
@@ -245,7 +293,7 @@ class Asked:
     farther: set[int] = field(default_factory=set)
     """The numbers of hits that are shown only to somebody of whom the profile holds little of what is known."""
 
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     ms: dict[str, float] = field(default_factory=dict)
     clock: float = field(default_factory=time.perf_counter)
 
@@ -258,6 +306,11 @@ class Asked:
     def at(self) -> Instant:
         """The moment that is asked about."""
         return self.as_of or self.now
+
+    def limit_embedding(self, usual: float) -> AbstractContextManager[None]:
+        """Give an embedder no more than half of the time that is left: words have to answer in the other half."""
+        left = inf if self.until is None else self.until - time.monotonic()
+        return limit_model_calls(max(0.0, min(usual, left / 2)))
 
     def lap(self, step: str) -> None:
         """Note how long a step took."""
@@ -274,19 +327,37 @@ async def build_context(parts: Parts, request: ContextRequest) -> ContextPack:
 async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
     """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
     asked = validate_context(parts, request)
-    if reason := not_shown(parts):
+    if reason := _reason_for_nothing(parts, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
-    if asked.mode is GateMode.NEVER:
-        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, "memory is never shown")), None
-    if asked.budget == 0:
-        return ContextPack(gate=GateDecision(Route.NONE, "the budget is 0")), None
-    look = partial(_look_up_block, parts, asked)
-    key, known = await (look() if asked.mode is GateMode.LLM else parts.together(look))
+    ready = await _embed_query(parts, asked)
+    look = partial(_look_up_block, ready, asked)
+    key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
     if isinstance(known, ContextPack):
         return known, None
     found, planned = known
     pack = build_pack(asked, planned)
     return pack, Account(parts, asked, pack, found, planned, key)
+
+
+async def preview_block(parts: Parts, asked: Asked) -> tuple[Material, Plan, str]:
+    """Return what there is to choose from, what a chat would be given, and how its model reads it; write nothing."""
+    if reason := _reason_for_nothing(parts, asked):
+        asked.gate = GateDecision(Route.NONE, reason)
+        return Material([], [], None, {}), Plan(), ""
+    found, planned = await prepare_block(parts, asked)
+    return found, planned, text_at((planned.text, planned.stable, planned.volatile), parts.policy.inject.position)
+
+
+def chat_scope(parts: Parts, scope: str | None) -> str | None:
+    """Return how far a chat looks whose request says this; what is one's own needs no word."""
+    return scope or ("global" if parts.policy.retrieval.scope == "global" else None)
+
+
+def _reason_for_nothing(parts: Parts, asked: Asked) -> str:
+    """Return why nothing is shown, whatever is known; '' where something may be."""
+    if asked.mode is GateMode.NEVER:
+        return not_shown(parts) or "memory is never shown"
+    return not_shown(parts) or ("" if asked.budget else "the budget is 0")
 
 
 def cache_block(account: Account, told: ContextPack) -> ContextPack:
@@ -295,6 +366,24 @@ def cache_block(account: Account, told: ContextPack) -> ContextPack:
     if account.key is not None and not told.degraded:  # what is mended should show at once
         parts.blocks.put(account.key, told, asked.now, _block_expiry(parts, asked, account.found, account.planned))
     return told
+
+
+async def _embed_query(parts: Parts, asked: Asked) -> Parts:
+    """Return the parts with the vector of the query, where an embedder elsewhere is all that they wait for.
+
+    The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
+    them be late.
+    """
+    waits = parts.at_hand and parts.reranker is None and not parts.embedding.in_process
+    searches = (
+        asked.mode is GateMode.PROFILE
+        and not asked.without_search
+        and not parts.language.facts.tells_nothing(asked.query)
+    )
+    if not (waits and searches) or asked.as_of is not None or asked.project is not None:
+        return parts
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
+        return await fetch_vectors(parts, asked.scope, asked.query)
 
 
 async def _look_up_block(
@@ -332,19 +421,27 @@ async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
         state=(parts.bounds, asked.stamps[0]) if asked.stamps else None,
         identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
         bounds=parts.bounds,
-        recall=asked.gate.route is Route.RECALL,
+        recall=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
         farther=asked.farther,
-        due=asks_what_is_up(asked.query),
+        due=parts.language.gate.asks_what_is_due(asked.query),
+        language=parts.language,
     )
-    found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
-    if asked.stamps and found.nobody:
-        parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
-    if found.due and asked.gate.route is Route.NONE:
-        asked.gate = GateDecision(Route.EPISODE, "something is due")
-    asked.lap("read")
-    planned = _build_plan(parts, asked, found, await fence_of(parts))
-    asked.lap("plan")
-    return found, planned
+    read = partial(_read_and_plan, parts, asked, wanted, await fence_of(parts))
+    return await (parts.io.together(read) if parts.at_hand else read())
+
+
+async def _read_and_plan(parts: Parts, asked: Asked, wanted: Surfacing, fence: Fence) -> tuple[Material, Plan]:
+    """Read what a block is made of, and make it; in this process one thread does so at a time."""
+    async with parts.io.turn() if parts.at_hand else nullcontext():
+        found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
+        if asked.stamps and found.nobody:
+            parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
+        if found.due and asked.gate.route is Route.NONE:
+            asked.gate = GateDecision(Route.EPISODE, "something is due")
+        asked.lap("read")
+        planned = _build_plan(parts, asked, found, fence)
+        asked.lap("plan")
+        return found, planned
 
 
 def _profile_tokens(parts: Parts, asked: Asked) -> int:
@@ -370,6 +467,9 @@ def validate_context(parts: Parts, request: ContextRequest) -> Asked:
         project=project,
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
         breadth=breadth,
+        until=request.until,
+        without_search=request.without_search,
+        degraded=[_NOT_IN_TIME.copy()] if request.without_search else [],
     )
 
 
@@ -430,21 +530,31 @@ async def _read_stamps(parts: Parts, tenant_id: str, users: Sequence[str]) -> tu
 
 async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
+    if asked.without_search:
+        return GateDecision(Route.NONE, _LATE)
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
     if asked.mode is GateMode.PROFILE:
         literal = await _detect_literal_request(parts, asked)
         return literal or GateDecision(Route.RECALL, "the profile, and what is close to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
-    return await run_gate(parts, asked.query, asked.mode, names)
+    decision = await run_gate(parts, asked.query, asked.mode, names)
+    return OTHER_LANGUAGE if asked.mode in _GATED and _goes_by_nearness(parts, asked, decision) else decision
+
+
+def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> bool:
+    """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
+    if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
+        return False
+    unread = asked.mode is GateMode.HEURISTIC or parts.llm is None
+    return unread and has_words(asked.query) and not parts.language.reads_surely(asked.query)
 
 
 async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
-    from memstone.core.gate.rules import asks_for_words, may_ask_for_words
 
-    if not may_ask_for_words(asked.query):
+    if not parts.language.gate.may_ask_for_words(asked.query):
         return None
-    return asks_for_words(asked.query, await _known_names(parts, asked))
+    return parts.language.gate.asks_for_words(asked.query, await _known_names(parts, asked))
 
 
 async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope
 from memstone.engine.search_request import checked_limit, checked_offset
-from memstone.model.memory import USER, EntityRow
+from memstone.model.instant import Instant
+from memstone.model.memory import USER, EntityRow, RelationRow
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from memstone.core.entities.relations import Edge
+    from memstone.results import EntityItem, EntityList, RelationItem, RelationList
 
 MOST: Final = 0.5
 """What naming an entity adds to the score of a memory at most."""
@@ -32,10 +35,8 @@ async def search_by_entities(parts: Parts, query: str, scope: Scope) -> list[tup
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
-    from memstone.core.entities.find import query_forms
-    from memstone.core.entities.relations import query_roles
-
-    forms, roles = query_forms(query), query_roles(query)
+    names = parts.language.names
+    forms, roles = names.list_forms(query), names.list_roles(query)
     if not forms and not roles:
         return []
     return await parts.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))
@@ -79,40 +80,45 @@ def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequenc
     return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
 
 
-async def read_entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+async def read_entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:
     """What the memories of a scope speak of, most often mentioned first."""
     rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, limit, offset))
     return [_format_entity(row) for row in rows]
 
 
-async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[dict[str, Any]]:
+async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[RelationItem]:
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
-    from memstone.core.entities.relations import build_edges
 
     found = build_edges(row for _, row, _ in stated)
     return [_format_edge(one, names) for one in found[offset : offset + limit]]
 
 
-async def list_entities(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def list_entities(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> EntityList:
     """What the memories of somebody speak of, as callers see it."""
     scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
     return {"results": await read_entities(parts, scope, most, checked_offset(offset))}
 
 
-async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> RelationList:
     """How that is related, as callers see it."""
     scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
     return {"results": await read_relations(parts, scope, most, checked_offset(offset))}
 
 
-def _format_entity(row: EntityRow) -> dict[str, Any]:
-    kept = ("id", "name", "type", "description", "mentions", "updated_at")
-    return {name: getattr(row, name) for name in kept}
+def _format_entity(row: EntityRow) -> EntityItem:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "type": row.type,
+        "description": row.description,
+        "mentions": row.mentions,
+        "updated_at": row.updated_at,
+    }
 
 
-def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> dict[str, Any]:
+def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> RelationItem:
     source, target = names[edge.source], names[edge.target]
     return {
         "source": source.name,
@@ -125,3 +131,55 @@ def _format_edge(edge: Edge, names: Mapping[str, EntityRow]) -> dict[str, Any]:
         "valid_to": edge.valid_to,
         "memories": len(edge.seqs),
     }
+
+
+ONE_VALUED: Final = frozenset({"works_at", "lives_in", "located_in"})
+"""Relations that a later statement takes the place of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation between two entities (by id) and the memories that state it; ``valid_to`` is None while it holds."""
+
+    source: str
+    type: str
+    target: str
+    valid_from: Instant
+    valid_to: Instant | None
+    stated_at: Instant
+    confidence: float
+    seqs: tuple[int, ...]
+
+
+def build_edges(rows: Iterable[RelationRow]) -> list[Edge]:
+    """Each edge once, what was stated last first."""
+    stated: defaultdict[tuple[str, str, str], list[RelationRow]] = defaultdict(list)
+    for row in rows:
+        stated[row.source, row.type, row.target].append(row)
+    joined = [
+        _merge_relation_rows(sorted(same, key=lambda row: (row.valid_from, row.memory_seq))) for same in stated.values()
+    ]
+    rivals: defaultdict[tuple[str, str], list[Edge]] = defaultdict(list)
+    for edge in joined:
+        rivals[edge.source, edge.type].append(edge)
+    settled = [_ended_by(edge, rivals[edge.source, edge.type]) for edge in joined]
+    return sorted(settled, key=lambda edge: (edge.stated_at, edge.seqs), reverse=True)
+
+
+def _merge_relation_rows(rows: Sequence[RelationRow]) -> Edge:
+    first, last = rows[0], rows[-1]
+    seqs = tuple(sorted({row.memory_seq for row in rows}))
+    sure = max(row.confidence for row in rows)
+    return Edge(last.source, last.type, last.target, first.valid_from, last.valid_to, last.valid_from, sure, seqs)
+
+
+def _ended_by(edge: Edge, rivals: Iterable[Edge]) -> Edge:
+    """Of a relation that somebody has with one thing at a time, what was said later ends what was said before."""
+    if edge.type not in ONE_VALUED or edge.valid_to is not None:
+        return edge
+    later = [
+        other.valid_from
+        for other in rivals
+        if other.target != edge.target and other.valid_to is None and other.valid_from > edge.stated_at
+    ]
+    return replace(edge, valid_to=min(later)) if later else edge

@@ -18,9 +18,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,27 +28,29 @@ from memstone.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
     RATE,
-    UNHEARD,
     WORTH_SHOWING,
     checked_rate,
     familiarity_words,
-    is_judged,
-    memory_forms,
-    question_cues,
     rows_told,
     score_familiarity,
     unrelated_share,
     word_weights,
     worth_showing,
 )
-from memstone.core.text.analyze import document_terms
 from memstone.engine.recall.calibrate import TEXT, measure_closeness, null_for, text_closeness
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Parts
 from memstone.errors import MemstoneError
+from memstone.language.language import RelevanceCues
+from memstone.language.models import FOLDER
+from memstone.language.text.bm25 import UNHEARD
+from memstone.language.text.tokens import document_terms
 from memstone.model.memory import Origin, Vector
 from memstone.model.scope import Scope
 from memstone.products import multiply_matrices
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- whether a question is about something in memory, judged by weights fitted to questions of both -------------------
 
@@ -76,13 +77,17 @@ _FAR: Final = 500.0  # beyond it an exponential is too large to hold
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: its vector, its words with their vectors, and how much each word tells in this scope."""
+    """A question: its vector, its words with their vectors, and how much each word tells in this scope.
+
+    ``cues`` says how it is put, and what memories have that it may ask for.
+    """
 
     text: str
     vector: bytes
     words: list[str]
     word_vectors: bytes
     rarity: Mapping[str, float]
+    cues: RelevanceCues
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,7 @@ class Weights:
 @cache
 def load_weights() -> Weights:
     """The weights that are shipped; read once."""
-    body: dict[str, Any] = json.loads(files("memstone.core.ranking").joinpath("relevance.json").read_text("utf-8"))
+    body: dict[str, Any] = json.loads((FOLDER / "relevance.json").read_text(encoding="utf-8"))
     return Weights(**{name: _to_array(value) for name, value in body.items()})
 
 
@@ -204,8 +209,8 @@ def _share_from_odds(odds: float) -> float:
 
 def build_features(asked: Asked, told: Sequence[Told]) -> Any:
     """A row for each memory."""
-    put = question_cues(asked.text, asked.rarity)
-    have = np.array([memory_forms(one.text) for one in told], np.float32)
+    put = asked.cues.question_cues(asked.text, asked.rarity)
+    have = np.array([asked.cues.memory_forms(one.text) for one in told], np.float32)
     fits = (np.array(put[:ASKED_FOR], np.float32)[None, :, None] * have[:, None, :]).reshape(len(told), -1)
     cosines = np.array([[one.cosine] for one in told], np.float32)
     of_question = np.repeat(np.array([put], np.float32), len(told), axis=0)
@@ -260,7 +265,7 @@ class Relevance:
     kept: list[Hit]
     reason: str
     chance: float | None = None
-    note: dict[str, Any] | None = None
+    note: Degradation | None = None
 
     @property
     def nothing(self) -> bool:
@@ -288,7 +293,7 @@ async def judge_relevance(
     try:
         return await _judge_hits(parts, scope, question, hits, rate, words)
     except MemstoneError as error:
-        note = {"step": "relevance", **error.as_dict()}
+        note: Degradation = {"step": "relevance", **error.as_dict()}
         return Relevance(list(hits), "what unrelated questions score is not known", note=note)
 
 
@@ -297,7 +302,12 @@ async def _judge_hits(
 ) -> Relevance:
     has_vectors = any(scored.parts.semantic is not None for _, scored in hits)
     signature = await parts.embedding.signature() if has_vectors else TEXT
-    if scope.user_id and signature == SIGNATURE and is_judged(question) and not _has_named_speakers(hits):
+    if (
+        scope.user_id
+        and signature == SIGNATURE
+        and parts.language.relevance.is_judged(question)
+        and not _has_named_speakers(hits)
+    ):
         asked = await asked_of(parts, scope, question)
         told = await told_of(parts, SIGNATURE, hits[:LOOKED_AT], words)
         return await _by_weights(parts, asked, told, hits, rate)
@@ -355,9 +365,13 @@ async def asked_of(parts: Parts, scope: Scope, question: str) -> Asked:
     if not isinstance(vector, Vector):
         raise vector
     words = parts.embedding.words(question)
-    wanted = {*familiarity_words(question), *(term for word in words for term in document_terms(word)), UNHEARD}
+    wanted = {
+        *familiarity_words(question, parts.language.names),
+        *(term for word in words for term in document_terms(word)),
+        UNHEARD,
+    }
     around = await parts.texts.around(scope, (), list(wanted))
-    return Asked(question, vector, words, vector.words, around.rarity)
+    return Asked(question, vector, words, vector.words, around.rarity, parts.language.relevance)
 
 
 async def told_of(
@@ -379,14 +393,15 @@ async def _by_comparison(
     parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, signature: str
 ) -> Relevance:
     cosines = {scored.seq: scored.parts.semantic for _, scored in hits if scored.parts.semantic is not None}
-    rarity = (await parts.texts.around(scope, (), [*familiarity_words(question), UNHEARD])).rarity
+    rarity = (await parts.texts.around(scope, (), [*familiarity_words(question, parts.language.names), UNHEARD])).rarity
     rows = rows_told(rarity)
     null = await null_for(parts, scope, signature, rows)
     if null is None:
         return Relevance(list(hits), "there is nothing to compare with")
     # Of several users' words only the rarest are told, which is not enough to know that a name was never mentioned.
-    weights, named = (BY_MEANING if cosines else BY_WORDS), bool(scope.user_id)
-    own = score_familiarity(question, rarity, weights, strangers=named)
+    weights = BY_MEANING if cosines else BY_WORDS
+    named = parts.language.names if scope.user_id else None
+    own = score_familiarity(question, rarity, weights, named)
     if cosines:
         close = await measure_closeness(parts, signature, null, cosines)
     else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.core.checks.arguments import checked_kind, checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_visible
 from memstone.engine import results
-from memstone.engine.results import history_line
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import merged_scope, rename_filter_users
 from memstone.engine.search_request import USUAL, checked_layers, checked_limit
@@ -20,6 +19,18 @@ from memstone.model.instant import When, parse_when
 from memstone.model.memory import Found, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import (
+        Explanation,
+        FormationStats,
+        HistoryEvent,
+        MemoryItem,
+        MemoryList,
+        RowCounts,
+        StoreStats,
+        VectorSpace,
+    )
 
 
 @dataclass(slots=True)
@@ -42,7 +53,7 @@ class ListRequest:
     counts: bool = False
 
 
-async def get_memory(parts: Parts, memory_id: str) -> dict[str, Any] | None:
+async def get_memory(parts: Parts, memory_id: str) -> MemoryItem | None:
     """One live memory by its id, or None."""
     if not isinstance(memory_id, str) or not memory_id.strip():
         return None
@@ -53,7 +64,7 @@ async def get_memory(parts: Parts, memory_id: str) -> dict[str, Any] | None:
     return results.format_memory(found) if expires is None or expires > parts.now() else None
 
 
-async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
+async def get_all(parts: Parts, request: ListRequest) -> MemoryList:
     """What a scope sees, newest first."""
     where = _build_where(parts, request)
     limit = checked_limit(USUAL if request.limit is None else request.limit, parts.policy.limits.page)
@@ -65,11 +76,19 @@ async def get_all(parts: Parts, request: ListRequest) -> dict[str, Any]:
         return rows, kinds, await read_owners(tx, rows, parts.bounds)
 
     rows, kinds, owners = await parts.ledger.read(work)
-    answer: dict[str, Any] = {"results": [results.with_owner(results.format_memory(found), owners) for found in rows]}
-    if request.counts:
-        total = sum(kinds.values())
-        answer |= {"total": total, "by_kind": kinds, "limit": limit, "offset": offset, "page": offset // limit + 1}
-    return answer
+    shown = [results.format_memory(found) for found in rows]
+    for one in shown if owners else ():
+        results.add_owner(one, owners)
+    if not request.counts:
+        return {"results": shown}
+    return {
+        "results": shown,
+        "total": sum(kinds.values()),
+        "by_kind": kinds,
+        "limit": limit,
+        "offset": offset,
+        "page": offset // limit + 1,
+    }
 
 
 def _build_where(parts: Parts, request: ListRequest) -> And:
@@ -120,14 +139,14 @@ def _at_least(name: str, value: int, least: int) -> int:
     return value
 
 
-async def get_history(parts: Parts, memory_id: str) -> list[dict[str, Any]]:
+async def get_history(parts: Parts, memory_id: str) -> list[HistoryEvent]:
     """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
     events = await parts.ledger.read(lambda tx: under_id(tx.events.of, parts.tenant_id, wanted))
-    return [history_line(event) for event in events]
+    return [results.format_history_event(event) for event in events]
 
 
-async def explain_memory(parts: Parts, memory_id: str) -> dict[str, Any]:
+async def explain_memory(parts: Parts, memory_id: str) -> Explanation:
     """Return why a memory is known: its words, the turn they come from, and every change with its reason."""
     wanted = checked_id(memory_id)
     events = await get_history(parts, wanted)
@@ -135,24 +154,26 @@ async def explain_memory(parts: Parts, memory_id: str) -> dict[str, Any]:
     if found is None and not events:
         raise NotFoundError(f"no memory {memory_id}", hint="add, search and get_all show ids")
     shown = None if found is None else results.format_memory(found)
-    evidence = (shown or {}).get("evidence")
-    turn = await get_memory(parts, evidence["turn"]) if evidence and evidence.get("turn") else None
+    evidence = None if shown is None else shown.get("evidence")
+    turn_id = evidence["turn"] if evidence else None
+    turn = await get_memory(parts, turn_id) if turn_id else None
     return {"memory": shown, "evidence": evidence, "turn": turn, "history": events}
 
 
-async def get_stats(parts: Parts) -> dict[str, Any]:
+async def get_stats(parts: Parts) -> StoreStats:
     """Counts of live memories, events, mirrors and what waits; and the state of the vector index."""
 
-    async def work(tx: Tx) -> dict[str, Any]:
-        spaces = [
+    async def work(tx: Tx) -> tuple[RowCounts, list[VectorSpace]]:
+        spaces: list[VectorSpace] = [
             {"signature": info.signature, "state": info.state, "dim": info.dim, "quant": parts.index.quant or None}
             for info in await tx.indexes.all(parts.tenant_id)
         ]
-        return {**await tx.admin.counts(parts.tenant_id), "indexes": spaces}
+        return await tx.admin.counts(parts.tenant_id), spaces
 
-    forming: dict[str, Any] = {"mode": parts.policy.formation.mode}
-    answer = {**await parts.ledger.read(work), "formation": forming}
+    counts, spaces = await parts.ledger.read(work)
+    forming: FormationStats = {"mode": parts.policy.formation.mode}
+    answer: StoreStats = {**counts, "indexes": spaces, "formation": forming}
     if parts.at_home:  # what is counted for all tenants together
-        forming |= parts.workshop.as_dict()
+        forming.update(parts.workshop.as_dict())
         answer["embedding_cache"] = parts.embedding.cache.stats()
     return answer

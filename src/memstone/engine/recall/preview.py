@@ -5,25 +5,26 @@ Somebody tries things out: nothing counts as used, no receipt is written.
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from memstone.core.showing.fence import neutralize_text
-from memstone.core.showing.planner import Plan
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
-from memstone.engine.access.admission import not_shown
 from memstone.engine.policy import tuned_for
-from memstone.engine.recall.context import prepare_block
-from memstone.engine.recall.context import validate_context as check_context
+from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import ContextRequest
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
-from memstone.model.context_gate import GateMode
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.query import ScoreParts
+
+if TYPE_CHECKING:
+    from memstone.literals import Strategy, TierName
+    from memstone.results import PreviewHit, SearchPreview, SearchResolution
 
 MOST_TOKENS: Final = 16_000
 _BY_MEANING: Final = ("hybrid", "semantic", "vector")
@@ -38,7 +39,7 @@ class PreviewRequest:
     """How large the block may be; None is as it is configured."""
 
 
-async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, Any]:
+async def retrieve_preview(parts: Parts, request: PreviewRequest) -> SearchPreview:
     """What would be found, best first, as far as it fits into the tokens; and how it was looked for."""
     given = request.max_tokens
     if given is not None and (isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MOST_TOKENS):
@@ -48,24 +49,19 @@ async def retrieve_preview(parts: Parts, request: PreviewRequest) -> dict[str, A
     most = min(configured, MOST_TOKENS) if given is None or not configured else given
     wanted = validate_search(mine, request.search)
     hits = await hits_of(mine, wanted)
-    shown = [_format_hit(hit) for hit in hits.found if _is_alike(hit)]
-    fitting = _fit_items(shown, most)
-    totals = {"found": len(shown), "shown": len(fitting), "tokens": _sum_tokens(fitting), "max_tokens": most}
-    block = await _preview_block(mine, request.search, most)
-    inside = {one.id for one in block.chosen}
-    for item in fitting:
-        item["injected"] = item["id"] in inside
-    resolution = _describe_resolution(mine, wanted.strategy, hits)
-    return {"items": fitting, "block": block.text, "resolution": resolution, "totals": totals}
-
-
-async def _preview_block(parts: Parts, search: SearchRequest, budget: int) -> Plan:
-    """What a chat with this message would be given, to the line; nothing is written."""
-    named = {name: getattr(search, name) for name in ("user_id", "agent_id", "run_id", "scope")}
-    asked = check_context(parts, ContextRequest(search.query, budget=budget, **named))
-    if not budget or not_shown(parts) or asked.mode is GateMode.NEVER:
-        return Plan()
-    return (await prepare_block(parts, asked))[1]
+    alike = [hit for hit in hits.found if _is_alike(hit)]
+    named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}
+    scope = chat_scope(mine, request.search.scope)
+    asked = validate_context(mine, ContextRequest(request.search.query, budget=most, scope=scope, **named))
+    _, block, block_text = await preview_block(mine, asked)
+    fitting = _fit_items(alike, most, {one.id for one in block.chosen})
+    tokens = sum(item["tokens"] for item in fitting)
+    return {
+        "items": fitting,
+        "block": block_text,
+        "resolution": _describe_resolution(mine, wanted.strategy, hits),
+        "totals": {"found": len(alike), "shown": len(fitting), "tokens": tokens, "max_tokens": most},
+    }
 
 
 def _is_alike(hit: Hit) -> bool:
@@ -74,15 +70,23 @@ def _is_alike(hit: Hit) -> bool:
     return parts.is_alike or (parts.semantic is None and parts.keyword is None)
 
 
-def _format_hit(hit: Hit) -> dict[str, Any]:
+def _format_hit(hit: Hit, inside: Container[str]) -> PreviewHit:
     found, scored = hit
-    item = results.format_hit(found, scored, explain=True)
-    item["memory"] = neutralize_text(item["memory"])  # as a model would read it
-    more = {"tier": _hit_channel(scored.parts), "tokens": estimate_tokens(found.record.text)}
-    return {**item, **more, "vec_score": scored.parts.semantic, "fts_score": scored.parts.keyword}
+    item = results.format_memory(found)
+    return {
+        **item,
+        "memory": neutralize_text(item["memory"]),  # as a model would read it
+        "score": round(scored.score, 6),
+        "score_parts": results.format_score(scored),
+        "tier": _hit_channel(scored.parts),
+        "tokens": estimate_tokens(found.record.text),
+        "vec_score": scored.parts.semantic,
+        "fts_score": scored.parts.keyword,
+        "injected": item["id"] in inside,
+    }
 
 
-def _hit_channel(parts: ScoreParts) -> str:
+def _hit_channel(parts: ScoreParts) -> TierName:
     """Which channel a hit comes from: meaning, words, both, or neither (the newest, whatever the query)."""
     by_meaning, by_words = bool(parts.semantic), bool(parts.keyword)
     if by_meaning and by_words:
@@ -90,10 +94,14 @@ def _hit_channel(parts: ScoreParts) -> str:
     return "vector" if by_meaning else "keyword" if by_words else "recent"
 
 
-def _fit_items(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """Those that fit, in their order, up to the first that does not; the very first in any case."""
-    chosen, left = list[dict[str, Any]](), most
-    for item in items if most else ():
+def _fit_items(hits: Sequence[Hit], most: int, inside: Container[str]) -> list[PreviewHit]:
+    """Those that fit, in their order, up to the first that does not; the very first in any case.
+
+    ``inside`` are the ids of the memories that the block holds.
+    """
+    chosen, left = list["PreviewHit"](), most
+    for hit in hits if most else ():
+        item = _format_hit(hit, inside)
         left -= item["tokens"]
         if left < 0 and chosen:
             break
@@ -101,18 +109,14 @@ def _fit_items(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
     return chosen
 
 
-def _sum_tokens(items: list[dict[str, Any]]) -> int:
-    return sum(item["tokens"] for item in items)
-
-
-def _describe_resolution(parts: Parts, strategy: str, hits: Hits) -> dict[str, Any]:
+def _describe_resolution(parts: Parts, strategy: str, hits: Hits) -> SearchResolution:
     """How it was looked for in the end, and why not as it was asked for."""
     by_meaning = strategy in _BY_MEANING
     reasons = [str(note.get("reason") or note.get("code") or note.get("channel")) for note in hits.degraded]
     if by_meaning and not parts.embedding.on:
         reasons.append("no embedder is configured")
     return {
-        "strategy": strategy,
+        "strategy": cast("Strategy", strategy),
         "embedding": parts.embedding.name or None,
         "vectors": by_meaning and parts.embedding.on and not hits.degraded,
         "rerank": parts.reranker is not None,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_in_scope, where_link_direct, where_visible
-from memstone.core.privacy.poison import own_words
-from memstone.core.ranking.importance import CLASSES, importance_rank
 from memstone.core.showing.inject import one_line
 from memstone.core.showing.profile import (
     NOTHING_ENDED,
+    TELLS_NOTHING,
     VISIBILITY,
     EndedFacts,
     Profile,
@@ -28,7 +27,6 @@ from memstone.core.showing.profile import (
     says_who,
     visibility_of,
 )
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.block_cache import BlockCache
 from memstone.engine.layers.portrayed import Portrait, read_portrait
 from memstone.engine.policy import apply_scope_policy
@@ -36,7 +34,10 @@ from memstone.engine.runtime import Parts
 from memstone.engine.storing.turns import IDLE
 from memstone.engine.storing.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
+from memstone.language.language import IdentityRules, Language, TextGuard
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.context_gate import GateMode
+from memstone.model.fact import CLASSES
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.policy import Policy
@@ -44,6 +45,9 @@ from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.tables import TurnFact
+
+if TYPE_CHECKING:
+    from memstone.results import ProfileFactItem, ProfileInstructionItem, ProfileResult, ProfileTurnItem
 
 MOST_TOKENS: Final = 16_000
 IDENTITY_TOKENS: Final = 200
@@ -57,6 +61,9 @@ MOST_ENDED: Final = 500
 
 MOST_TURNS: Final = 300
 """So many of the newest turns are looked at, where the facts leave room."""
+
+MOST_IDLE: Final = 100
+"""So many of the newest turns that tell nothing to remember are named as left out."""
 
 _LEAST_ROOM: Final = 80
 """With fewer characters left than this, turns are not even read."""
@@ -81,6 +88,8 @@ class ProfileRequest:
 
     names_all: bool = False
     """Whether what finds no room is named, too, where there is room for nothing more."""
+
+    language: Language = field(kw_only=True)
 
     @property
     def owner(self) -> Scope:
@@ -110,7 +119,11 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
     room = room_left(made.facts, wanted.tokens)
-    turns = await _read_turns(tx, wanted) if wanted.names_all or room > _LEAST_ROOM else []
+    if not wanted.names_all and room <= _LEAST_ROOM:
+        return made
+    turns = await _read_turns(tx, wanted)
+    idle = await _read_idle_turns(tx, wanted, min((turn.seq for turn in turns), default=0))
+    made = replace(made, left_out=(*made.left_out, *((one, TELLS_NOTHING) for one in idle)))
     if not turns:
         return made
     ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
@@ -122,9 +135,10 @@ async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirro
 
     ``mirrors`` are what other agents have learned of it.
     """
-    told = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact)]
+    rules = wanted.language.identity
+    told = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact, rules)]
     known = {fact.id for fact in told}
-    others = [profile_fact(one.record) for one in mirrors if one.record.origin_id not in known]
+    others = [profile_fact(one.record, rules) for one in mirrors if one.record.origin_id not in known]
     made = build_profile([*told, *others], wanted.tokens)
     return replace(_with_days(made, wanted.zone), beside_budget=True)
 
@@ -138,15 +152,19 @@ def _day_text(when: Instant, zone: tzinfo) -> str:
     return datetime_from_instant(when).astimezone(zone).date().isoformat()
 
 
-async def always_shown(tx: Tx, cache: BlockCache, owner: Scope, now: Instant, policy: Policy) -> frozenset[str]:
+async def always_shown(
+    tx: Tx, cache: BlockCache, language: Language, owner: Scope, now: Instant, policy: Policy
+) -> frozenset[str]:
     """Return the ids of the facts that a model is shown of an owner whatever is asked."""
-    wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens)
+    wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens, language=language)
     facts = await read_facts(tx, cache, wanted)
     in_profile = build_profile(facts, wanted.tokens).facts if policy.retrieval.gate == GateMode.PROFILE else ()
-    who = await read_portrait(tx, Scope(owner.tenant_id, owner.user_id), now) if owner.user_id else Portrait([], [])
+    who = Portrait([], [])
+    if owner.user_id:
+        who = await read_portrait(tx, language, Scope(owner.tenant_id, owner.user_id), now)
     return frozenset(
         {
-            *(fact.id for fact in facts if says_who(fact)),
+            *(fact.id for fact in facts if says_who(fact, language.identity)),
             *(fact.id for fact in in_profile),
             *(one.record.origin_id or "" for one in who.derived),
             *(fact.id for fact in facts if who.narrative and has_fact_words(who.narrative, fact.text)),
@@ -166,7 +184,7 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
     known = {seq: fact for seq, fact in held.items() if fact.hash == hashes[seq]}
     missing = [seq for seq in seqs if seq not in known]
     if missing:
-        read = await _read_facts(tx, missing, where)
+        read = await _read_facts(tx, missing, where, wanted.language.identity)
         cache.keep_profile_facts(wanted.scope.tenant_id, read)
         known |= read
     return [known[seq] for seq in seqs if seq in known]
@@ -199,15 +217,7 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
 
     What was found to tell nothing to remember is not told, so that a day of it leaves the profile as it is.
     """
-    owner = wanted.owner
-    said = (
-        Condition("source_role", Op.EQ, str(Origin.USER)),
-        Condition("occurred_at", Op.LT, wanted.today),
-        Condition(f"data.{IDLE}", Op.EXISTS, value=False),
-    )
-    where = And(
-        (where_visible(owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of), where_link_direct(), *said)
-    )
+    owner, where = wanted.owner, _where_said(wanted, idle=False)
     seqs = sorted(await tx.memories.seqs(where))[-MOST_TURNS:]
     if not seqs:
         return []
@@ -219,10 +229,28 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
         facts = learned.get(record.id, [])
         if record.id in hidden or not _may_tell(record, facts):
             continue
-        if (turn := profile_turn(record, wanted.zone)) is not None:
+        if (turn := profile_turn(record, wanted.zone, wanted.language.guard)) is not None:
             ends = [end for end in (turn.expires_at, *(fact.expires_at for fact in facts)) if end is not None]
             found.append(replace(turn, expires_at=min(ends, default=None), learned=bool(facts)))
     return found
+
+
+async def _read_idle_turns(tx: Tx, wanted: ProfileRequest, since: int) -> list[str]:
+    """Read the ids of the newest turns of the user's that tell nothing to remember, from a number on."""
+    where = And((_where_said(wanted, idle=True), Condition("seq", Op.GTE, since)))
+    seqs = sorted(await tx.memories.seqs(where))[-MOST_IDLE:]
+    return list((await tx.memories.ids_among(seqs, where)).values()) if seqs else []
+
+
+def _where_said(wanted: ProfileRequest, *, idle: bool) -> And:
+    """Return what the user said before today that tells nothing to remember, or all the rest."""
+    seen = where_visible(wanted.owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of)
+    said = (
+        Condition("source_role", Op.EQ, str(Origin.USER)),
+        Condition("occurred_at", Op.LT, wanted.today),
+        Condition(f"data.{IDLE}", Op.EXISTS, value=idle),
+    )
+    return And((seen, where_link_direct(), *said))
 
 
 async def _read_turn_facts(
@@ -274,16 +302,15 @@ def _may_tell(turn: Record, facts: Sequence[TurnFact]) -> bool:
     return not facts or says_more(turn.text, [fact.quote for fact in facts])
 
 
-def profile_turn(record: Record, zone: tzinfo) -> ProfileTurn | None:
+def profile_turn(record: Record, zone: tzinfo, guard: TextGuard) -> ProfileTurn | None:
     """Return a turn as the profile tells it; None if it is not the user's own, or not theirs to tell."""
     speaker = record.data.get("speaker", Origin.USER)
     foreign = speaker != Origin.USER or record.origin == Origin.IMPORT or record.trust < 1.0
     if foreign or visibility_of(record.data) != Visibility.DEFAULT:
         return None
     said = record.text
-    if (
-        not said.strip() or own_words(said) != said
-    ):  # what somebody says beside what they hand over is what to do with it
+    # what somebody says beside what they hand over is what to do with it
+    if not said.strip() or guard.own_words(said) != said:
         return None
     day = _day_text(record.occurred_at, zone)
     return ProfileTurn(record.id, record.seq, one_line(said), day, record.expires_at, record.occurred_at)
@@ -294,11 +321,11 @@ def owner_of(scope: Scope) -> Scope:
     return Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id else scope
 
 
-async def _read_facts(tx: Tx, seqs: Sequence[int], where: And) -> dict[int, ProfileFact]:
-    return {one.record.seq: profile_fact(one.record) for one in await tx.memories.among(seqs, where)}
+async def _read_facts(tx: Tx, seqs: Sequence[int], where: And, rules: IdentityRules) -> dict[int, ProfileFact]:
+    return {one.record.seq: profile_fact(one.record, rules) for one in await tx.memories.among(seqs, where)}
 
 
-def profile_fact(record: Record) -> ProfileFact:
+def profile_fact(record: Record, rules: IdentityRules) -> ProfileFact:
     """Return a fact as the profile looks at it."""
     data: dict[str, Any] = record.data
     evidence = data.get("evidence")
@@ -306,7 +333,7 @@ def profile_fact(record: Record) -> ProfileFact:
         record.id,
         record.seq,
         record.text,
-        importance_rank(str(data.get("category") or ""), record.text),
+        rules.importance_rank(str(data.get("category") or ""), record.text),
         str(data.get("category") or ""),
         visibility_of(record.data),
         trusted=record.trust >= 1.0 and record.origin not in _NOT_THE_USERS,
@@ -320,7 +347,7 @@ def profile_fact(record: Record) -> ProfileFact:
     )
 
 
-async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> dict[str, Any]:
+async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> ProfileResult:
     """Return what a model is always shown of a person, in order, and what is left out with the reason."""
     scope, now = parts.scope(given), parts.now()
     if not scope.user_id:
@@ -329,15 +356,19 @@ async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -
     size = _validate_tokens(policy.profile_tokens if tokens is None else tokens)
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
-        wanted = ProfileRequest(scope, now, size, zone=parts.zone, names_all=True)
-        who = await read_portrait(tx, Scope(scope.tenant_id, scope.user_id), now)
+        wanted = ProfileRequest(scope, now, size, zone=parts.zone, names_all=True, language=parts.language)
+        who = await read_portrait(tx, parts.language, Scope(scope.tenant_id, scope.user_id), now)
         return await read_profile(tx, parts.blocks, wanted), who
 
     found, who = await parts.ledger.read(work)
-    overrides = [{"id": one.record.id, "memory": one.record.text} for one in who.overrides]
-    turns = [{"id": one.id, "memory": one.text, "date": one.date} for one in found.turns]
-    facts = [{"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts]
-    lines = (f"- {one['memory']}\n" for one in (*overrides, *facts))
+    overrides: list[ProfileInstructionItem] = [
+        {"id": one.record.id, "memory": one.record.text} for one in who.overrides
+    ]
+    turns: list[ProfileTurnItem] = [{"id": one.id, "memory": one.text, "date": one.date} for one in found.turns]
+    facts: list[ProfileFactItem] = [
+        {"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts
+    ]
+    lines = (f"- {text}\n" for text in (*(one["memory"] for one in overrides), *(one["memory"] for one in facts)))
     said = (f"- [{one['date']}] {one['memory']}\n" for one in turns)
     return {
         "instructions": overrides,

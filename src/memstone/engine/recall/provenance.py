@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from memstone.core.checks.filters import where_current
 from memstone.core.showing.profile import says_more
@@ -14,13 +14,18 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
 from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search
+from memstone.language.language import TextGuard
+from memstone.language.text.normal import normal_text
 from memstone.model.memory import Layer, Record
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.tables import TurnFact
 
-_Traced: TypeAlias = tuple[Hit, dict[str, Any]]
+if TYPE_CHECKING:
+    from memstone.results import CurrentFact, HitSource
+
+_Traced: TypeAlias = "tuple[Hit, HitSource]"
 """A hit, and what is added about where it comes from."""
 
 _SPARE: Final = 20
@@ -45,7 +50,9 @@ async def trace_sources(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> li
         overtaken = await _read_replacements(parts, wanted, turns)
         return [(hit, _describe_replacements(hit[0].record, overtaken)) for hit in hits[: wanted.limit]]
     facts, hidden = await parts.ledger.read(partial(_read_turn_sources, parts, wanted, hits, turns))
-    return fold_sources([hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit)
+    return fold_sources(
+        [hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit, parts.language.guard
+    )
 
 
 async def _read_turn_sources(
@@ -56,7 +63,7 @@ async def _read_turn_sources(
     facts = await read_turn_facts(tx, wanted.scope, found, now, wanted.as_of)
     hidden = await tx.suppressed.turns(parts.tenant_id, turns)
     if wanted.as_of is None:
-        hidden |= await stale_turns(tx, parts.blocks, wanted.scope, found, facts, now)
+        hidden |= await stale_turns(tx, parts.blocks, parts.language, wanted.scope, found, facts, now)
     return facts, hidden
 
 
@@ -76,7 +83,7 @@ async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
     return await parts.ledger.read(work)
 
 
-def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> list[_Traced]:
+def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: TextGuard) -> list[_Traced]:
     """Show a turn and the facts that come from it once, in the place of the one that answers better.
 
     A turn that comes after one of its facts stands behind it, as its ``source``. One that comes first, and says more
@@ -87,54 +94,63 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int) -> 
     learned, found = dict[str, list[TurnFact]](), dict[str, list[Hit]]()
     for fact in facts:
         learned.setdefault(fact.turn_id, []).append(fact)
-    turns = {one.record.id for one, _ in hits if one.record.layer == Layer.TURN}
+    turns = {one.record.id: normal_text(one.record.text) for one, _ in hits if one.record.layer == Layer.TURN}
+    said = {text: turn for turn, text in reversed(turns.items())}
     for hit in hits:
-        if (turn := _turn_of(hit[0].record)) in turns:
+        if (turn := _turn_of(hit[0].record, said)) in turns:
             found.setdefault(turn, []).append(hit)
-    shown, done = list[_Traced](), set[str]()
+    shown, done, texts = list[_Traced](), set[str](), set[str]()
     for hit in hits:
         record = hit[0].record
-        if record.id in done:
+        if record.id in done or turns.get(record.id) in texts:
             continue
         if record.layer == Layer.TURN:
-            shown += _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done)
-            continue
-        turn = _turn_of(record)
-        shown.append((hit, {"source": turn} if turn in turns else {}))
-        done |= {turn} if turn else set()
+            new = _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done, guard)
+        else:
+            turn = _turn_of(record, said)
+            new = [(hit, {"source": turn} if turn in turns else {})]
+            done |= {turn} if turn else set()
+        shown += new
+        texts |= {normal_text(one.record.text) for (one, _), _ in new if one.record.layer == Layer.FACT}
     return shown[:limit]
 
 
-def _of_turn(hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str]) -> list[_Traced]:
+def _of_turn(
+    hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str], guard: TextGuard
+) -> list[_Traced]:
     """Return what is shown in the place of a turn: itself, the first of its facts, or nothing."""
-    record, text = hit[0].record, shown_text(hit[0].record)
+    record, text = hit[0].record, shown_text(hit[0].record, guard)
     if not text or any(not fact.holds for fact in learned):
         return []
-    if found and not says_more(text, [fact.quote for fact in learned]):
+    same = any(normal_text(fact.record.text) == normal_text(text) for fact, _ in found)
+    if found and (same or not says_more(text, [fact.quote for fact in learned])):
         first = found[0][0]
         done.add(first.record.id)
         return [((first, hit[1]), {"source": record.id})]
     done.update(fact.record.id for fact, _ in found)
-    more: dict[str, Any] = {} if text == record.text else {"memory": text}
-    if found:
-        more["facts"] = [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]
-    return [(hit, more)]
+    if text != record.text:
+        hit = replace(hit[0], record=replace(record, text=text)), hit[1]
+    if not found:
+        return [(hit, {})]
+    return [(hit, {"facts": [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]})]
 
 
-def _turn_of(record: Record) -> str | None:
-    """The turn that says what a fact says; an edited fact is its own source."""
+def _turn_of(record: Record, said: Mapping[str, str]) -> str | None:
+    """The turn that says what a fact says, by its evidence or word for word; an edited fact is its own source."""
     evidence = record.data.get("evidence")
-    return evidence.get("turn") if isinstance(evidence, dict) else None
+    if isinstance(evidence, dict):
+        return evidence.get("turn")
+    return said.get(normal_text(record.text)) if record.layer == Layer.FACT else None
 
 
-async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
     """For each turn all that holds in the place of what it says, oldest change first and each memory once."""
     found = await parts.ledger.read(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
-    changes: dict[str, dict[str, dict[str, Any]]] = {}
+    changes: dict[str, dict[str, CurrentFact]] = {}
     for one in found:
         changes.setdefault(one.turn_id, {})[one.fact_id] = {"id": one.fact_id, "memory": one.text}
     return {turn: list(by_id.values()) for turn, by_id in changes.items()}
 
 
-def _describe_replacements(record: Record, overtaken: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _describe_replacements(record: Record, overtaken: dict[str, list[CurrentFact]]) -> HitSource:
     return {"superseded_by": overtaken[record.id]} if record.id in overtaken else {}

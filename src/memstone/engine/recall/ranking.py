@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from memstone.core.ranking.fusion import Scored
-from memstone.core.ranking.importance import Strength, current_strength, remaining_share
 from memstone.core.ranking.mmr import select_by_mmr
+from memstone.core.ranking.strength import Strength, current_strength, remaining_share
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.runtime import Parts
 from memstone.errors import BackendError, MemstoneError
@@ -17,10 +17,13 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Found
 from memstone.ports.models import Reranker
 
+if TYPE_CHECKING:
+    from memstone.results import Degradation
+
 # --- the closer look --------------------------------------------------------------------------------------------------
 
 
-Note: TypeAlias = "dict[str, object] | None"
+Note: TypeAlias = "Degradation | None"
 """What to say in ``degraded`` about a reranker that could not serve."""
 
 
@@ -78,7 +81,7 @@ def _bad_answer_error(reranker: Reranker, missing: str) -> BackendError:
     return BackendError(f"the reranker {reranker.model} did not return {missing}", kind="reranker")
 
 
-def _failure_note(error: Exception) -> dict[str, object]:
+def _failure_note(error: Exception) -> Degradation:
     known = error if isinstance(error, MemstoneError) else _to_backend_error(error)
     return {"channel": "rerank", **known.as_dict()}
 
@@ -101,7 +104,7 @@ def apply_decay(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
     for found, scored in hits:
         used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
         strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
-        days = None if never_fades(found.record) else policy.decay_days
+        days = None if never_fades(found.record, parts.language.identity) else policy.decay_days
         scored.parts.decay = remaining_share(strength.anchor, now, days)
         scored.parts.salience = strength.base if policy.salience else None
         scored.score *= current_strength(strength, now, days) if policy.salience else scored.parts.decay
@@ -135,7 +138,7 @@ def diversify_hits(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:
     return [by_seq[seq] for seq in order]
 
 
-async def looked_at_closely(parts: Parts, query: str, hits: list[Hit]) -> tuple[list[Hit], dict[str, object] | None]:
+async def looked_at_closely(parts: Parts, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
     """Hits in the order of the reranker, if there is one; on any failure as they were, and why."""
     if parts.reranker is None:
         return hits, None

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.rules.own_prose import has_foreign_words, is_english
-from memstone.core.rules.sentence import tells_nothing
 from memstone.core.showing.inject import EXCERPT_CHARS
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.normalize import normal_text
-from memstone.core.text.questions import Person, only_asks, person_of
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of, read_up
@@ -20,10 +15,14 @@ from memstone.engine.runtime import Parts
 from memstone.engine.search_request import Search, SearchRequest
 from memstone.engine.search_request import validate_search as check_search
 from memstone.engine.storing.holders import PREFIX
+from memstone.language.text.calendars import remove_times
+from memstone.language.text.content import content_words, is_courtesy, share_of_words
+from memstone.language.text.normal import normal_text
+from memstone.language.text.questions import Person, only_asks, person_of
+from memstone.language.text.tokens import QUERY_LIMIT, document_terms, query_terms
 from memstone.model.memory import Layer, Origin, Record
 from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN
-from memstone.ports.io import limit_model_calls
 
 if TYPE_CHECKING:
     from memstone.engine.recall.context import Asked
@@ -35,13 +34,6 @@ _OF_A_TIME: Final = 5
 _NOTHING_ELSE: Final = 2
 """A question of so few words says when, and no more than that something was."""
 
-_CALENDAR: Final = frozenset(
-    query_terms(
-        "january february march april may june july august september october november december "
-        "monday tuesday wednesday thursday friday saturday sunday day week month year today yesterday last this past"
-    )
-)
-
 _READ: Final = 6
 _NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
 """So much farther may something be if the message speaks of whoever writes it: then it is likely to call for memory."""
@@ -52,6 +44,24 @@ _USUAL: Final = 0.15
 _RAISED: Final = {Person.NOBODY: 1.0, Person.SELF: 0.5, Person.OWN: 0.0}
 """How much of what lies above the usual is asked for as well: in a language that the model hardly knows, everything
 seems near."""
+
+_RANKS: Final = slice(2, 8)
+"""The ranks of hits that stand for what is usually near in a language that the model hardly knows: behind what may
+answer, and before what is written in another language, or says next to nothing."""
+
+_FEWEST_USUAL: Final = 3
+_USUAL_ELSEWHERE: Final = 0.45
+"""So near is everything in such a language where fewer hits could tell."""
+
+_SAME_WORDS: Final = 0.5
+"""In such a language, so many of the words of a message bring what holds them, however near it seems."""
+
+_SOME_WORDS: Final = 0.33
+"""So many where what holds them is also the nearest."""
+
+_NEVER: Final = 2.0
+_BY_WORDS: Final = 3
+"""So much is recalled for its words."""
 
 _LONG_TURNS: Final = 2
 """So many long turns are recalled for their words: one vector does not tell all that a long text says."""
@@ -76,13 +86,10 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
 
     Where there are no vectors, or the embedder does not answer in time, the words decide.
     """
-    if tells_nothing(asked.query):
+    reads = parts.language.reads_surely(asked.query)
+    if parts.language.facts.tells_nothing(asked.query) or (is_courtesy(asked.query) and not reads):
         return
-    hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
-    if any(note.get("channel") == "dense" for note in hits.degraded):
-        degraded = hits.degraded
-        hits, near = await _by_words(parts, asked, layers)
-        hits.degraded = [*degraded, *hits.degraded]
+    hits, near = await find_near_hits(parts, asked, layers)
     period, reason = asked_period(parts, asked.query, asked.at), FAR
     if period is not None:
         near, reason = await _of_period(parts, asked, layers, period, near), ANOTHER_TIME
@@ -94,6 +101,16 @@ async def find_recalled(parts: Parts, asked: Asked, layers: Sequence[str]) -> No
     asked.left_out = {seq: _REPEATED if seq in close else reason for seq in found if seq not in kept}
 
 
+async def find_near_hits(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
+    """Return what a search finds for a message, and what of it is near enough."""
+    hits, near = await (_by_meaning(parts, asked, layers) if parts.embedding.on else _by_words(parts, asked, layers))
+    if any(note.get("channel") == "dense" for note in hits.degraded):
+        degraded = hits.degraded
+        hits, near = await _by_words(parts, asked, layers)
+        hits.degraded = [*degraded, *hits.degraded]
+    return hits, near
+
+
 def _is_same_message(hit: Hit, query: str) -> bool:
     """Whether a turn is the message itself, sent earlier: that asks once more, and tells nothing."""
     record = hit[0].record
@@ -103,39 +120,77 @@ def _is_same_message(hit: Hit, query: str) -> bool:
 async def _of_period(parts: Parts, asked: Asked, layers: Sequence[str], period: Period, near: list[Hit]) -> list[Hit]:
     """Return what is near and belongs to the time that a question names; else the nearest that was said then.
 
-    Whoever asks what happened in March, or of their own life, names little else that something could be near to.
+    Whoever asks what happened in March, or of their own life, names little else that something could be near to. Where
+    the time is not certain and there is nothing of it, what is near stays.
     """
     found = [hit for hit in near if period.holds(hit[0].record)]
-    if found or (person_of(asked.query) is Person.NOBODY and _count_other_words(asked.query) > _NOTHING_ELSE):
-        return found
-    then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
-        return (await hits_of(parts, check_search(parts, then))).found
+    if not found and (
+        person_of(asked.query) is not Person.NOBODY or _count_other_words(parts, asked.query) <= _NOTHING_ELSE
+    ):
+        then = replace(_build_request(asked, layers, ""), filters=period.said, limit=_OF_A_TIME)
+        with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
+            found = (await hits_of(parts, check_search(parts, then))).found
+    return found if found or period.is_certain else near
 
 
-def _count_other_words(query: str) -> int:
+def _count_other_words(parts: Parts, query: str) -> int:
     """Return how many words of a question say something besides a date."""
-    return sum(word not in _CALENDAR and not any(map(str.isdigit, word)) for word in query_terms(query))
+    if parts.language.reads_surely(query):
+        return parts.language.dates.count_other_words(query)
+    words = content_words(remove_times(query), QUERY_LIMIT)
+    return sum(not any(map(str.isdigit, word)) for word in words)
 
 
 async def _by_meaning(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     # Of another language the model knows no words, only more or less what a whole text is about.
-    wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=_is_english(asked.query))
-    with limit_model_calls(parts.policy.retrieval.embed_seconds):
+    english = parts.language.reads_surely(asked.query)
+    wanted = replace(_build_search(parts, asked, layers, "vector"), compares_words=english)
+    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
         hits = await hits_of(parts, wanted, _READ)
-    least = least_nearness(parts, asked.query, hits.level)
-    farther = max(0.0, hits.level - _USUAL)
+    knows = english or parts.embedding.name != BUILT_IN
+    level = hits.level if knows else _usual_nearness(hits.found)
+    least = least_nearness(parts, asked.query, level, knows_language=knows)
+    farther = max(0.0, level - _USUAL)
     close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER][:_MOST]  # the rest is not even read
     near = [hit for hit in await read_up(parts, wanted, close) if _hit_nearness(hit, farther) >= least - _FARTHER]
-    by_words = await _long_turns(parts, asked, layers)
+    same = _long_turns(parts, asked, layers) if english else _same_words(parts, asked, layers, hits.found[:1])
+    by_words = await same
     said = {scored.seq for _, scored in by_words}
     near = [hit for hit in near if hit[1].seq not in said]
     asked.farther = {hit[1].seq for hit in near if _hit_nearness(hit, farther) < least}
     return hits, [*by_words, *near]
 
 
-def _is_english(query: str) -> bool:
-    return is_english(query) and not has_foreign_words(query)
+def _usual_nearness(found: Sequence[Hit]) -> float:
+    """Return how near unrelated texts in the language of a message are to it, judged by those behind the best."""
+    usual = [hit[1].parts.semantic or 0.0 for hit in found[_RANKS]]
+    return sum(usual) / len(usual) if len(usual) >= _FEWEST_USUAL else _USUAL_ELSEWHERE
+
+
+async def _same_words(parts: Parts, asked: Asked, layers: Sequence[str], nearest: Sequence[Hit]) -> list[Hit]:
+    """Return what says half of what a message says, in words of the same stems.
+
+    Of what is the nearest as well a third is enough; something that the assistant said must be that.
+    """
+    words = content_words(asked.query, QUERY_LIMIT)
+    if all(map(str.isdigit, words)):  # a sum, or nothing at all
+        return []
+    found = (await hits_of(parts, _build_search(parts, asked, layers, "text"))).found[:_LOOKED_AT]
+    first = {scored.seq for _, scored in nearest}
+    shares = ((share_of_words(words, hit[0].record.text), hit) for hit in found)
+    best = [one for one in shares if one[0] >= _least_share(one[1], is_nearest=one[1][1].seq in first)]
+    best.sort(key=lambda one: -one[0])
+    return [hit for _, hit in best[:_BY_WORDS]]
+
+
+def _least_share(hit: Hit, *, is_nearest: bool) -> float:
+    """Return how many of the words of a message a hit must have; more than all for what cannot answer."""
+    record = hit[0].record
+    if record.layer == Layer.TURN and only_asks(record.text):
+        return _NEVER
+    if record.source_role == Origin.ASSISTANT:
+        return _SAME_WORDS if is_nearest else _NEVER
+    return _SOME_WORDS if is_nearest else _SAME_WORDS
 
 
 async def _long_turns(parts: Parts, asked: Asked, layers: Sequence[str]) -> list[Hit]:
@@ -156,6 +211,9 @@ def _is_long(record: Record) -> bool:
 
 async def _by_words(parts: Parts, asked: Asked, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     hits = await hits_of(parts, _build_search(parts, asked, layers, "text"))
+    if not parts.language.reads_surely(asked.query):
+        said = content_words(asked.query, QUERY_LIMIT)
+        return hits, [hit for hit in hits.found if share_of_words(said, hit[0].record.text) >= _SAME_WORDS]
     words = frozenset(query_terms(asked.query))
     return hits, [hit for hit in hits.found if shares_words(words, hit[0].record.text)]
 
@@ -185,17 +243,18 @@ def shares_words(words: frozenset[str], text: str) -> bool:
     return bool(words) and 2 * len(words.intersection(document_terms(text))) >= len(words)
 
 
-def least_nearness(parts: Parts, query: str, level: float) -> float:
+def least_nearness(parts: Parts, query: str, level: float, *, knows_language: bool = True) -> float:
     """Return how near something must be to be recalled for a message, to which everything is so near on average.
 
-    The values were measured with the built-in model. Cosines of another begin elsewhere: unrelated texts are at 0.7 for
-    some. There the same share of the way from the average to 1 is asked for.
+    The values were measured with the built-in model, in English. Cosines of another model begin elsewhere: unrelated
+    texts are at 0.7 for some. So do those of a language that the built-in model hardly knows. There the same share of
+    the way from the average to 1 is asked for.
     """
     policy, name = parts.policy.retrieval, parts.embedding.name
     person, given = person_of(query), policy.recall_minimum(name)
     least = policy.recall_score if given is None else given
     least -= _NEARER[person]
-    if given is None and name != BUILT_IN:
+    if given is None and (name != BUILT_IN or not knows_language):
         return level + (least - _USUAL) / (1 - _USUAL) * (1 - level)
     return least + _RAISED[person] * max(0.0, level - _USUAL)
 

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.privacy.redact import Action, RedactPolicy, redact_text
+from memstone.core.redact import Action, RedactPolicy, redact_text
 from memstone.core.showing.planner import OVER_CAP, Plan
 from memstone.engine.recall.surface import Material
 from memstone.engine.runtime import Parts
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _QUERY_CHARS: Final = 500
 """So much of a question is kept in its receipt."""
+
+_LEFT_OUT: Final = 200
+"""So much of what the profile leaves out is named in a receipt."""
 
 
 async def get_receipt(parts: Parts, receipt_id: str) -> Receipt | None:
@@ -90,7 +93,7 @@ class Account:
     def receipt(self, ids: Mapping[int, str]) -> Receipt:
         """The receipt; ``ids`` are those of what was left out unread, by number."""
         asked, planned, scope = self.asked, self.planned, self.asked.scope
-        dropped = (*self.found.dropped, *left_out(asked, planned, ids))
+        dropped = list_dropped(asked, self.found, planned, ids)
         return Receipt(
             id=self.pack.receipt_id,
             created_at=asked.now,
@@ -109,11 +112,17 @@ class Account:
         )
 
 
-def left_out(asked: Asked, planned: Plan, ids: Mapping[int, str]) -> list[Dropped]:
-    """What was found and is not shown, as far as it is still there; what stands in the profile is shown."""
+def list_dropped(asked: Asked, found: Material, planned: Plan, ids: Mapping[int, str]) -> tuple[Dropped, ...]:
+    """What was looked at and is not shown, as far as it is still there; what stands in the profile is shown.
+
+    What the profile leaves out is named last, unless something else was said about it.
+    """
     unread = [Dropped(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
     shown = {one.id for one in planned.chosen}
-    return [one for one in (*planned.dropped, *unread) if one.id not in shown]
+    dropped = [*found.dropped, *(one for one in (*planned.dropped, *unread) if one.id not in shown)]
+    named = shown.union(one.id for one in dropped)
+    beside = [Dropped(*one) for one in found.profile.left_out if one[0] not in named]
+    return (*dropped, *beside[:_LEFT_OUT])
 
 
 async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[Asked]) -> dict[int, str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
-from memstone.core.entities.find import NOBODY, Spoken, rephrase_as_speaker
 from memstone.core.ranking.fusion import (
     NO_NUMBERS,
     PEOPLE,
@@ -21,18 +20,20 @@ from memstone.core.ranking.fusion import (
     Weights,
     with_words,
 )
-from memstone.core.temporal.dates import asked_days
-from memstone.core.text.analyze import document_terms, query_terms
 from memstone.engine.recall.graph import search_by_entities
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import Layer, Vector
-from memstone.model.query import VectorQuery, WordsQuery
+from memstone.model.query import NOBODY, Spoken, VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
 from memstone.ports.io import limit_model_calls
 from memstone.products import multiply_matrices
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation
 
 # --- late interaction -------------------------------------------------------------------------------------------------
 
@@ -132,7 +133,6 @@ def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around
 
 _ROLES: Final = frozenset({"user", "assistant"})
 _ASSISTANT: Final = " ".join(document_terms("assistant"))
-_PUT_IN: Final = frozenset({"i", "my"})
 
 
 class Wanted(Protocol):
@@ -170,7 +170,7 @@ class Question:
     vectors: tuple[Vector, ...] = ()
     signature: str = ""
     asked: dict[bool, Asked] = field(default_factory=dict)
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
     weights: Weights = PEOPLE
     level: float = 0.0
     """How near everything is to the question on average."""
@@ -205,7 +205,7 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
     that does not answer is asked once: words answer meanwhile.
     """
     speakers = await _read_speakers(parts, wanted.scope)
-    said, weights = rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
+    said, weights = parts.language.names.rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
     if wanted.layers == (
         Layer.TURN,
     ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
@@ -214,11 +214,22 @@ async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
         return Understood(said, weights=weights)
     try:
         with limit_model_calls():
-            found = await parts.embedding.many([wanted.query, said.text] if said.text else [wanted.query])
+            found = await parts.embedding.many(parts.embedding.at_hand(_query_texts(wanted.query, said)))
     except MemstoneError as error:  # the model cannot even be asked for its dimension
         return Understood(said, (), error, weights)
     failed = next((vector for vector in found if isinstance(vector, MemstoneError)), None)
     return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
+
+
+async def fetch_vectors(parts: Parts, scope: Scope, query: str) -> Parts:
+    """Return the parts with the vectors of a query, so that a search for it waits for no model."""
+    said = parts.language.names.rephrase_as_speaker(query, await _read_speakers(parts, scope))
+    return replace(parts, embedding=await parts.embedding.fetch(_query_texts(query, said)))
+
+
+def _query_texts(query: str, said: Spoken) -> list[str]:
+    """Return what is embedded of a query: itself, and as those would put it whom it names."""
+    return [query, said.text] if said.text else [query]
 
 
 def _choose_weights(parts: Parts, speakers: frozenset[str]) -> Weights:
@@ -259,7 +270,7 @@ async def _choose_words(parts: Parts, wanted: Wanted) -> list[str]:
     """
     if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
         return []
-    rest, days = asked_days(wanted.query, parts.clock.now(), parts.zone)
+    rest, days = parts.language.dates.list_asked_days(wanted.query, parts.clock.now(), parts.zone)
     if not days or not await _knows_day(parts, wanted.scope, days):
         return query_terms(wanted.query)
     return [*(query_terms(rest) if rest.strip() else ()), *days]
@@ -301,7 +312,7 @@ def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
     plain = Asked(parts.embedding.words(query), known.vectors[0].words)
     if not known.spoken.text:
         return {False: plain, True: plain}
-    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, _PUT_IN)
+    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, known.spoken.put_in)
     return {False: plain, True: own}
 
 

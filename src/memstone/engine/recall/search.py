@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
 from memstone.core.ranking.fusion import Ranking, Scored, by_ranks, fuse_channels
-from memstone.core.text.analyze import document_terms, query_terms
-from memstone.core.text.clues import by_keywords, by_labels, by_word_starts, score_bm25
 from memstone.engine import results as shape
 from memstone.engine.recall.provenance import trace_sources, with_spare
 from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
@@ -31,9 +29,14 @@ from memstone.engine.storing.embedding import failure_of
 from memstone.engine.storing.hide_deleted import hits_retold
 from memstone.engine.storing.holders import read_owners
 from memstone.errors import MemstoneError
+from memstone.language.text.bm25 import by_keywords, by_labels, by_word_starts, score_bm25
+from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import DIRECT, Found, Layer
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.ports.ledger import Work
+
+if TYPE_CHECKING:
+    from memstone.results import Degradation, SearchHit, SearchResults
 
 # --- searches that ask no channel -------------------------------------------------------------------------------------
 
@@ -95,7 +98,7 @@ _EMBEDDED: Final = 256
 """How many rows are embedded for one question about the past, those with fitting words first, then the newest."""
 
 
-async def past_hits(parts: Parts, wanted: Search) -> tuple[list[Hit], list[dict[str, object]]]:
+async def past_hits(parts: Parts, wanted: Search) -> tuple[list[Hit], list[Degradation]]:
     """What a search among what held at ``wanted.as_of`` finds, best first, and what could not serve."""
     rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
     by_seq = {found.record.seq: found for found in rows}
@@ -113,7 +116,7 @@ def _by_words(query: str, rows: list[Found]) -> list[tuple[int, float]]:
 
 async def _by_meaning(
     parts: Parts, wanted: Search, rows: list[Found], text: list[tuple[int, float]]
-) -> tuple[dict[int, float], list[dict[str, object]]]:
+) -> tuple[dict[int, float], list[Degradation]]:
     if wanted.strategy == "text" or not parts.embedding.on or not rows:
         return {}, []
     matched = {seq: rank for rank, (seq, _) in enumerate(text)}
@@ -142,7 +145,7 @@ class Hits:
     """What a search found, best first, what could not serve, and the vectors of words that were read on the way."""
 
     found: list[Hit]
-    degraded: list[dict[str, object]]
+    degraded: list[Degradation]
     words: Mapping[int, bytes] = field(default_factory=dict)
     level: float = 0.0
     """How near everything is to the question on average, where that is known."""
@@ -167,20 +170,22 @@ class _Glimpse(NamedTuple):
         return False
 
 
-async def search_memories(parts: Parts, request: SearchRequest) -> dict[str, Any]:
+async def search_memories(parts: Parts, request: SearchRequest) -> SearchResults:
     """The memories nearest to a query, best first."""
     wanted = validate_search(parts, request)
     return await parts.together(lambda: _answer_search(parts, wanted))
 
 
-async def _answer_search(parts: Parts, wanted: Search) -> dict[str, Any]:
+async def _answer_search(parts: Parts, wanted: Search) -> SearchResults:
     hits = await hits_of(parts, with_spare(wanted))
     if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
         hits.found = await parts.ledger.read(partial(hits_retold, hits=hits.found))
     shown = await trace_sources(parts, wanted, hits.found)
     owners = await _hit_owners(parts, wanted, [found for (found, _), _ in shown])
-    results = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in shown]
-    answer: dict[str, Any] = {"results": [shape.with_owner(one, owners) for one in results]}
+    results: list[SearchHit] = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in shown]
+    for one in results if owners else ():
+        shape.add_owner(one, owners)
+    answer: SearchResults = {"results": results}
     if hits.degraded:
         answer["degraded"] = hits.degraded
     return answer

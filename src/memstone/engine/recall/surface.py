@@ -20,12 +20,9 @@ from memstone.core.checks.filters import (
     where_unexpired,
     where_visible,
 )
-from memstone.core.privacy.poison import words_to_show
 from memstone.core.showing.inject import cut_excerpt, place_of
 from memstone.core.showing.planner import Item
 from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, has_fact_words, visibility_of
-from memstone.core.temporal.due import Due, by_day, due_day, is_done, line_of_due
-from memstone.core.text.questions import only_asks
 from memstone.engine.block_cache import BlockCache
 from memstone.engine.layers.portrayed import Portrait, read_portrait
 from memstone.engine.recall.profile import (
@@ -39,8 +36,10 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes
 from memstone.engine.storing.holders import read_owners
 from memstone.engine.storing.status import OPEN
+from memstone.language.language import Language, TextGuard
+from memstone.language.text.questions import only_asks
 from memstone.model.access import Bounds
-from memstone.model.context import Dropped
+from memstone.model.context import Dropped, Due
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Found, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
@@ -69,8 +68,9 @@ async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[Found, Due]]:
         return []
     turns = [one.record for one in await _read_recent_rows(tx, wanted, (Layer.TURN,))]
     said = [one for one in turns if one.source_role == Origin.USER]
-    left = [due for due in found if not is_done(due.text, _list_later_texts(rows[due.id].record, said))]
-    return [(rows[due.id], due) for due in by_day(left)[:_SHOWN]]
+    dates = wanted.language.dates
+    left = [due for due in found if not dates.is_done(due.text, _list_later_texts(rows[due.id].record, said))]
+    return [(rows[due.id], due) for due in dates.sort_due(left)[:_SHOWN]]
 
 
 def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
@@ -81,12 +81,13 @@ def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
         datetime_from_instant(record.occurred_at),
         datetime_from_instant(wanted.today).astimezone(wanted.zone).date(),
     )
-    days = ((text, due_day(text, said_at, wanted.zone, today)) for text in _list_plans(record))
-    return [Due(record.id, line_of_due(text), day) for text, day in days if day is not None]
+    dates = wanted.language.dates
+    days = ((text, dates.find_due_day(text, said_at, wanted.zone, today)) for text in list_plans(record))
+    return [Due(record.id, dates.trim_due(text), day) for text, day in days if day is not None]
 
 
-def _list_plans(record: Record) -> list[str]:
-    """What a memory says is to be done, or takes place on a day."""
+def list_plans(record: Record) -> list[str]:
+    """Return what a memory says is to be done, or takes place on a day."""
     if record.layer == Layer.EPISODE:
         items = record.data.get("action_items")
         return [str(one) for one in items] if isinstance(items, list) else []
@@ -121,6 +122,9 @@ OWN_HAND: Final = "user"
 """The model of a narrative that a person wrote."""
 
 _SURFACE_MOST: Final = 1_000
+_BETWEEN: Final = 8
+"""So much at most was stored between what was said and the answer to it: the facts that were learned."""
+
 _CHANGES: Final = 4
 """How many changes are told of what one turn states."""
 
@@ -170,6 +174,8 @@ class Surfacing:
     farther: Container[int] = ()
     """The numbers of hits that are only shown where the profile holds little of what is known."""
 
+    language: Language = field(kw_only=True)
+
 
 @dataclass(slots=True)
 class Material:
@@ -202,7 +208,11 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
     )
     private, learned = {fact.turn_id for fact in facts if fact.is_private}, {fact.turn_id for fact in facts}
     nothing = Portrait([], [])
-    who = nothing if wanted.nobody else await read_portrait(tx, _identity_owner(wanted.scope), wanted.now, wanted.as_of)
+    who = (
+        nothing
+        if wanted.nobody
+        else await read_portrait(tx, wanted.language, _identity_owner(wanted.scope), wanted.now, wanted.as_of)
+    )
     shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
     stale = _of_identity(wanted) - {one.record.id for one in shown}
     told = await hide_deleted_in_episodes(tx, [found.record for found, _ in wanted.hits])
@@ -218,6 +228,7 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
     )
     await _add_profile(tx, made, wanted, who, cache)
     due = await _add_due(tx, made, wanted) if wanted.due else frozenset[str]()
+    replies = pair_answers(wanted.hits)
     for found, scored in wanted.hits:
         record = told.get(found.record.id, found.record)
         if found.record.id in due:
@@ -236,12 +247,30 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
             continue
         made.rows[record.id] = found
         item = _build_item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
+        item.reply_to = replies.get(record.id, "")
         made.items.append(_of_owner(item, owners.get(record.id, "")))
     for one in who.derived if wanted.identity and made.narrative is None else ():
         if one.record.id not in made.rows:
             made.rows[one.record.id] = one
             made.items.append(_build_item(one.record, wanted))
     return made
+
+
+def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
+    """Return for turns of the assistant the turn of the user that each answers, by id, where both were found."""
+    turns = sorted(
+        (found for found, _ in hits if found.record.layer == Layer.TURN),
+        key=lambda found: found.record.seq,
+    )
+    said, replies = dict[Scope, Record](), dict[str, str]()
+    for found in turns:
+        if found.record.source_role != Origin.ASSISTANT:
+            said[found.link.scope] = found.record
+            continue
+        before = said.get(found.link.scope)
+        if before is not None and found.record.seq - before.seq <= _BETWEEN:
+            replies[found.record.id] = before.id
+    return replies
 
 
 def _of_owner(item: Item, owner: str) -> Item:
@@ -263,6 +292,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait,
         wanted.zone,
         wanted.state,
         in_session=wanted.in_session,
+        language=wanted.language,
     )
     if wanted.profile_tokens > 0:
         made.profile = await read_profile(tx, cache, asked)
@@ -277,7 +307,9 @@ async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait,
 
 async def _add_due(tx: Tx, made: Material, wanted: Surfacing) -> frozenset[str]:
     """Add what is due before all that was found; gives the memories that tell it."""
-    asked = ProfileRequest(wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session)
+    asked = ProfileRequest(
+        wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session, language=wanted.language
+    )
     for row, one in await read_due(tx, asked):
         made.rows[one.id], made.due = row, True
         made.items.append(Item(one.id, one.text, row.record.layer, one.day.isoformat(), note=DUE))
@@ -321,13 +353,13 @@ def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str
         return CHANGED
     if record.id not in learned and only_asks(record.text):
         return ASKS
-    return "" if shown_text(record) else QUOTED
+    return "" if shown_text(record, wanted.language.guard) else QUOTED
 
 
-def shown_text(record: Record) -> str:
+def shown_text(record: Record, guard: TextGuard) -> str:
     """Return what of a turn a model is shown that did not ask for the very words."""
     own = record.source_role == Origin.USER and record.origin != Origin.IMPORT
-    return words_to_show(record.text, own=own)
+    return guard.words_to_show(record.text, own=own)
 
 
 async def read_turn_facts(
@@ -356,7 +388,7 @@ async def _read_ended_turns(tx: Tx, wanted: Surfacing, facts: Sequence[TurnFact]
     changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
     found = [found for found, _ in wanted.hits]
     if wanted.as_of is None:
-        stale = await stale_turns(tx, cache, wanted.scope, found, facts, wanted.now, wanted.state)
+        stale = await stale_turns(tx, cache, wanted.language, wanted.scope, found, facts, wanted.now, wanted.state)
         changed |= dict.fromkeys(stale, CHANGED)
     return changed
 
@@ -364,6 +396,7 @@ async def _read_ended_turns(tx: Tx, wanted: Surfacing, facts: Sequence[TurnFact]
 async def stale_turns(
     tx: Tx,
     cache: BlockCache,
+    language: Language,
     scope: Scope,
     found: Sequence[Found],
     facts: Sequence[TurnFact],
@@ -375,7 +408,7 @@ async def stale_turns(
     turns = [one for one in found if one.record.layer == Layer.TURN and one.record.id not in learned]
     stale = set[str]()
     for holder in {_viewer_scope(scope, one.link.scope) for one in turns}:
-        asked = ProfileRequest(holder, now, 0, state=state if holder == scope else None)
+        asked = ProfileRequest(holder, now, 0, state=state if holder == scope else None, language=language)
         ended = await read_ended_facts(tx, cache, asked)
         stale |= {
             one.record.id
@@ -429,7 +462,7 @@ def _build_item(record: Record, wanted: Surfacing, *, score: float | None = None
     decisions, evidence = record.data.get("decisions"), record.data.get("evidence")
     return Item(
         id=record.id,
-        text=shown_text(record) if wanted.recall and record.layer == Layer.TURN else record.text,
+        text=shown_text(record, wanted.language.guard) if wanted.recall and record.layer == Layer.TURN else record.text,
         layer=record.layer,
         date=_day_text(record.occurred_at, wanted.zone),
         speaker=_speaker_label(record),

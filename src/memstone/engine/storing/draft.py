@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from datetime import UTC
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.temporal.dates import date_words, resolve_dates
-from memstone.core.text import analyze
-from memstone.core.text.normalize import estimate_tokens, normal_text
 from memstone.errors import InvalidInput
+from memstone.language.language import DateReader
+from memstone.language.text import tokens
+from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import Event
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, datetime_from_instant
@@ -285,18 +286,18 @@ def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
     )
 
 
-def text_doc(record: Record, links: Sequence[Link]) -> TextDoc:
+def text_doc(record: Record, links: Sequence[Link], dates: DateReader) -> TextDoc:
     """What the full text holds of a memory."""
     return TextDoc(
-        body=analyze.match_text(record.text),
-        key=analyze.match_text(record.key) if record.key else "",
+        body=tokens.match_text(record.text),
+        key=tokens.match_text(record.key) if record.key else "",
         speaker=_speaker_words(str(record.data.get("speaker", ""))),
-        day=_day_words(record),
+        day=_day_words(record, dates),
         scope=_scope_words(frozenset(link.scope for link in links)),
     )
 
 
-_speaker_words = lru_cache(maxsize=1024)(analyze.match_text)
+_speaker_words = lru_cache(maxsize=1024)(tokens.match_text)
 
 
 @lru_cache(maxsize=1024)
@@ -304,17 +305,18 @@ def _scope_words(scopes: frozenset[Scope]) -> str:
     return " ".join(sorted({token for scope in scopes for token in scope_tokens(scope)}))
 
 
-def _day_words(record: Record) -> str:
+def _day_words(record: Record, dates: DateReader) -> str:
     """The day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
-    said = analyze.day_terms(record.occurred_at)
-    times = resolve_dates(record.text, datetime_from_instant(record.occurred_at))
-    return " ".join(dict.fromkeys([*said.split(), *analyze.document_terms(date_words(times))])) if times else said
+    said = dates.list_day_words(record.occurred_at)
+    times = dates.find(record.text, datetime_from_instant(record.occurred_at), UTC)
+    words = tokens.document_terms(dates.list_words(times)) if times else []
+    return " ".join(dict.fromkeys([*said.split(), *words])) if words else said
 
 
 def scope_tokens(scope: Scope) -> list[str]:
     """The words by which the full text finds a scope's rows."""
     given = ((field, getattr(scope, field)) for field in ("user_id", "agent_id", "run_id"))
-    return [analyze.scope_token(scope.tenant_id, field, value) for field, value in given if value]
+    return [tokens.scope_token(scope.tenant_id, field, value) for field, value in given if value]
 
 
 def event_of(  # noqa: PLR0913 - one for each part of an event

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from fnmatch import fnmatchcase
 from glob import escape
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from memstone.errors import (
     AuthenticationFailed,
@@ -22,7 +22,11 @@ from memstone.errors import (
     embedding_reason,
 )
 from memstone.model.memory import Vector
+from memstone.ports.io import limit_model_calls
 from memstone.ports.models import Embedder, WordEmbedder
+
+if TYPE_CHECKING:
+    from memstone.results import CacheStats, Degradation
 
 # --- a cache for anything ---------------------------------------------------------------------------------------------
 
@@ -72,7 +76,7 @@ class Cache(Generic[Held]):
         """Forget all; the figures go on."""
         self._held.clear()
 
-    def stats(self) -> dict[str, int]:
+    def stats(self) -> CacheStats:
         """How much is held, how much may be, and how often something was found or not."""
         return {"size": len(self._held), "max_size": self._entries, "hits": self._hits, "misses": self._misses}
 
@@ -103,7 +107,7 @@ class Embedding:
     def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None, owner: str = "") -> None:
         self.embedder = embedder
         self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
-        self.cache = cache or VectorCache()
+        self.cache: VectorCache = cache or VectorCache()
         self.owner = owner
         self._known_dim: list[int] = []  # shared by all owners
         self._last: tuple[str, list[str]] = "", []
@@ -195,6 +199,19 @@ class Embedding:
                     self.cache.set(keys[at], vector)
         return [vector for vector in found if vector is not None]
 
+    def at_hand(self, texts: Sequence[str]) -> list[str]:
+        """Return those of the texts that may be embedded now."""
+        return list(texts)
+
+    async def fetch(self, texts: Sequence[str]) -> FetchedEmbedding:
+        """Return the same embedder, which knows the vectors of these texts, or why they have none."""
+        try:
+            with limit_model_calls():
+                found = await self.many(texts)
+        except MemstoneError as error:  # the model cannot even be asked for its dimension
+            found = [error for _ in texts]
+        return FetchedEmbedding(self, dict(zip(texts, found, strict=True)))
+
     async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | MemstoneError]:
         try:
             return list(await self._embed_texts(pairs))
@@ -218,6 +235,28 @@ class Embedding:
             raise EmbeddingError(f"the embedder failed: {type(error).__name__}: {error}", reason=reason) from error
 
 
+class FetchedEmbedding(Embedding):
+    """An embedder elsewhere that was asked before: it answers at once, and about nothing else."""
+
+    def __init__(self, whole: Embedding, known: Mapping[str, Vector | MemstoneError]) -> None:
+        super().__init__(whole.embedder, whole.cache, whole.owner)
+        self._known_dim, self._known = whole._known_dim, known  # noqa: SLF001 - the same embedder
+
+    @property
+    def in_process(self) -> bool:
+        """Whether embedding waits for nothing outside this process."""
+        return True
+
+    async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | MemstoneError]:
+        """One vector per text, or the error that text met; an error for any other text."""
+        unknown = EmbeddingError("the embedder was not called for this text")
+        return [self._known.get(text) or unknown if before is None else unknown for text in texts]
+
+    def at_hand(self, texts: Sequence[str]) -> list[str]:
+        """Return those of the texts that it was asked about."""
+        return [text for text in texts if text in self._known]
+
+
 def _cache_key(signature: str, before: str, text: str) -> str:
     said = f"{len(before)}:{before}{text}" if before else text
     return f"{signature}:{hashlib.sha256(said.encode()).hexdigest()}"
@@ -228,11 +267,11 @@ def is_outage(error: MemstoneError) -> bool:
     return error.retryable or isinstance(error, AuthenticationFailed)
 
 
-def failure_of(error: MemstoneError) -> dict[str, object]:
+def failure_of(error: MemstoneError) -> Degradation:
     """An error as an answer reports it; one of the embedder with its ``reason``."""
     if isinstance(error, (ModelError, BackendError, DimensionMismatch)):
         return {**error.as_dict(), "reason": embedding_reason(error)}
-    return error.as_dict()
+    return {**error.as_dict()}
 
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:

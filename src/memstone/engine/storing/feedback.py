@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_text
-from memstone.core.ranking.importance import Strength, Use, apply_judgement, apply_use, measure_uses
+from memstone.core.ranking.strength import Strength, apply_judgement, apply_use
+from memstone.core.ranking.usage import Use, measure_uses
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import partition_links
@@ -28,6 +29,9 @@ from memstone.model.message import Message
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import FeedbackResult, UseReport
+
 USED: Final = "used"
 JUDGED: Final = "judged"
 USEFUL: Final = "useful"
@@ -41,7 +45,7 @@ async def record_feedback(
     note: str | None,
     *,
     useful: bool,
-) -> dict[str, Any]:
+) -> FeedbackResult:
     """Note what a person thinks of a memory, or of everything a receipt names."""
     receipt_id, memory_id = about.get("receipt_id"), about.get("memory_id")
     if (receipt_id is None) == (memory_id is None):
@@ -63,7 +67,7 @@ async def record_feedback(
         return [record.id for record in records]
 
     ids = await parts.ledger.write(work)
-    return {"event": str(EventType.FEEDBACK), "useful": useful, "ids": ids}
+    return {"event": "FEEDBACK", "useful": useful, "ids": ids}
 
 
 async def _read_memory(parts: Parts, tx: Tx, memory_id: str) -> Record:
@@ -124,17 +128,20 @@ async def _append_feedback_event(
     await tx.events.append([replace(event, new_text=None, after=told)])
 
 
-async def record_answer(parts: Parts, receipt_id: str, answer: str) -> dict[str, Any]:
+async def record_answer(parts: Parts, receipt_id: str, answer: str) -> UseReport:
     """Find out which of the memories a receipt names were used in an answer, and note it."""
     text = checked_text(answer, "answer", parts.policy.limits.text_chars, "limits.text_chars")
     own = without_injected(Message("assistant", text)).text
     receipt, shown = await parts.ledger.read(partial(_read_receipt_with_memories, parts=parts, receipt_id=receipt_id))
-    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+    found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown], parts.language)
     now = parts.now()
     await parts.ledger.write(partial(_record_uses, parts=parts, receipt_id=receipt_id, found=found, now=now))
-    hit = [one.id for one in found if one.used]
-    told = [{"id": one.id, "used": one.used, "share": one.told} for one in found]
-    return {"receipt_id": receipt.id, "used": hit, "unused": [one.id for one in found if not one.used], "results": told}
+    return {
+        "receipt_id": receipt.id,
+        "used": [one.id for one in found if one.used],
+        "unused": [one.id for one in found if not one.used],
+        "results": [{"id": one.id, "used": one.used, "share": one.told} for one in found],
+    }
 
 
 async def note_answers(tx: Tx, answers: Sequence[tuple[Parts, str, str]]) -> None:
@@ -148,7 +155,7 @@ async def note_answers(tx: Tx, answers: Sequence[tuple[Parts, str, str]]) -> Non
         except NotFoundError:
             continue
         own = without_injected(Message("assistant", text)).text
-        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown])
+        found = measure_uses(receipt.query, own, [(record.id, record.text) for record in shown], parts.language)
         await _record_uses(tx, parts=parts, receipt_id=receipt_id, found=found, now=parts.now())
 
 

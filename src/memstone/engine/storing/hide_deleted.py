@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.engine.storing.mention import note_of, write_mentions
+from memstone.language.language import Language
+from memstone.language.text.statements import blank_spans
 from memstone.model.instant import Instant
 from memstone.model.memory import Found, Layer, Record, Status
 from memstone.model.query import And, Condition, Op, Where
@@ -17,10 +18,6 @@ from memstone.ports.ledger import Tx
 if TYPE_CHECKING:
     from memstone.core.ranking.fusion import Scored
 
-_JOINT_AFTER: Final = re.compile(r"[\s,;]*+\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)
-_JOINT_BEFORE: Final = re.compile(r"\b(?:and|but|so)\s++\Z", re.IGNORECASE)
-_JOINT_MARKS: Final = " \t\r\n\u00a0,;"
-_STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|\Z)|\n")
 _MOST: Final = 1_000
 _ALL: Final = (0, 1 << 62)
 _TURNS: Final = Condition("layer", Op.EQ, str(Layer.TURN))
@@ -123,7 +120,7 @@ async def as_told(tx: Tx, record: Record) -> Record | None:
     return replace(record, text=blank_spans(record.text, hidden)) if hidden else record
 
 
-async def name_again(tx: Tx, tenant_id: str, turn_ids: Iterable[str], now: Instant) -> None:
+async def name_again(tx: Tx, language: Language, tenant_id: str, turn_ids: Iterable[str], now: Instant) -> None:
     """Let turns, and the episodes of their talks, name whom and what they name where nobody deleted it."""
     ids = tuple(sorted(turn_ids))
     if not ids:
@@ -133,18 +130,21 @@ async def name_again(tx: Tx, tenant_id: str, turn_ids: Iterable[str], now: Insta
     hidden = await read_hidden_spans(tx, tenant_id, [turn.record.id for turn in turns])
     for turn in turns:
         shown = replace(turn.record, text=blank_spans(turn.record.text, hidden.get(turn.record.id, ())))
-        await _rewrite_mentions(tx, turn.record, shown, now)
+        await _rewrite_mentions(tx, language, turn.record, shown, now)
     for scope in {turn.link.scope for turn in turns if turn.link.scope.run_id}:
         talk: Where = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), where_current()))
         episodes = [one.record for one in await tx.memories.find(talk, limit=_MOST)]
         for record_id, shown_episode in (await hide_deleted_in_episodes(tx, episodes)).items():
-            await _rewrite_mentions(tx, next(one for one in episodes if one.id == record_id), shown_episode, now)
+            await _rewrite_mentions(
+                tx, language, next(one for one in episodes if one.id == record_id), shown_episode, now
+            )
 
 
-async def _rewrite_mentions(tx: Tx, record: Record, shown: Record | None, now: Instant) -> None:
+async def _rewrite_mentions(tx: Tx, language: Language, record: Record, shown: Record | None, now: Instant) -> None:
     await tx.entities.leave(record.tenant_id, [record.seq])
     if shown is not None:
-        await write_mentions(tx, [note_of(shown, await tx.links.of(record.tenant_id, record.seq))], now)
+        links = await tx.links.of(record.tenant_id, record.seq)
+        await write_mentions(tx, [note_of(shown, links, language.names)], now)
 
 
 # --- the words themselves ---------------------------------------------------------------------------------------------
@@ -169,41 +169,6 @@ def _evidence_spans(data: Mapping[str, Any]) -> list[tuple[int, int]]:
     if not isinstance(told, Mapping) or not told.get("end"):
         return []
     return [(int(told.get("start") or 0), int(told["end"]))]
-
-
-def blank_spans(text: str, hidden: Sequence[tuple[int, int]]) -> str:
-    """A text with blanks in the place of these words, so that all others stand where they stood."""
-    for start, end in hidden:
-        begin, until = _with_its_joint(text, start, min(end, len(text)))
-        if begin < until:
-            text = _blank_range(text, begin, until)
-    return text
-
-
-def _blank_range(text: str, begin: int, until: int) -> str:
-    """Blank a part, and with it the end of the sentence if nothing else is left of that."""
-    stop = text[until] if until < len(text) and text[until] in ".!?" else ""
-    before, until = text[:begin].rstrip(), until + len(stop)
-    stop = stop if before and before[-1] not in ".!?" else ""
-    return text[:begin] + stop + " " * (until - begin - len(stop)) + text[until:]
-
-
-def _with_its_joint(text: str, start: int, end: int) -> tuple[int, int]:
-    """A part of a sentence with the word that joins it to the rest; where nothing does, all of the sentence."""
-    begins = max((one.end() for one in _STOP.finditer(text, 0, start)), default=0)
-    is_whole = start < end and text[end - 1] in ".!?\n"
-    stop = None if is_whole else _STOP.search(text, end)
-    ends = end if is_whole else stop.start() if stop else len(text)
-    before, after = _JOINT_BEFORE.search(text, begins, start), _JOINT_AFTER.match(text, end, ends)
-    if text[end:ends].strip(" ,;") and after is None:
-        end = ends
-    if text[begins:start].strip(" ,;") and before is None:
-        start = begins
-    if after is not None:
-        return start, after.end()
-    if before is not None:
-        start = begins + len(text[begins : before.start()].rstrip(_JOINT_MARKS))
-    return start, end
 
 
 def _is_from(line: str, said: Sequence[str]) -> bool:

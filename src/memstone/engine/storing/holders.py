@@ -14,6 +14,7 @@ from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.store import Vectors, add_links, insert_version, remove_links, replace_links
 from memstone.errors import Forbidden
+from memstone.language.language import Language
 from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.ids import POOLS, clean_id, new_id
@@ -40,14 +41,14 @@ def project_scope(parts: Parts, project_id: object) -> Scope | None:
     return parts.scope({"user_id": PREFIX + name}) if name else None
 
 
-async def link_to_project(tx: Tx, records: Iterable[Record], project: Scope, now: Instant) -> None:
+async def link_to_project(tx: Tx, language: Language, records: Iterable[Record], project: Scope, now: Instant) -> None:
     """Let a project see memories it does not see yet."""
     for record in {one.seq: one for one in records}.values():
         links = await tx.links.of(record.tenant_id, record.seq)
         if any(link.scope.user_id == project.user_id for link in links):
             continue
         link = Link(project, now, None, MIRROR)
-        await add_links(tx, record, [link], now)
+        await add_links(tx, language, record, [link], now)
         if record.layer != Layer.TURN:  # what was said is its own record
             told = event_of(
                 EventType.LINK, record, project, now, before=record, links=[*links, link], links_before=links
@@ -55,18 +56,18 @@ async def link_to_project(tx: Tx, records: Iterable[Record], project: Scope, now
             await tx.events.append([replace(told, reason=REASON, new_id=record.id)])
 
 
-async def feed_turns(tx: Tx, turn_ids: Iterable[str], project: Scope, now: Instant) -> None:
+async def feed_turns(tx: Tx, language: Language, turn_ids: Iterable[str], project: Scope, now: Instant) -> None:
     """Let a project see what was said in it."""
     found = [await tx.memories.current(project.tenant_id, one) for one in turn_ids if one]
-    await link_to_project(tx, [record for record in found if record is not None], project, now)
+    await link_to_project(tx, language, [record for record in found if record is not None], project, now)
 
 
-async def feed_outcomes(tx: Tx, outcomes: Iterable[Outcome], now: Instant) -> None:
+async def feed_outcomes(tx: Tx, language: Language, outcomes: Iterable[Outcome], now: Instant) -> None:
     """Let the projects in which something was said see what became of it."""
     for outcome in outcomes:
         project, record = outcome.draft.also, outcome.record
         if project is not None and record is not None and outcome.event != EventType.DELETE:
-            await link_to_project(tx, [record], project, now)
+            await link_to_project(tx, language, [record], project, now)
 
 
 # --- several may hold one memory --------------------------------------------------------------------------------------
@@ -100,12 +101,12 @@ def partition_links(
     return mine, others
 
 
-async def claim_shared_memory(tx: Tx, record: Record, user_id: str, now: Instant) -> None:
+async def claim_shared_memory(tx: Tx, language: Language, record: Record, user_id: str, now: Instant) -> None:
     """Make a memory that was shared with somebody their own: they said the same themselves."""
     links = await tx.links.of(record.tenant_id, record.seq)
     shared = [link for link in links if link.origin == SHARED and link.scope.user_id == user_id]
     if shared and user_id:
-        await replace_links(tx, record, shared, as_direct_links(shared), now)
+        await replace_links(tx, language, record, shared, as_direct_links(shared), now)
 
 
 def as_direct_links(links: Iterable[Link]) -> list[Link]:
@@ -173,27 +174,29 @@ class Replacement:
     reason: str | None = None
 
 
-async def replace_for(tx: Tx, change: Replacement, now: Instant) -> None:
+async def replace_for(tx: Tx, language: Language, change: Replacement, now: Instant) -> None:
     """Put a version in the place of a memory for some of its holders: from now on it is a memory of their own."""
     old, new, links = change.old, change.new, change.moved
     before = await tx.links.of(old.tenant_id, old.seq)
-    new.id = await split_memory(tx, old, change.mine, new.valid_from)
-    await insert_version(tx, new, links, change.vectors)
+    new.id = await split_memory(tx, language, old, change.mine, new.valid_from)
+    await insert_version(tx, language, new, links, change.vectors)
     told: dict[str, Any] = {"before": old, "links": links, "links_before": before, "reason": change.reason}
     event = event_of(EventType.REPLACE, new, links[0].scope, now, **told)
     event.old_id, event.new_id = old.id, new.id
     await tx.events.append([event])
 
 
-async def retract_for(tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None) -> None:
+async def retract_for(
+    tx: Tx, language: Language, record: Record, links: Sequence[Link], now: Instant, reason: str | None
+) -> None:
     """End a memory for some of its holders: it was true until now, so a look at the past still shows it to them."""
     before = await tx.links.of(record.tenant_id, record.seq)
-    own = await split_memory(tx, record, links, now)
+    own = await split_memory(tx, language, record, links, now)
     await _append_unlink_event(tx, record, before, links, now, reason, own)
 
 
 async def unlink_holders(
-    tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None
+    tx: Tx, language: Language, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None
 ) -> None:
     """Take a memory from some of its holders as if they had never had it."""
     before = await tx.links.of(record.tenant_id, record.seq)
@@ -201,7 +204,7 @@ async def unlink_holders(
         if version.seq != record.seq:
             for link in theirs:
                 await tx.links.remove(version.seq, link.scope)
-    await remove_links(tx, record, links)
+    await remove_links(tx, language, record, links)
     await _append_unlink_event(tx, record, before, links, now, reason)
 
 
@@ -224,7 +227,7 @@ async def _append_unlink_event(
     await tx.events.append([event])
 
 
-async def split_memory(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> str:
+async def split_memory(tx: Tx, language: Language, record: Record, links: Sequence[Link], at: Instant) -> str:
     """Give some holders a memory of their own, ended at a moment; gives its id.
 
     It has every version they saw: a look at the past shows what it showed, and to delete it hides all of it.
@@ -240,7 +243,7 @@ async def split_memory(tx: Tx, record: Record, links: Sequence[Link], at: Instan
         if version.seq != record.seq:
             for link in theirs:
                 await tx.links.remove(version.seq, link.scope)
-    await remove_links(tx, record, links)
+    await remove_links(tx, language, record, links)
     return own
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.engine.runtime import Parts
@@ -22,13 +22,16 @@ from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx, Work
 from memstone.ports.tables import NUMBER, Sample, Unnamed
 
+if TYPE_CHECKING:
+    from memstone.results import ReindexResult
+
 # --- building vector indexes from the ledger --------------------------------------------------------------------------
 
 
 _AT_ONCE: Final = 100
 
 
-async def reindex_vectors(parts: Parts, progress: Progress | None = None) -> dict[str, Any]:
+async def reindex_vectors(parts: Parts, progress: Progress | None = None) -> ReindexResult:
     """Give every memory a vector of the configured embedder, beside the old ones, and switch when complete.
 
     Search goes on with the old index until then. A text that cannot be embedded is counted and stays findable by its

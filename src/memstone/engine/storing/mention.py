@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from memstone.engine.storing.turns import Turn
+from memstone.language.language import NameReader
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import (
@@ -43,20 +44,14 @@ class Note(NamedTuple):
     found: EntityFound
 
 
-def note_of(record: Record, links: Sequence[Link], found: EntityFound | None = None) -> Note | None:
+def note_of(record: Record, links: Sequence[Link], names: NameReader, found: EntityFound | None = None) -> Note | None:
     """What to write about a version, or None when there is nothing; ``found`` is looked for unless it is given."""
     if record.layer not in _LAYERS or record.status not in INDEXED:
         return None
-    named = _found_in(record) if found is None else found
+    named = names.find(record.text, speaker_of(record)) if found is None else found
     if not named.entities:
         return None
     return Note(record, tuple(dict.fromkeys(owner_of(link.scope) for link in links)), named)
-
-
-def _found_in(record: Record) -> EntityFound:
-    from memstone.core.entities.relations import found_in  # loaded when the first thing is learned
-
-    return found_in(record.text, speaker_of(record))
 
 
 def speaker_of(record: Record) -> str:
@@ -71,14 +66,12 @@ def _speaker_from_role(role: str, data: Mapping[str, Any]) -> str:
     return USER if speaker == role else speaker
 
 
-async def find_names(io: Io, turns: Iterable[Turn]) -> None:
+async def find_names(io: Io, turns: Iterable[Turn], names: NameReader) -> None:
     """Note in new turns what they name, so that no transaction is open while long texts are read."""
-    from memstone.core.entities.relations import found_in
-
     for turn in turns:
         if not turn.place and turn.draft.named is None:
             speaker = _speaker_from_role(turn.message.role, turn.draft.data or {})
-            turn.draft.named = await io.compute(partial(found_in, turn.text, speaker))
+            turn.draft.named = await io.compute(partial(names.find, turn.text, speaker))
 
 
 async def write_mentions(tx: Tx, notes: Iterable[Note | None], now: Instant) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from memstone.core.checks.arguments import checked_key, checked_kind, checked_metadata, checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine import results
 from memstone.engine.batch import Batch, carried_out, request_of
 from memstone.engine.runtime import Parts
@@ -42,6 +41,8 @@ from memstone.engine.storing.store import (
 from memstone.engine.storing.turns import masked_metadata, masked_text, redaction_of
 from memstone.engine.storing.write import current_space
 from memstone.errors import Conflict, InvalidInput, MemstoneError, NotFoundError
+from memstone.language.language import Language
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, When, parse_when
@@ -49,6 +50,18 @@ from memstone.model.memory import MIRROR, Found, Link, Record, Status
 from memstone.model.query import And, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import (
+        BatchError,
+        DeleteAllResult,
+        DeleteBatchResult,
+        DeleteItem,
+        DeleteResult,
+        ErasureMark,
+        UpdateBatchResult,
+        UpdateResult,
+    )
 
 # --- ``update`` -------------------------------------------------------------------------------------------------------
 
@@ -90,12 +103,12 @@ class Revision:
     reason: str | None = None
 
 
-async def update_memory(parts: Parts, request: UpdateRequest) -> dict[str, Any]:
+async def update_memory(parts: Parts, request: UpdateRequest) -> UpdateResult:
     """Change a memory; gives it as it is now."""
     return await apply_revision(parts, await parts.io.compute(partial(check_update, parts, request)))
 
 
-async def apply_revision(parts: Parts, checked: Revision) -> dict[str, Any]:
+async def apply_revision(parts: Parts, checked: Revision) -> UpdateResult:
     """Embed and apply one revision; gives the memory as it is now."""
     (revision,) = await _prepare_revisions(parts, [checked])
     if isinstance(revision, MemstoneError):
@@ -105,7 +118,9 @@ async def apply_revision(parts: Parts, checked: Revision) -> dict[str, Any]:
     return _format_revision_result(found, revision)
 
 
-async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> dict[str, Any]:
+async def update_many(
+    parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None
+) -> UpdateBatchResult:
     """Change many memories in one transaction; each has its own result."""
     batch = Batch.of(parts, "update", items, idempotency_key)
     revisions = await _prepare_revisions(
@@ -113,7 +128,7 @@ async def update_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempote
     )
     now = parts.now()
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[UpdateResult | BatchError | ErasureMark]:
         return [
             _error_result(one) if isinstance(one, MemstoneError) else await _revise_or_error(parts, tx, one, now)
             for one in revisions
@@ -193,9 +208,9 @@ async def revise_memory(parts: Parts, tx: Tx, revision: Revision, now: Instant) 
     for space, _ in vectors:
         await ensure_space(tx, old.tenant_id, space)
     if others:  # they keep what they have
-        await replace_for(tx, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
+        await replace_for(tx, parts.language, Replacement(old, new, mine, relinked, vectors, revision.reason), now)
         return Found(new, relinked[0])
-    await supersede_version(tx, old, new, relinked, vectors)
+    await supersede_version(tx, parts.language, old, new, relinked, vectors)
     scope = relinked[0].scope
     told = event_of(EventType.UPDATE, new, scope, now, before=old, links=relinked, links_before=links)
     told.reason = revision.reason
@@ -243,10 +258,9 @@ async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> 
             raise Conflict(f"{other} already says this in the same scope", hint="delete one of the two")
 
 
-async def _revise_or_error(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> dict[str, Any]:
+async def _revise_or_error(parts: Parts, tx: Tx, revision: Revision, now: Instant) -> UpdateResult | BatchError:
     try:
-        answer = _format_revision_result(await revise_memory(parts, tx, revision, now), revision)
-        return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
+        return with_event(_format_revision_result(await revise_memory(parts, tx, revision, now), revision))
     except (NotFoundError, Conflict) as error:  # both are raised before the first write of the item
         return _error_result(error)
 
@@ -258,14 +272,21 @@ def _checked_or_error(parts: Parts, item: Mapping[str, Any]) -> Revision | Memst
         return error
 
 
-def _format_revision_result(found: Found, revision: Revision) -> dict[str, Any]:
-    warned = {"warnings": revision.warnings} if revision.warnings else {}
-    own = found.record.id != revision.memory_id  # others hold what it was: this one is the caller's from now on
-    told = {"event": str(EventType.REPLACE), "old_id": revision.memory_id} if own else {}
-    return {**results.format_memory(found), **told, **warned}
+def _format_revision_result(found: Found, revision: Revision) -> UpdateResult:
+    answer: UpdateResult = {**results.format_memory(found)}
+    if found.record.id != revision.memory_id:  # others hold what it was: this one is the caller's from now on
+        answer["event"], answer["old_id"] = "REPLACE", revision.memory_id
+    if revision.warnings:
+        answer["warnings"] = revision.warnings
+    return answer
 
 
-def _error_result(error: MemstoneError) -> dict[str, Any]:
+def with_event(answer: UpdateResult) -> UpdateResult:
+    """Return an answer that says what happened also where nothing but the memory was changed."""
+    return {**answer, "event": answer.get("event", "UPDATE")}
+
+
+def _error_result(error: MemstoneError) -> BatchError:
     return {"event": "ERROR", "error": error.as_dict()}
 
 
@@ -276,25 +297,25 @@ _PAGE: Final = 500
 _ENDED: Final = tuple(status for status in Status if status not in (Status.DELETED, Status.SUPERSEDED))
 
 
-async def delete_memory(parts: Parts, memory_id: str) -> dict[str, Any]:
+async def delete_memory(parts: Parts, memory_id: str) -> DeleteResult:
     """Delete one memory for everybody who is linked to it, as far as the caller reaches."""
     wanted, now = checked_id(memory_id), parts.now()
     await parts.ledger.write(lambda tx: _delete_one(parts, tx, wanted, now))
-    return {"id": wanted, "event": EventType.DELETE.value}
+    return {"id": wanted, "event": "DELETE"}
 
 
-async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | None) -> dict[str, Any]:
+async def delete_many(parts: Parts, ids: Sequence[str], idempotency_key: str | None) -> DeleteBatchResult:
     """Delete many memories in one transaction; each has its own result."""
     batch = Batch.of(parts, "delete", ids, idempotency_key)
     now = parts.now()
 
-    async def work(tx: Tx) -> list[dict[str, Any]]:
+    async def work(tx: Tx) -> list[DeleteItem]:
         return [await _delete_or_error(parts, tx, _id_in(one), now) for one in ids]
 
-    return await carried_out(parts, batch, work, now)
+    return {**await carried_out(parts, batch, work, now)}
 
 
-async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | None) -> dict[str, Any]:
+async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | None) -> DeleteAllResult:
     """Delete everything a scope sees, in every layer, by query: no page size can leave something behind."""
     inside, extra = split_scope(await admit_filters(parts, filters))
     is_open = not inside and all(value is None for value in given.values())
@@ -308,7 +329,7 @@ async def delete_all(parts: Parts, given: Mapping[str, Any], filters: Filters | 
     async def work(tx: Tx) -> int:
         if extra is None:  # what still waits to be stored has no fields that a filter could choose by
             await tx.signals.forget(scope)
-        return await _delete_where(tx, And(tuple(everything)), scope, now)
+        return await _delete_where(tx, parts.language, And(tuple(everything)), scope, now)
 
     return {"deleted": await parts.ledger.write(work)}
 
@@ -325,34 +346,36 @@ async def _delete_one(parts: Parts, tx: Tx, memory_id: str, now: Instant) -> Non
     record = await under_id(tx.memories.current, parts.tenant_id, memory_id)
     if record is None:
         raise NotFoundError(f"no memory {memory_id}")
-    await take_from(tx, record, parts.bounds or Scope(parts.tenant_id), now)
-    await name_again(tx, parts.tenant_id, await evidence_of(tx, record), now)
+    await take_from(tx, parts.language, record, parts.bounds or Scope(parts.tenant_id), now)
+    await name_again(tx, parts.language, parts.tenant_id, await evidence_of(tx, record), now)
 
 
-async def _delete_where(tx: Tx, where: Where, scope: Scope, now: Instant) -> int:
+async def _delete_where(tx: Tx, language: Language, where: Where, scope: Scope, now: Instant) -> int:
     deleted = 0
     turns: set[str] = set()
     while page := await tx.memories.find(where, limit=_PAGE):
         for found in page:
-            await take_from(tx, found.record, scope, now)
+            await take_from(tx, language, found.record, scope, now)
             turns |= {found.record.origin_id} if found.record.origin_id else set()
         deleted += len(page)
     said = sorted(turns)
     for start in range(0, len(said), _PAGE):
-        await name_again(tx, scope.tenant_id, said[start : start + _PAGE], now)
+        await name_again(tx, language, scope.tenant_id, said[start : start + _PAGE], now)
     return deleted
 
 
-async def take_from(tx: Tx, record: Record, scope: Scope | Bounds, now: Instant, reason: str | None = None) -> str:
+async def take_from(
+    tx: Tx, language: Language, record: Record, scope: Scope | Bounds, now: Instant, reason: str | None = None
+) -> Literal["DELETE", "UNLINK"]:
     """Delete a memory for a scope: its links go, and with the last link the memory; gives the event."""
     links = await tx.links.of(record.tenant_id, record.seq)
     mine = [link for link in links if is_inside(link.scope, scope)]
     if len(mine) == len(links):
         await delete_for_everybody(tx, record, links, now, reason)
-        return EventType.DELETE
+        return "DELETE"
     await suppress_memory(tx, record, mine, now)
-    await unlink_holders(tx, record, mine, now, reason)
-    return EventType.UNLINK
+    await unlink_holders(tx, language, record, mine, now, reason)
+    return "UNLINK"
 
 
 async def delete_for_everybody(
@@ -373,9 +396,9 @@ def _id_in(item: object) -> object:
     return as_text(item)
 
 
-async def _delete_or_error(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> dict[str, Any]:
+async def _delete_or_error(parts: Parts, tx: Tx, memory_id: object, now: Instant) -> DeleteItem:
     try:
         await _delete_one(parts, tx, checked_id(memory_id), now)
     except (InvalidInput, NotFoundError) as error:  # both are raised before the first write of the item
-        return {"id": memory_id, "event": "ERROR", "error": error.as_dict()}
-    return {"id": memory_id, "event": EventType.DELETE.value}
+        return {"id": cast("str", memory_id), "event": "ERROR", "error": error.as_dict()}
+    return {"id": cast("str", memory_id), "event": "DELETE"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed_to
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_visible
@@ -12,7 +12,15 @@ from memstone.engine.runtime import Parts
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.storing.draft import event_of
 from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.revise import UNSET, UpdateRequest, apply_revision, check_update, dedupe_of, take_from
+from memstone.engine.storing.revise import (
+    UNSET,
+    UpdateRequest,
+    apply_revision,
+    check_update,
+    dedupe_of,
+    take_from,
+    with_event,
+)
 from memstone.engine.storing.store import add_links, checked_id, under_id
 from memstone.engine.storing.turns import masked_text, redaction_of
 from memstone.errors import InvalidInput, NotFoundError
@@ -20,14 +28,18 @@ from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import DIRECT, SHARED, Layer, Link, Record, Status
 from memstone.model.query import Condition, Op
-from memstone.model.scope import Scope
+from memstone.model.scope import Scope, scope_ids
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import EventName, ShareEvent
+    from memstone.results import ReplacementItem, ReplacementList, ShareResult, UpdateResult
 
 _SHARED: Final = frozenset({Status.ACTIVE, Status.DISABLED})
 _REASON_CHARS: Final = 1_000
 
 
-async def share_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+async def share_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> ShareResult:
     """Let somebody else hold a memory, too."""
     wanted, scope, now = checked_id(memory_id), parts.scope(given).required(), parts.now()
     why = checked_reason(parts, reason)
@@ -36,7 +48,7 @@ async def share_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], r
 
 async def _add_share_link(
     parts: Parts, tx: Tx, memory_id: str, scope: Scope, now: Instant, reason: str | None
-) -> dict[str, Any]:
+) -> ShareResult:
     record = await _read_shareable_memory(parts, tx, memory_id)
     links = await tx.links.of(record.tenant_id, record.seq)
     if any(link.scope == scope for link in links):
@@ -48,10 +60,10 @@ async def _add_share_link(
         return _format_share_result(twin.id, "NONE", scope, "already known")
     if link.dedupe:
         await tx.suppressed.lift(record.tenant_id, link.dedupe)
-    await add_links(tx, record, [link], now)
+    await add_links(tx, parts.language, record, [link], now)
     told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "reason": reason}
     await tx.events.append([changed_to(event_of(EventType.LINK, record, scope, now, **told), new_id=record.id)])
-    return _format_share_result(record.id, EventType.LINK, scope, reason)
+    return _format_share_result(record.id, "LINK", scope, reason)
 
 
 def _is_own(links: Sequence[Link], scope: Scope) -> bool:
@@ -74,16 +86,16 @@ async def _find_same_memory(tx: Tx, record: Record, link: Link) -> Record | None
     return await tx.memories.at(holder) if holder is not None else None
 
 
-async def unshare_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> dict[str, Any]:
+async def unshare_memory(parts: Parts, memory_id: str, given: Mapping[str, Any], reason: str | None) -> ShareResult:
     """Take a memory from somebody; the others keep it, and with the last one it goes."""
     wanted, scope, now = checked_id(memory_id), parts.scope(given).required(), parts.now()
     why = checked_reason(parts, reason)
 
-    async def work(tx: Tx) -> str:
+    async def work(tx: Tx) -> Literal["DELETE", "UNLINK"]:
         record = await under_id(tx.memories.current, parts.tenant_id, wanted)
         if record is None or not await _has_link_in_scope(tx, record, scope):
             raise NotFoundError(f"no memory {wanted} in this scope")
-        return await take_from(tx, record, scope, now, why)
+        return await take_from(tx, parts.language, record, scope, now, why)
 
     return _format_share_result(wanted, await parts.ledger.write(work), scope, why)
 
@@ -99,16 +111,15 @@ async def replace_memory_text(
     given: Mapping[str, Any],
     metadata: Mapping[str, Any] | None,
     reason: str | None,
-) -> dict[str, Any]:
+) -> UpdateResult:
     """Change what a memory says for one of its holders; it stays as it is for the others."""
     scope = parts.scope(given).required()
     revision = check_update(parts, UpdateRequest(memory_id, text, metadata, None, UNSET, UNSET))
     revision.scope, revision.reason = scope, checked_reason(parts, reason)
-    answer = await apply_revision(parts, revision)
-    return {**answer, "event": answer.get("event", str(EventType.UPDATE))}
+    return with_event(await apply_revision(parts, revision))
 
 
-async def list_replacements(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> dict[str, Any]:
+async def list_replacements(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> ReplacementList:
     """What took the place of what for somebody, newest first."""
     scope = parts.scope(given).required()
     most, after = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
@@ -125,13 +136,13 @@ async def list_replacements(parts: Parts, given: Mapping[str, Any], limit: int, 
     return {"results": [_format_replacement(event, says) for event in events]}
 
 
-def _format_replacement(event: Event, says: Mapping[str, str]) -> dict[str, Any]:
+def _format_replacement(event: Event, says: Mapping[str, str]) -> ReplacementItem:
     """One line; ``says`` is what the memories say that took the place of others, which ended."""
     revised = event.event == EventType.UPDATE
     new_id = event.new_id or (event.memory_id if revised else None)
     return {
         "id": event.id,
-        "event": event.event,
+        "event": cast("EventName", event.event),
         "old_id": event.old_id or event.memory_id,
         "new_id": new_id,
         "old_version": (event.before or {}).get("version"),
@@ -140,16 +151,15 @@ def _format_replacement(event: Event, says: Mapping[str, str]) -> dict[str, Any]
         "new_memory": event.new_text or says.get(new_id) if new_id else None,
         "reason": event.reason,
         "created_at": event.created_at,
-        **_scope_ids(event.scope),
+        **scope_ids(event.scope),
     }
 
 
-def _format_share_result(memory_id: str, event: str, scope: Scope, reason: str | None) -> dict[str, Any]:
-    return {"id": memory_id, "event": str(event), **_scope_ids(scope), **({"reason": reason} if reason else {})}
-
-
-def _scope_ids(scope: Scope) -> dict[str, Any]:
-    return {name: getattr(scope, name) or None for name in ("user_id", "agent_id", "run_id")}
+def _format_share_result(memory_id: str, event: ShareEvent, scope: Scope, reason: str | None) -> ShareResult:
+    answer: ShareResult = {"id": memory_id, "event": event, **scope_ids(scope)}
+    if reason:
+        answer["reason"] = reason
+    return answer
 
 
 def checked_reason(parts: Parts, reason: str | None, name: str = "reason") -> str | None:

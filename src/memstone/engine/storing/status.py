@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memstone.core.showing.profile import VISIBILITY, Visibility, visibility_of
 from memstone.engine.runtime import Parts
@@ -20,10 +20,15 @@ from memstone.engine.storing.revise import delete_for_everybody
 from memstone.engine.storing.sharing import checked_reason
 from memstone.engine.storing.store import checked_id, supersede_version, under_id, vectors_of
 from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.language.language import Language
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Link, Record, Status
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.literals import VisibilityName
+    from memstone.results import StatusResult, VisibilityResult
 
 OPEN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED, Status.EVICTED)
 """The statuses of a current version."""
@@ -31,6 +36,7 @@ OPEN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED, Status.EVICTE
 
 async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     tx: Tx,
+    language: Language,
     record: Record,
     links: Sequence[Link],
     status: str,
@@ -47,7 +53,7 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     """
     new = next_status(record, status, now)
     kept = links if status in INDEXED else [replace(link, dedupe=None) for link in links]
-    await supersede_version(tx, record, new, kept, await vectors_of(tx, record))
+    await supersede_version(tx, language, record, new, kept, await vectors_of(tx, record))
     told: dict[str, Any] = {"reason": reason, "actor": actor, "job_id": job_id}
     await tx.events.append(
         [event_of(event, new, links[0].scope, now, before=record, links=kept, links_before=links, **told)]
@@ -62,29 +68,29 @@ def next_status(record: Record, status: str, now: Instant) -> Record:
     return replace(record, seq=0, version=version, status=str(status), valid_from=began, updated_at=now)
 
 
-async def disable_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def disable_memory(parts: Parts, memory_id: str, reason: str | None) -> StatusResult:
     """Keep a memory and recall it no more, until it is enabled again."""
     return await _change_status(parts, memory_id, Status.DISABLED, (Status.ACTIVE,), EventType.DISABLE, reason)
 
 
-async def enable_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def enable_memory(parts: Parts, memory_id: str, reason: str | None) -> StatusResult:
     """Recall a disabled memory again."""
     return await _change_status(parts, memory_id, Status.ACTIVE, (Status.DISABLED,), EventType.ENABLE, reason)
 
 
-async def quarantine_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def quarantine_memory(parts: Parts, memory_id: str, reason: str | None) -> StatusResult:
     """Put a memory aside until somebody has approved it."""
     usual = (Status.ACTIVE, Status.DISABLED)
     return await _change_status(parts, memory_id, Status.QUARANTINED, usual, EventType.DISABLE, reason or "quarantined")
 
 
-async def approve_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def approve_memory(parts: Parts, memory_id: str, reason: str | None) -> StatusResult:
     """Let a memory out of quarantine."""
     waiting = (Status.QUARANTINED,)
     return await _change_status(parts, memory_id, Status.ACTIVE, waiting, EventType.ENABLE, reason or "approved")
 
 
-async def reject_memory(parts: Parts, memory_id: str, reason: str | None) -> dict[str, Any]:
+async def reject_memory(parts: Parts, memory_id: str, reason: str | None) -> StatusResult:
     """Delete a memory that is in quarantine; it does not come back by itself."""
     wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or "rejected")
 
@@ -96,49 +102,50 @@ async def reject_memory(parts: Parts, memory_id: str, reason: str | None) -> dic
         await delete_for_everybody(tx, record, links, now, why)
 
     await parts.ledger.write(work)
-    return {"id": wanted, "event": EventType.DELETE.value, "status": str(Status.DELETED)}
+    return {"id": wanted, "event": "DELETE", "status": "deleted"}
 
 
-async def set_visibility(parts: Parts, memory_id: str, visibility: str) -> dict[str, Any]:
+async def set_visibility(parts: Parts, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
     """Note what a person decided about showing a memory to models, as its next version."""
     if visibility not in tuple(Visibility):
         raise InvalidInput(f"unknown visibility {visibility!r}", hint="one of " + ", ".join(Visibility))
     wanted, now = checked_id(memory_id), parts.now()
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> VisibilityResult:
         record = await _read_current_version(parts, tx, wanted)
         if visibility_of(record.data) == visibility:
             return {"id": wanted, "event": "NONE", "visibility": visibility}
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)
         kept = {name: value for name, value in record.data.items() if name != VISIBILITY}
-        marked = kept if visibility == Visibility.DEFAULT else {**kept, VISIBILITY: visibility}
+        marked = kept if visibility == "default" else {**kept, VISIBILITY: visibility}
         new = replace(next_status(record, record.status, now), data=marked)
-        await supersede_version(tx, record, new, links, await vectors_of(tx, record))
+        await supersede_version(tx, parts.language, record, new, links, await vectors_of(tx, record))
         reason = f"visibility: {visibility}"
         event = event_of(
             EventType.UPDATE, new, links[0].scope, now, before=record, links=links, links_before=links, reason=reason
         )
         await tx.events.append([event])
-        return {"id": wanted, "event": EventType.UPDATE.value, "visibility": visibility, "version": new.version}
+        return {"id": wanted, "event": "UPDATE", "visibility": visibility, "version": new.version}
 
     return await parts.ledger.write(work)
 
 
 async def _change_status(
     parts: Parts, memory_id: str, status: Status, among: Sequence[str], event: EventType, reason: str | None
-) -> dict[str, Any]:
+) -> StatusResult:
     wanted, now, why = checked_id(memory_id), parts.now(), checked_reason(parts, reason or None)
 
-    async def work(tx: Tx) -> dict[str, Any]:
+    async def work(tx: Tx) -> StatusResult:
         record = await _read_current_version(parts, tx, wanted)
         if record.status == status:
-            return {"id": wanted, "event": "NONE", "status": str(status)}
+            return {"id": wanted, "event": "NONE", "status": status.value}
         _check_transition(record, among, status)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, parts.bounds)  # a status is the memory's, not a holder's
-        new = await set_status(tx, record, links, status, now, event=event, reason=why)
-        return {"id": wanted, "event": event.value, "status": str(status), "version": new.version}
+        new = await set_status(tx, parts.language, record, links, status, now, event=event, reason=why)
+        switch: Literal["DISABLE", "ENABLE"] = "DISABLE" if event is EventType.DISABLE else "ENABLE"
+        return {"id": wanted, "event": switch, "status": status.value, "version": new.version}
 
     return await parts.ledger.write(work)
 

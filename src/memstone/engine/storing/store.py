@@ -16,6 +16,7 @@ from memstone.engine.storing.draft import links_of, text_doc
 from memstone.engine.storing.hide_deleted import as_told
 from memstone.engine.storing.mention import note_of, write_mentions
 from memstone.errors import Conflict, InvalidInput
+from memstone.language.language import Language
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Layer, Link, Record, Status, owner_of
 from memstone.model.memory import EntityFound as Named
@@ -49,14 +50,17 @@ class Entry:
 
 
 async def insert_version(
-    tx: Tx, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None
+    tx: Tx, language: Language, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None
 ) -> None:
     """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
-    await enter_all(tx, [Entry(record, links, vectors, named)])
+    await enter_all(tx, language, [Entry(record, links, vectors, named)])
 
 
-async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
-    """Store versions of one tenant and index them: one statement for each table."""
+async def enter_all(tx: Tx, language: Language, entries: Sequence[Entry]) -> None:
+    """Store versions of one tenant and index them: one statement for each table.
+
+    ``language`` says which days and names their texts speak of.
+    """
     if not entries:
         return
     if len(entries) == 1:  # most writes; the database numbers it
@@ -68,7 +72,7 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
         tenant, ((entry.record.seq, link) for entry in entries for link in _clear_repeated_dedupes(entry.links))
     )
     indexed = [entry for entry in entries if entry.record.status in INDEXED]
-    await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links)) for entry in indexed)
+    await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links, language.dates)) for entry in indexed)
     by_space: dict[str, list[tuple[int, bytes]]] = {}
     for entry in indexed:
         for space, vector in entry.vectors:
@@ -79,7 +83,7 @@ async def enter_all(tx: Tx, entries: Sequence[Entry]) -> None:
     await tx.vectors.note(tenant, news)
     waits = Status.QUARANTINED  # nobody has said yet that it may be known
     learned = (
-        note_of(entry.record, entry.links, entry.named)
+        note_of(entry.record, entry.links, language.names, entry.named)
         for entry in indexed
         if is_learned(entry.record) and entry.record.status != waits
     )
@@ -102,18 +106,20 @@ async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
     await tx.vectors.touch(record.tenant_id, [record.seq])
 
 
-async def supersede_version(tx: Tx, old: Record, new: Record, links: Sequence[Link], vectors: Vectors) -> None:
+async def supersede_version(
+    tx: Tx, language: Language, old: Record, new: Record, links: Sequence[Link], vectors: Vectors
+) -> None:
     """Put the next version of a memory in the place of the current one, under the same id.
 
     A version that was not active keeps its status: a look at the past never shows what nobody saw then.
     """
     await end_version(tx, old, Status.SUPERSEDED if old.status == Status.ACTIVE else old.status, new.valid_from)
-    await insert_version(tx, new, links, vectors)
+    await insert_version(tx, language, new, links, vectors)
 
 
-async def add_links(tx: Tx, record: Record, links: Sequence[Link], at: Instant) -> None:
+async def add_links(tx: Tx, language: Language, record: Record, links: Sequence[Link], at: Instant) -> None:
     """Let further links see a version, in the ledger and in every mirror."""
-    await replace_links(tx, record, (), links, at)
+    await replace_links(tx, language, record, (), links, at)
 
 
 def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
@@ -126,12 +132,12 @@ def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
     return kept
 
 
-async def link_to(tx: Tx, record: Record, scope: Scope, now: Instant) -> None:
+async def link_to(tx: Tx, language: Language, record: Record, scope: Scope, now: Instant) -> None:
     """Let whoever repeats a memory in another conversation find it there, too."""
     links = await tx.links.of(record.tenant_id, record.seq)
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
     if record.valid_to is None and owned and not any(_is_seen(one, scope) for one in owned):
-        await add_links(tx, record, [Link(scope, now)], now)
+        await add_links(tx, language, record, [Link(scope, now)], now)
 
 
 def _is_seen(link: Scope, scope: Scope) -> bool:
@@ -140,12 +146,14 @@ def _is_seen(link: Scope, scope: Scope) -> bool:
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
-async def remove_links(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+async def remove_links(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
     """Take links from a version that others still see: it leaves the mirrors for those alone."""
-    await replace_links(tx, record, links, (), record.updated_at)
+    await replace_links(tx, language, record, links, (), record.updated_at)
 
 
-async def replace_links(tx: Tx, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant) -> None:
+async def replace_links(
+    tx: Tx, language: Language, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant
+) -> None:
     """Let new links see a version in the place of others, in the ledger and in every mirror."""
     tenant = record.tenant_id
     if gone:
@@ -156,19 +164,19 @@ async def replace_links(tx: Tx, record: Record, gone: Sequence[Link], new: Seque
     held = await tx.links.of(tenant, record.seq)
     if new:
         await tx.vectors.touch(tenant, [record.seq])
-    await _update_text_index(tx, record, held)
+    await _update_text_index(tx, language, record, held)
     if new and record.valid_to is None and is_learned(record):
         told = await as_told(tx, record)
-        await write_mentions(tx, [note_of(told, new)] if told is not None else [], at)
+        await write_mentions(tx, [note_of(told, new, language.names)] if told is not None else [], at)
     for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in held}:
         await tx.entities.leave(tenant, [record.seq], owner)
 
 
-async def _update_text_index(tx: Tx, record: Record, links: Sequence[Link]) -> None:
+async def _update_text_index(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
     """Let the full text know who sees a version now."""
     if record.valid_to is None and record.status in INDEXED:
         await tx.text.drop([record.seq])
-        await tx.text.put(record.seq, text_doc(record, links))
+        await tx.text.put(record.seq, text_doc(record, links, language.dates))
 
 
 async def vectors_of(tx: Tx, record: Record) -> Vectors:

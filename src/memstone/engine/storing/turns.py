@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-from memstone.core.privacy.redact import Action, Redacted, RedactPolicy, Sensitive, redact_text
+from memstone.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact_text
 from memstone.core.showing.fence import Fence
 from memstone.engine.storing.draft import TRUST, Draft, attachment_data, dedupe_value
 from memstone.errors import InvalidInput
+from memstone.language.language import TextGuard
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Origin
 from memstone.model.message import Message
@@ -202,11 +203,9 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
     return Turn(message, draft, repeated=repeated)
 
 
-def as_heard(turn: Turn) -> Message:
+def as_heard(turn: Turn, guard: TextGuard) -> Message:
     """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
-    from memstone.core.privacy.poison import blank_suspect_text  # its patterns are only needed by those who learn
-
-    return blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
+    return guard.blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
 
 
 def taken_from(turn: Turn, origin: str) -> Turn:

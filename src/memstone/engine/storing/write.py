@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
 from memstone.engine.storing.embedding_context import said_before
@@ -23,6 +22,8 @@ from memstone.engine.storing.holders import (
 from memstone.engine.storing.repeat_counter import REDUNDANT, is_idle
 from memstone.engine.storing.store import Entry, Space, Vectors, ensure_space, enter_all, supersede_version
 from memstone.errors import MemstoneError
+from memstone.language.language import Language
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Bounds
 from memstone.model.event import Event, EventType, Signal
 from memstone.model.ids import new_id
@@ -106,6 +107,7 @@ class _Commit:
     """A commit under way: what is new is collected and stored at the end, all of it at once."""
 
     tx: Tx
+    language: Language
     tenant_id: str
     space: Space | None
     now: Instant
@@ -122,7 +124,7 @@ class _Commit:
         new = list(self.new.values())
         self.known.update(self.new)
         self.new = {}
-        await enter_all(self.tx, [entry for entry, _ in new])
+        await enter_all(self.tx, self.language, [entry for entry, _ in new])
         await self.tx.events.append(event for _, event in new)
 
 
@@ -135,15 +137,15 @@ async def commit_drafts(parts: Parts, tx: Tx, prepared: Prepared, now: Instant, 
         await ensure_space(tx, parts.tenant_id, prepared.space)
     lifts = await tx.suppressed.any(parts.tenant_id)
     known = await tx.links.held(parts.tenant_id, [draft.dedupe for draft in prepared.drafts])
-    under_way = _Commit(tx, parts.tenant_id, prepared.space, now, lifts, known, bounds=parts.bounds)
+    under_way = _Commit(tx, parts.language, parts.tenant_id, prepared.space, now, lifts, known, bounds=parts.bounds)
     outcomes = [await _commit_one(under_way, draft) for draft in prepared.drafts]
     await under_way.flush()
-    await feed_outcomes(tx, outcomes, now)
+    await feed_outcomes(tx, parts.language, outcomes, now)
     fades = parts.policy.recall.visible_days is not None
     if not lazy or fades or prepared.failed or not is_idle(outcomes):
-        await count_known_outcomes(tx, outcomes, now, fades=fades)
+        await count_known_outcomes(tx, parts.language, outcomes, now, fades=fades)
     else:
-        await _claim_shared_memories(tx, outcomes, now)
+        await _claim_shared_memories(tx, parts.language, outcomes, now)
     if prepared.failed:
         await tx.signals.put(_build_retry_signal(outcome, now) for outcome in prepared.failed)
     return sorted([*outcomes, *prepared.failed], key=lambda outcome: outcome.draft.item)
@@ -208,19 +210,23 @@ async def _update_known_memory(commit: _Commit, known: Record, draft: Draft, rea
     mine, others = partition_links(await tx.links.of(known.tenant_id, known.seq), draft.scopes, commit.bounds)
     moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in mine]
     if others:  # they keep what they have
-        await replace_for(tx, Replacement(known, new, mine, moved, _draft_vectors(draft, space), reason), now)
+        await replace_for(
+            tx, commit.language, Replacement(known, new, mine, moved, _draft_vectors(draft, space), reason), now
+        )
         return Outcome(EventType.REPLACE, new, draft, known.text, reason, old_id=known.id)
-    await supersede_version(tx, known, new, moved, _draft_vectors(draft, space))
+    await supersede_version(tx, commit.language, known, new, moved, _draft_vectors(draft, space))
     await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
     return Outcome(EventType.UPDATE, new, draft, known.text, reason)
 
 
-async def count_known_outcomes(tx: Tx, outcomes: Sequence[Outcome], now: Instant, *, fades: bool) -> None:
+async def count_known_outcomes(
+    tx: Tx, language: Language, outcomes: Sequence[Outcome], now: Instant, *, fades: bool
+) -> None:
     """Count what was known already: nothing else tells of it later. What was shared is the own of whoever says it.
 
     Where memories are visible for a while only, saying one again makes it visible again.
     """
-    await _claim_shared_memories(tx, outcomes, now)
+    await _claim_shared_memories(tx, language, outcomes, now)
     known = [outcome for outcome in outcomes if outcome.event == "NONE"]
     if fades:
         again = {(one.record.seq, one.draft.scope) for one in known if one.record is not None}
@@ -231,11 +237,11 @@ async def count_known_outcomes(tx: Tx, outcomes: Sequence[Outcome], now: Instant
         await tx.metrics.count(known[0].draft.scope.tenant_id, user, now, {REDUNDANT: of_user})
 
 
-async def _claim_shared_memories(tx: Tx, outcomes: Sequence[Outcome], now: Instant) -> None:
+async def _claim_shared_memories(tx: Tx, language: Language, outcomes: Sequence[Outcome], now: Instant) -> None:
     """Let those own what was shared with them who say it themselves, or something else in its place."""
     for one in outcomes:
         if one.record is not None and one.record.valid_to is None and one.event in _CLAIMED:
-            await claim_shared_memory(tx, one.record, one.draft.scope.user_id, now)
+            await claim_shared_memory(tx, language, one.record, one.draft.scope.user_id, now)
 
 
 async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.runtime import Parts
@@ -24,6 +24,7 @@ from memstone.engine.storing.revise import dedupe_of
 from memstone.engine.storing.store import end_version, remove_links, replace_links
 from memstone.engine.storing.turns import turn_dedupe
 from memstone.errors import InvalidInput
+from memstone.language.language import Language
 from memstone.model.event import Event, EventType, Job
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -32,6 +33,9 @@ from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 from memstone.ports.tables import OWNED_TABLES
+
+if TYPE_CHECKING:
+    from memstone.results import ReassignResult
 
 # --- what makes a memory the same as another one, worked out again for another holder ---------------------------------
 
@@ -128,14 +132,14 @@ async def leave_to_users(parts: Parts, agent_id: str, choose: Callable[[Tx, Scop
         ids = [await choose(tx, Scope(parts.tenant_id, user, agent_id)) for user, _ in owners if user]
         mine = And((where_in_scope(old), Condition("id", Op.IN, tuple({one for some in ids for one in some}))))
         found = await tx.memories.find(mine, limit=_VERSIONS, oldest_first=True) if any(ids) else []
-        return (await _move_all(tx, move=move, page=found, now=now))[0]
+        return (await _move_all(tx, parts.language, move=move, page=found, now=now))[0]
 
     return await parts.ledger.write(work)
 
 
 async def reassign_scope(
     parts: Parts, from_scope: Mapping[str, Any], to_scope: Mapping[str, Any], progress: Progress | None
-) -> dict[str, Any]:
+) -> ReassignResult:
     """Hand everything that one scope holds over to another."""
     move = Move(
         parts, _parse_scope(parts, from_scope, "from_scope"), _parse_scope(parts, to_scope, "to_scope"), new_id()
@@ -147,11 +151,19 @@ async def reassign_scope(
     total = len(await parts.ledger.read(lambda tx: tx.memories.seqs(where_in_scope(move.old))))
     after = done = 0
     while page := await parts.ledger.read(partial(_read_page, move=move, after=after)):
-        moved, merged = await parts.ledger.write(partial(_move_all, move=move, page=page, now=parts.now()))
+        moved, merged = await parts.ledger.write(
+            partial(_move_all, language=parts.language, move=move, page=page, now=parts.now())
+        )
         move.moved, move.merged = move.moved + moved, move.merged + merged
         after, done = page[-1].record.seq, done + len(page)
         await report_progress(progress, min(done, total), total)
-    return {"job_id": move.job_id, "moved": move.moved, "merged": move.merged, **{n: len(i) for n, i in owned.items()}}
+    return {
+        "job_id": move.job_id,
+        "moved": move.moved,
+        "merged": move.merged,
+        "signals": len(owned["signals"]),
+        "receipts": len(owned["receipts"]),
+    }
 
 
 def _parse_scope(parts: Parts, given: Mapping[str, Any], name: str) -> Scope:
@@ -194,7 +206,7 @@ async def _keep_suppressed(tx: Tx, move: Move, record: Record, link: Link, now: 
             await tx.suppressed.put(record.tenant_id, moved.dedupe, record.id, now)
 
 
-async def _move_all(tx: Tx, *, move: Move, page: Sequence[Found], now: Instant) -> tuple[int, int]:
+async def _move_all(tx: Tx, language: Language, *, move: Move, page: Sequence[Found], now: Instant) -> tuple[int, int]:
     """Move the memories of a page, each with all its versions; gives how many moved, and how many became one."""
     moved = merged = 0
     for memory_id in dict.fromkeys(found.record.id for found in page):
@@ -209,7 +221,9 @@ async def _move_all(tx: Tx, *, move: Move, page: Sequence[Found], now: Instant) 
         for version, links in fresh:
             if version is not live:
                 await _move_ended(tx, move, version, links, now)
-        merged += await _move_live(tx, move, live, fresh[-1][1], now) if live is not None and fresh[-1][1] else 0
+        merged += (
+            await _move_live(tx, language, move, live, fresh[-1][1], now) if live is not None and fresh[-1][1] else 0
+        )
         moved += 1
     return moved, merged
 
@@ -241,7 +255,7 @@ async def _tell_ended(tx: Tx, move: Move, last: Record, links: Sequence[Link], n
         await tx.events.append([move.event(EventType.LINK, last, after[0].scope, now, **told)])
 
 
-async def _move_live(tx: Tx, move: Move, live: Record, links: Sequence[Link], now: Instant) -> int:
+async def _move_live(tx: Tx, language: Language, move: Move, live: Record, links: Sequence[Link], now: Instant) -> int:
     """The links of the version that holds; gives how many memories became one with another."""
     held = await tx.links.of(live.tenant_id, live.seq)
     kept = [link for link in held if link not in links]
@@ -257,10 +271,10 @@ async def _move_live(tx: Tx, move: Move, live: Record, links: Sequence[Link], no
             added += [] if kept else [replace(new, dedupe=None)]
             continue
         if twin is not None:
-            await _give_up(tx, move, twin, new.scope, live, now)
+            await _give_up(tx, language, move, twin, new.scope, live, now)
         added.append(new)
     added = _those_not_in(kept, added)
-    await _apply_link_change(tx, move, live, _Change(held, links, kept, added), now)
+    await _apply_link_change(tx, language, move, live, _Change(held, links, kept, added), now)
     if into is not None and not kept and not any(link.dedupe for link in added):
         await _merge_memory(tx, move, live, added, into, now)
     return merged
@@ -276,8 +290,10 @@ class _Change:
     added: Sequence[Link]
 
 
-async def _apply_link_change(tx: Tx, move: Move, live: Record, change: _Change, now: Instant) -> None:
-    await replace_links(tx, live, change.gone, change.added, now)
+async def _apply_link_change(
+    tx: Tx, language: Language, move: Move, live: Record, change: _Change, now: Instant
+) -> None:
+    await replace_links(tx, language, live, change.gone, change.added, now)
     who = change.added[0].scope if change.added else move.of(change.gone[0].scope)
     told = {"links": [*change.kept, *change.added], "links_before": change.held}
     await tx.events.append([move.event(EventType.LINK, live, who, now, **told)])
@@ -302,14 +318,16 @@ def _is_preferred_to(one: Record, other: Record) -> bool:
     return (one.created_at, one.seq) < (other.created_at, other.seq)
 
 
-async def _give_up(tx: Tx, move: Move, twin: Record, scope: Scope, into: Record, now: Instant) -> None:
+async def _give_up(
+    tx: Tx, language: Language, move: Move, twin: Record, scope: Scope, into: Record, now: Instant
+) -> None:
     """Let a memory go for those who get another one that stays in its place."""
     held = await tx.links.of(twin.tenant_id, twin.seq)
     kept = [link for link in held if link.scope != scope]
     if not kept:
         await _merge_memory(tx, move, twin, held, into, now)
         return
-    await remove_links(tx, twin, [link for link in held if link.scope == scope])
+    await remove_links(tx, language, twin, [link for link in held if link.scope == scope])
     event = move.event(EventType.UNLINK, twin, scope, now, links=kept, links_before=held)
     await tx.events.append([replace(event, old_id=twin.id)])
 

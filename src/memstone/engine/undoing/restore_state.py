@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memstone.engine.runtime import Parts
 from memstone.engine.storing.draft import ended_state, event_of, is_live, links_of, record_of, state_of
@@ -35,6 +35,9 @@ from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
 
+if TYPE_CHECKING:
+    from memstone.results import Degradation
+
 # --- vectors for what comes back --------------------------------------------------------------------------------------
 
 
@@ -44,7 +47,7 @@ class Fresh:
 
     space: Space | None = None
     vectors: dict[str, bytes] = field(default_factory=dict)
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
 
     async def of(self, tx: Tx, record: Record) -> Vectors:
         """The vectors of a version, in a space that is registered."""
@@ -80,7 +83,7 @@ def _make_context_reader(row: Record) -> Work[str]:
     return lambda tx: stored_before(tx, row)
 
 
-def _embedding_failure(error: MemstoneError) -> dict[str, object]:
+def _embedding_failure(error: MemstoneError) -> Degradation:
     return {"step": "embedding", **failure_of(error)}
 
 
@@ -192,8 +195,8 @@ async def _reopen_memory(act: Act, wanted: Record, links: Sequence[Link]) -> Eve
     lifted = await lift_suppression(tx, last, links)
     was = await status_at_the_end(tx, last)
     await tx.memories.unbury(tenant, wanted.id, last.version, Status.SUPERSEDED if was == Status.ACTIVE else was)
-    await insert_version(tx, new, links, await act.fresh.of(tx, new))
-    await name_again(tx, tenant, await evidence_of(tx, new), act.now)
+    await insert_version(tx, act.parts.language, new, links, await act.fresh.of(tx, new))
+    await name_again(tx, act.parts.language, tenant, await evidence_of(tx, new), act.now)
     event = act.event(EventType.ADD, new, links[0].scope, links=links)
     event.before = ended_state(last.version, last.status, suppressed=lifted)
     return event
@@ -214,7 +217,7 @@ async def _change_live_memory(act: Act, live: Record, wanted: Record, links: Seq
     new = _next_version(wanted, live.version, max(live.valid_from, act.now), act.now)
     await refuse_twins(tx, new, links, live.seq)
     moved = await vectors_of(tx, live) if live.text == new.text else ()
-    await supersede_version(tx, live, new, links, moved or await act.fresh.of(tx, new))
+    await supersede_version(tx, act.parts.language, live, new, links, moved or await act.fresh.of(tx, new))
     return act.event(_change_event_type(live, new), new, links[0].scope, before=live, links=links, links_before=have)
 
 
@@ -243,9 +246,9 @@ async def restore_links(
         saw = await tx.links.of(then.tenant_id, then.seq)
         await tx.links.add(then.tenant_id, then.seq, _who_saw(then, back, saw))
     if back:
-        await add_links(tx, live, back, act.now)
+        await add_links(tx, act.parts.language, live, back, act.now)
     if gone:
-        await remove_links(tx, live, gone)
+        await remove_links(tx, act.parts.language, live, gone)
     who = (back or gone or have)[0].scope
     event = act.event(EventType.LINK if back else EventType.UNLINK, live, who, before=live)
     event.before = {**state_of(live, have), **({"suppressed": True} if lifted else {})}

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import Progress, report_progress, scope_or_everybody
@@ -37,6 +37,10 @@ from memstone.model.memory import Record, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.literals import EventName, StatusName
+    from memstone.results import Degradation, RestoreResult, RollbackConflict, RollbackResult, UndoItem, UndoResult
+
 # --- ``undo`` ---------------------------------------------------------------------------------------------------------
 
 
@@ -47,7 +51,7 @@ _TOGETHER: Final = frozenset({EventType.MERGE, EventType.SUMMARIZE, EventType.RE
 """Changes of several memories that make sense only together."""
 
 
-async def undo_changes(parts: Parts, event_id: str | None, job_id: str | None) -> dict[str, Any]:
+async def undo_changes(parts: Parts, event_id: str | None, job_id: str | None) -> UndoResult:
     """Take back one event, or everything a job did; all of it or nothing."""
     if (event_id is None) == (job_id is None):
         raise InvalidInput("undo takes either the id of an event or a job_id")
@@ -57,10 +61,12 @@ async def undo_changes(parts: Parts, event_id: str | None, job_id: str | None) -
     now = parts.now()
     work = partial(_undo_all, parts=parts, events=events, fresh=fresh, group=group, job_id=job_id, now=now)
     done = await parts.ledger.write(work)
-    answer: dict[str, Any] = {"undone": len(events), "results": [describe_event(event) for event in done]}
+    answer: UndoResult = {"undone": len(events), "results": [describe_event(event) for event in done]}
     if group:
         answer["job_id"] = group
-    return {**answer, **({"degraded": fresh.degraded} if fresh.degraded else {})}
+    if fresh.degraded:
+        answer["degraded"] = fresh.degraded
+    return answer
 
 
 async def _of_event(parts: Parts, event_id: str) -> list[Event]:
@@ -201,11 +207,17 @@ async def _give_back(act: Act, split_id: str, old: Record) -> None:
             await tx.links.add(tenant, then.seq, those_not_in(seen, await tx.links.of(tenant, copy.seq)))
 
 
-def describe_event(event: Event) -> dict[str, Any]:
+def describe_event(event: Event) -> UndoItem:
     """What became of one memory."""
     status = (event.after or {}).get("status", str(Status.DELETED))
-    shown = {"id": event.memory_id, "event": str(event.event), "memory": event.new_text, "status": str(status)}
-    return {**shown, "event_id": event.id, "undoes": event.undoes}
+    return {
+        "id": event.memory_id,
+        "event": cast("EventName", str(event.event)),
+        "memory": event.new_text,
+        "status": cast("StatusName", str(status)),
+        "event_id": event.id,
+        "undoes": event.undoes,
+    }
 
 
 # --- ``rollback`` -----------------------------------------------------------------------------------------------------
@@ -241,21 +253,30 @@ class _Report:
     undone: int = 0
     events: Counter[str] = field(default_factory=Counter)
     memories: set[str] = field(default_factory=set)
-    conflicts: list[dict[str, Any]] = field(default_factory=list)
-    degraded: list[dict[str, object]] = field(default_factory=list)
+    conflicts: list[RollbackConflict] = field(default_factory=list)
+    degraded: list[Degradation] = field(default_factory=list)
 
-    def as_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"dry_run": self.dry_run, "undone": self.undone, "memories": len(self.memories)}
-        told |= {"by_event": dict(self.events), "conflicts": self.conflicts[:SHOWN], "skipped": len(self.conflicts)}
-        told |= {"job_id": self.job_id} if self.undone and not self.dry_run else {}
-        return {**told, **({"degraded": self.degraded[:1]} if self.degraded else {})}
+    def as_dict(self) -> RollbackResult:
+        answer: RollbackResult = {
+            "dry_run": self.dry_run,
+            "undone": self.undone,
+            "memories": len(self.memories),
+            "by_event": dict(self.events),
+            "conflicts": self.conflicts[:SHOWN],
+            "skipped": len(self.conflicts),
+        }
+        if self.undone and not self.dry_run:
+            answer["job_id"] = self.job_id
+        if self.degraded:
+            answer["degraded"] = self.degraded[:1]
+        return answer
 
 
 class _Aborted(Exception):
     """Ends the transaction of a dry run, so that nothing of it stays."""
 
 
-async def rollback_changes(parts: Parts, request: RollbackRequest) -> dict[str, Any]:
+async def rollback_changes(parts: Parts, request: RollbackRequest) -> RollbackResult:
     """Take back what is meant, as far as nobody has changed it since; gives counts and conflicts."""
     scope, done = _validate_request(parts, request)
     report = _Report(request.dry_run, new_id())
@@ -367,14 +388,21 @@ def _count_outcomes(report: _Report, events: Sequence[Event], outcomes: Sequence
             report.events[str(event.event)] += 1
             report.memories.add(event.memory_id)
         else:
-            told = {"event_id": event.id, "event": str(event.event), "memory_id": event.memory_id}
-            report.conflicts.append({**told, "message": conflict.message, "hint": conflict.hint})
+            report.conflicts.append(
+                {
+                    "event_id": event.id,
+                    "event": cast("EventName", str(event.event)),
+                    "memory_id": event.memory_id,
+                    "message": conflict.message,
+                    "hint": conflict.hint,
+                }
+            )
 
 
 # --- ``restore`` ------------------------------------------------------------------------------------------------------
 
 
-async def restore_version(parts: Parts, memory_id: str, version: int | None) -> dict[str, Any]:
+async def restore_version(parts: Parts, memory_id: str, version: int | None) -> RestoreResult:
     """Let a version of a memory hold again, for those who see the memory now, or saw it last."""
     wanted = checked_id(memory_id)
     if version is not None and (isinstance(version, bool) or not isinstance(version, int) or version < 1):
@@ -383,8 +411,10 @@ async def restore_version(parts: Parts, memory_id: str, version: int | None) -> 
     fresh = await fresh_vectors(parts, [row])
     now = parts.now()
     work = partial(_apply_restore, parts=parts, memory_id=wanted, version=version, fresh=fresh, now=now)
-    event = await parts.ledger.write(work)
-    return {**describe_event(event), **({"degraded": fresh.degraded} if fresh.degraded else {})}
+    answer: RestoreResult = {**describe_event(await parts.ledger.write(work))}
+    if fresh.degraded:
+        answer["degraded"] = fresh.degraded
+    return answer
 
 
 async def _read_wanted_version(parts: Parts, tx: Tx, memory_id: str, version: int | None) -> tuple[Record, Record]:

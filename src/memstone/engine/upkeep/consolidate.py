@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.upkeep.consolidation import (
+from memstone.core.consolidation import (
     LASTING,
     Merge,
     Promotion,
@@ -43,18 +43,20 @@ from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.ledger import Tx
 from memstone.trace import log_event
 
+if TYPE_CHECKING:
+    from memstone.results import ConsolidateCounts, ConsolidateResult
+
 TASK: Final = "consolidate"
 _COMPARED: Final = {Layer.EPISODE: 1_000, Layer.FACT: 5_000}
 """So many of the newest of an owner are compared with each other."""
 
 _SPEAKING: Final = 200
 _SPOKEN_OF: Final = 500
-_COUNTED: Final = ("merged", "promoted", "evicted", "expired", "pruned", "summarized", "narratives")
 
 
 async def consolidate_scope(
     parts: Parts, given: Mapping[str, Any], *, everybody: bool, dry_run: bool = False
-) -> dict[str, Any]:
+) -> ConsolidateResult:
     """One pass over a scope, or over everything there is; gives what was done."""
     scope = scope_or_everybody(parts, given, everybody=everybody)
     parts = parts_to_tidy(parts, scope)
@@ -130,14 +132,24 @@ async def _refresh_narratives(run: Pass, since: int) -> None:
         run.counts["narratives"] += made["status"] in ("regenerated", "removed")
 
 
-def _pass_counts(run: Pass) -> dict[str, Any]:
-    purged = {name.removeprefix("purged."): n for name, n in run.counts.items() if name.startswith("purged.")}
-    return {**{name: run.counts[name] for name in _COUNTED}, "purged": purged}
+def _pass_counts(run: Pass) -> ConsolidateCounts:
+    counts = run.counts
+    return {
+        "merged": counts["merged"],
+        "promoted": counts["promoted"],
+        "evicted": counts["evicted"],
+        "expired": counts["expired"],
+        "pruned": counts["pruned"],
+        "summarized": counts["summarized"],
+        "narratives": counts["narratives"],
+        "purged": {name.removeprefix("purged."): n for name, n in counts.items() if name.startswith("purged.")},
+    }
 
 
-def _build_answer(run: Pass) -> dict[str, Any]:
-    told = {"dry_run": True} if run.dry_run else {"job_id": run.job_id}
-    return {"status": "completed", **told, **_pass_counts(run)}
+def _build_answer(run: Pass) -> ConsolidateResult:
+    if run.dry_run:
+        return {"status": "completed", "dry_run": True, **_pass_counts(run)}
+    return {"status": "completed", "job_id": run.job_id, **_pass_counts(run)}
 
 
 # --- what is alike ----------------------------------------------------------------------------------------------------
@@ -169,7 +181,11 @@ async def merge_duplicates(run: Pass, layer: Layer) -> None:
             continue
         await run.go_on()
         records = await _read_newest(run, owner, layer, _COMPARED[layer])
-        planned = await run.parts.io.run(partial(find_merges, records, threshold)) if len(records) > 1 else []
+        planned = (
+            await run.parts.io.run(partial(find_merges, records, threshold, run.parts.language))
+            if len(records) > 1
+            else []
+        )
         for page in _split_pages(planned):
             if run.dry_run:
                 for one in await run.parts.ledger.read(partial(_filter_mergeable, run=run, page=page)):
@@ -226,7 +242,7 @@ async def _merge_pair(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[
     await end_version(tx, dropped, Status.SUPERSEDED, run.now)
     await tx.upkeep.restate(grown)
     await tx.upkeep.recount(grown, [link for link in links if link.scope in known])
-    await add_links(tx, grown, [link for link in links if link.scope not in known], run.now)
+    await add_links(tx, run.parts.language, grown, [link for link in links if link.scope not in known], run.now)
     told = {"before": dropped, "links_before": theirs, "ended": True}
     ended = run.event(EventType.MERGE, dropped, theirs, f"says the same as {kept.id}", **told)
     ended.new_id = kept.id

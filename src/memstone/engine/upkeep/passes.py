@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.core.checks.filters import where_visible
 from memstone.core.settings.lenient import TENANT, scope_key
@@ -28,6 +28,9 @@ from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
 from memstone.ports.storage import Copying
 from memstone.trace import log, log_event
+
+if TYPE_CHECKING:
+    from memstone.results import ConsolidateResult
 
 # --- whose rules a pass goes by ---------------------------------------------------------------------------------------
 
@@ -279,7 +282,7 @@ class Timetable:
         """How long there is nothing to look at."""
         return max(0.0, (self.next_at - parts.clock.now()).total_seconds())
 
-    async def tick(self, parts: Parts, *, busy: bool = False) -> dict[str, Any] | None:
+    async def tick(self, parts: Parts, *, busy: bool = False) -> ConsolidateResult | None:
         """Run what is due, if it is time to look and there is nothing better to do; gives what was done."""
         if self.seconds(parts) > 0 or busy:
             return None
@@ -320,7 +323,7 @@ async def last_run(parts: Parts) -> Instant | None:
     return next((job.created_at for job in jobs if job.scope.is_open), None)
 
 
-async def consolidate_if_due(parts: Parts) -> dict[str, Any] | None:
+async def consolidate_if_due(parts: Parts) -> ConsolidateResult | None:
     """Consolidate everything if it is due; gives what was done, None when nothing was."""
     if not await is_pass_due(parts):
         return None

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_visible
-from memstone.core.text.normalize import estimate_tokens
-from memstone.core.upkeep.consolidation import LASTING, days_before, over_budget, shorten_text
+from memstone.core.consolidation import LASTING, days_before, over_budget, shorten_text
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
 from memstone.engine.storing.draft import text_hash
@@ -21,11 +20,15 @@ from memstone.engine.storing.holders import is_inside
 from memstone.engine.storing.store import end_version, insert_version
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.event import EventType, Job
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Origin, Record, Status, owner_of
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import OldSummaryResult, SummaryCounts, SummaryResult
 
 # --- ``summarize`` ----------------------------------------------------------------------------------------------------
 
@@ -57,19 +60,19 @@ class Wanted:
 
 async def summarize_scope(
     parts: Parts, given: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
-) -> dict[str, Any]:
+) -> SummaryResult:
     """Shorten what a scope has beyond a budget; gives how many there were, how many were shortened, what it saved."""
     scope = parts.scope(given)
     parts = parts_to_tidy(parts, scope)
     scope.required()
     wanted = _validate_limits(max_tokens, older_than_days)
     run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
-    answer = await _shorten_scope(run, scope, wanted, again=True)
-    if answer["summarizedCount"] and not dry_run:
-        job = Job(id=run.job_id, task=TASK, scope=scope, status="success", details=answer, created_at=run.now)
-        await parts.ledger.write(lambda tx: tx.jobs.put(job))
-        answer = {**answer, "job_id": run.job_id}
-    return answer
+    counts = await _shorten_scope(run, scope, wanted, again=True)
+    if not counts["summarizedCount"] or dry_run:
+        return {**counts}
+    job = Job(id=run.job_id, task=TASK, scope=scope, status="success", details=dict(counts), created_at=run.now)
+    await parts.ledger.write(lambda tx: tx.jobs.put(job))
+    return {**counts, "job_id": run.job_id}
 
 
 def _validate_limits(max_tokens: object, older_than_days: object) -> Wanted:
@@ -100,7 +103,7 @@ async def _list_owners(tx: Tx, *, scope: Scope) -> list[Scope]:
     return list(dict.fromkeys(replace(owner_of(one), run_id=scope.run_id) for one in named if not one.is_open))
 
 
-async def _shorten_scope(run: Pass, scope: Scope, wanted: Wanted, *, again: bool) -> dict[str, Any]:
+async def _shorten_scope(run: Pass, scope: Scope, wanted: Wanted, *, again: bool) -> SummaryCounts:
     """``again``: also what was shortened before and brought back by somebody."""
     count, chosen = await run.parts.ledger.read(
         partial(_choose_memories, run=run, scope=scope, wanted=wanted, again=again)
@@ -171,7 +174,7 @@ async def _replace_with_summary(tx: Tx, run: Pass, old: Record, text: str, fresh
     await tx.upkeep.restate(replace(old, data={**old.data, "into": new.id}))
     await end_version(tx, old, Status.SUPERSEDED, run.now)
     # It holds the claim of the original: the same words once more are known, if only in short.
-    await insert_version(tx, new, links, await fresh.of(tx, new))
+    await insert_version(tx, run.parts.language, new, links, await fresh.of(tx, new))
     told = {"before": old, "links_before": links, "ended": True}
     ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **told)
     ended.new_id = new.id
@@ -206,17 +209,24 @@ def _build_summary(old: Record, text: str, run: Pass) -> Record:
 
 async def summarize_old(
     parts: Parts, given: Mapping[str, Any], older_than_days: float, *, everybody: bool, dry_run: bool
-) -> dict[str, Any]:
+) -> OldSummaryResult:
     """Shorten everything that is older, whatever it takes up, of one owner or of each there is."""
     whole = parts_to_tidy(parts, scope_or_everybody(parts, given, everybody=everybody))
     owners = [given] if not everybody else await whole.ledger.read(lambda tx: _shortening_owners(tx, parts.tenant_id))
-    total: dict[str, Any] = {"originalCount": 0, "summarizedCount": 0, "tokensSaved": 0}
-    jobs: list[str] = []
+    total: OldSummaryResult = {
+        "originalCount": 0,
+        "summarizedCount": 0,
+        "tokensSaved": 0,
+        "job_ids": [],
+        "dry_run": dry_run,
+    }
     for owner in owners:
         one = await summarize_scope(parts if given else whole, owner, 0, older_than_days, dry_run=dry_run)
-        total = {name: count + one[name] for name, count in total.items()}
-        jobs += [one["job_id"]] if "job_id" in one else []
-    return {**total, "job_ids": jobs, "dry_run": dry_run}
+        total["originalCount"] += one["originalCount"]
+        total["summarizedCount"] += one["summarizedCount"]
+        total["tokensSaved"] += one["tokensSaved"]
+        total["job_ids"] += [one["job_id"]] if "job_id" in one else []
+    return total
 
 
 async def _shortening_owners(tx: Tx, tenant_id: str) -> list[Mapping[str, Any]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias
 
-from memstone.core.ranking.importance import time_constant
-from memstone.core.upkeep.consolidation import days_before, is_faint, is_overdue
+from memstone.core.consolidation import days_before, is_faint, is_overdue
+from memstone.core.ranking.strength import time_constant
 from memstone.engine.layers.derived import never_fades
 from memstone.engine.recall.profile import always_shown, owner_of
 from memstone.engine.runtime import Parts
@@ -38,7 +38,7 @@ async def evict_faded_facts(run: Pass) -> None:
 
     async def put_aside(tx: Tx, record: Record, links: list[Link]) -> None:
         told = {"reason": "faded and not used for long", "actor": ACTOR, "job_id": run.job_id}
-        await set_status(tx, record, links, Status.EVICTED, now, event=EventType.EVICT, **told)
+        await set_status(tx, run.parts.language, record, links, Status.EVICTED, now, event=EventType.EVICT, **told)
 
     for scope, policy in run.policies.groups(run.scope):
         if policy.upkeep.evict:
@@ -160,7 +160,7 @@ async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Re
     """Those of some memories that may fade and stand in nobody's profile or narrative."""
     found = []
     for record in records:
-        if never_fades(record):
+        if never_fades(record, run.parts.language.identity):
             continue
         links = await tx.links.of(record.tenant_id, record.seq)
         if not any([record.id in await _always_shown(tx, run, link.scope) for link in links]):
@@ -172,7 +172,9 @@ async def _always_shown(tx: Tx, run: Pass, scope: Scope) -> frozenset[str]:
     """What of a user's facts a model is shown whatever is asked; looked up once in a pass."""
     owner = owner_of(scope)
     if owner not in run.always_shown:
-        run.always_shown[owner] = await always_shown(tx, run.parts.blocks, owner, run.now, run.policies.of(owner))
+        run.always_shown[owner] = await always_shown(
+            tx, run.parts.blocks, run.parts.language, owner, run.now, run.policies.of(owner)
+        )
     return run.always_shown[owner]
 
 

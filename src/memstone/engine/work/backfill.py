@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.engine.runtime import Parts
@@ -15,6 +15,9 @@ from memstone.model.memory import Layer
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import BackfillItem, BackfillResult
 
 MayStop: TypeAlias = Callable[[int, int], object]
 """Called with how many are done and how many there are; ``False`` ends it."""
@@ -28,13 +31,13 @@ _FIELDS: Final = frozenset({*_RUN, *_TURNS, *_TIME, *_WHO, "title"})
 
 async def backfill_conversations(
     parts: Parts, conversations: Iterable[Mapping[str, Any]], given: Mapping[str, Any], progress: MayStop | None
-) -> dict[str, Any]:
+) -> BackfillResult:
     """Ingest one conversation after the other, each in a transaction of its own; what is known is left alone."""
     if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
         raise InvalidInput(f"conversations must be a list, not {type(conversations).__name__}")
     parts.scope(given)  # whoever is named wrongly is so for all of them
     total = len(conversations) if isinstance(conversations, Sized) else 0
-    counts, results, stopped = Counter[str](), list[dict[str, Any]](), False
+    counts, results, stopped = Counter[str](), list["BackfillItem"](), False
     for done, item in enumerate(conversations, 1):
         result = await _ingest_conversation(parts, item, given, done - 1)
         counts[result["status"]] += 1
@@ -48,7 +51,7 @@ async def backfill_conversations(
 
 async def _ingest_conversation(
     parts: Parts, item: Mapping[str, Any], given: Mapping[str, Any], at: int
-) -> dict[str, Any]:
+) -> BackfillItem:
     """A conversation that is wrong has its own error and does not hold the others up."""
     run = _first_value(item, _RUN) if isinstance(item, Mapping) else None
     try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.engine.learning.by_model import Metered
 from memstone.engine.runtime import Parts
@@ -30,6 +31,10 @@ from memstone.model.event import STATUSES, Job
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
+
+if TYPE_CHECKING:
+    from memstone.literals import JobStatus
+    from memstone.results import JobItem, JobList
 
 DISTILLED: Final = "distilled"
 NO_SIGNALS: Final = "no_signals"
@@ -165,7 +170,7 @@ def status_of(outcome: str) -> str:
 
 async def list_jobs(
     parts: Parts, given: Mapping[str, Any], task: str | None, status: str | None, limit: int, *, everybody: bool
-) -> dict[str, Any]:
+) -> JobList:
     """What was done in the background, newest first."""
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(STATUSES))
@@ -175,8 +180,19 @@ async def list_jobs(
     return {"results": [_format_job(job) for job in found]}
 
 
-def _format_job(job: Job) -> dict[str, Any]:
-    shown = asdict(job)
-    scope = shown.pop("scope")
-    del scope["tenant_id"]
-    return {**scope, **shown, "outcome": job.details.get("outcome")}
+def _format_job(job: Job) -> JobItem:
+    return {
+        "user_id": job.scope.user_id,
+        "agent_id": job.scope.agent_id,
+        "run_id": job.scope.run_id,
+        "id": job.id,
+        "task": job.task,
+        "status": cast("JobStatus", job.status),
+        "created_at": job.created_at,
+        "model": job.model,
+        "details": deepcopy(job.details),
+        "input_tokens": job.input_tokens,
+        "output_tokens": job.output_tokens,
+        "duration_ms": job.duration_ms,
+        "outcome": job.details.get("outcome"),
+    }

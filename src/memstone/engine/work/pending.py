@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.scoping import scope_or_everybody
@@ -12,11 +12,14 @@ from memstone.engine.work.sessions import form_session
 from memstone.model.event import Signal
 from memstone.model.scope import Scope
 
+if TYPE_CHECKING:
+    from memstone.results import FlushResult
+
 _AT_ONCE: Final = 500
 _BEFORE_MORE: Final = 20
 
 
-async def flush_sessions(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> dict[str, Any]:
+async def flush_sessions(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> FlushResult:
     """Work off what waits in a scope (or everywhere), session by session; what fails again keeps waiting."""
     scope, patience = scope_or_everybody(parts, given, everybody=everybody), Patience()
     stored, tried = 0, set[Scope]()

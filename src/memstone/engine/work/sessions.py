@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.core.talk.transcript import TranscriptInput
@@ -73,6 +73,9 @@ from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 from memstone.ports.ledger import Tx
 
+if TYPE_CHECKING:
+    from memstone.results import SessionEnd, SessionEndList, SessionResult
+
 # --- work on a claimed session ----------------------------------------------------------------------------------------
 
 
@@ -95,11 +98,17 @@ class Formed:
     ended: int = 0
     details: dict[str, Any] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> SessionEnd:
         """It as callers see it."""
-        who = {name: getattr(self.scope, name) for name in ("user_id", "agent_id", "run_id")}
-        episode = {"episode_id": self.details["episode_seq"]} if self.details.get("episode_seq") else {}
-        return {**who, "distillation": self.outcome, **episode}
+        shown: SessionEnd = {
+            "user_id": self.scope.user_id,
+            "agent_id": self.scope.agent_id,
+            "run_id": self.scope.run_id,
+            "distillation": self.outcome,
+        }
+        if self.details.get("episode_seq"):
+            shown["episode_id"] = self.details["episode_seq"]
+        return shown
 
 
 class SessionWork:
@@ -238,7 +247,7 @@ class SessionWork:
         async def work(tx: Tx) -> dict[str, Any]:
             now = self._parts.now()
             details = {} if made.commit is None else await made.commit(tx, now)
-            await feed_project(tx, said, details, now)
+            await feed_project(tx, self._parts.language, said, details, now)
             await self._end(tx, signals, made.outcome, {**describe_run(said), **details}, now, last=last)
             if not is_low(made.outcome):
                 await tx.signals.take_up(self._claim.scope.tenant_id, [one.id for one in earlier])
@@ -357,7 +366,7 @@ async def form_claimed(parts: Parts, claimed: Claim, patience: Patience | None =
         return await SessionWork(parts, claimed, patience or Patience()).formed()
 
 
-async def end_session(parts: Parts, given: Mapping[str, Any]) -> dict[str, Any]:
+async def end_session(parts: Parts, given: Mapping[str, Any]) -> SessionEndList:
     """Form memory now of every session in a scope in which something waits."""
     scope = parts.required_scope(given)
     waiting = await parts.ledger.peek(lambda tx: tx.signals.sessions(scope, parts.policy.limits.page))
@@ -393,7 +402,7 @@ class SessionRequest:
     skip_extraction: bool = False
 
 
-async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any]:
+async def ingest_session(parts: Parts, request: SessionRequest) -> SessionResult:
     """Keep a conversation and form memory of it now; the answer says what came of that."""
     given, count = _flatten_turns(request.turns)
     parts = await tuned_for(parts, request)
@@ -408,7 +417,7 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> dict[str, Any
     await check_quotas(parts, _session_scope(parts, request), Usage(turns=len(new), chars=chars))
     if keeps:
         await embed_turns(parts, said, new)
-        await find_names(parts.io, new)
+        await find_names(parts.io, new, parts.language.names)
     learns = not request.skip_extraction
     async with parts.workshop.turn(parts.io):
         claimed = await parts.ledger.write(
@@ -479,7 +488,7 @@ async def _replace_conversation(tx: Tx, *, parts: Parts, said: Transcript, learn
         entries = await new_entries(tx, parts, said.turns, said.space, now, said.counts)
         if said.space is not None and entries:
             await ensure_space(tx, parts.tenant_id, said.space)
-        await enter_all(tx, entries)
+        await enter_all(tx, parts.language, entries)
     if not learns:
         return None
     signals = lesson_signals(parts, said, lessons_of(said.turns), now, keeps=keeps)
@@ -506,14 +515,20 @@ async def _end_old_memories(tx: Tx, scope: Scope, kept: set[str], now: Instant) 
     await tx.events.append(event_of(EventType.DELETE, one, scope, now, before=one, **told) for one in ended)  # type: ignore[arg-type]
 
 
-def _build_answer(said: Transcript, count: int, formed: Formed) -> dict[str, Any]:
-    answer: dict[str, Any] = {"status": _answer_status(formed.outcome), "turns_ingested": count}
-    shown = formed.as_dict()
-    answer |= {name: shown[name] for name in ("distillation", "episode_id") if name in shown}
-    return answer | ({"warnings": said.warnings} if said.warnings else {})
+def _build_answer(said: Transcript, count: int, formed: Formed) -> SessionResult:
+    answer: SessionResult = {
+        "status": _answer_status(formed.outcome),
+        "turns_ingested": count,
+        "distillation": formed.outcome,
+    }
+    if formed.details.get("episode_seq"):
+        answer["episode_id"] = formed.details["episode_seq"]
+    if said.warnings:
+        answer["warnings"] = said.warnings
+    return answer
 
 
-def _answer_status(outcome: str) -> str:
+def _answer_status(outcome: str) -> Literal["ok", "failed", "disabled", "pending"]:
     """``ok`` only when nothing is left to do: what waits for a model, or was given up, says so."""
     if is_finished(outcome) or outcome == NO_SIGNALS:
         return "ok"

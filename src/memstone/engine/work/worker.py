@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.runtime import Parts
 from memstone.engine.upkeep.passes import Timetable
@@ -23,6 +23,9 @@ from memstone.model.ids import clean_id
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Listening, Waking
 from memstone.trace import log_event
+
+if TYPE_CHECKING:
+    from memstone.results import WorkerResult
 
 # --- the worker -------------------------------------------------------------------------------------------------------
 
@@ -173,7 +176,7 @@ def _of_tenant(parts: Parts, tenant: str) -> Parts:
     return parts if tenant == parts.tenant_id else parts.of(tenant)
 
 
-async def run_worker(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> dict[str, Any]:
+async def run_worker(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> WorkerResult:
     """Be a worker, so long at most; 0 seconds do what is due now, None goes on until somebody stops it."""
     if parts.bounds is not None:
         raise Forbidden("this key cannot process everybody's sessions", hint="use a key for the whole tenant")

@@ -24,7 +24,7 @@ from memstone.model.context import ContextPack
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 from memstone.server.access import Caller
-from memstone.server.gateway.counts import SKIPPED, Skip
+from memstone.server.gateway.counts import LATE, SKIPPED, Skip
 from memstone.server.gateway.identity import Who
 from memstone.server.gateway.search import search_tool
 from memstone.server.gateway.upstream import Target
@@ -141,6 +141,7 @@ class Exchange:
     who: Who
     policy: Policy
     deadline_ms: float
+    profile_ms: float
     headers: Mapping[str, str]
     by_agent: bool = False
     session: str | None = None
@@ -152,7 +153,10 @@ class Exchange:
     recall_ms: float = 0.0
 
     async def recall(self) -> None:
-        """Settings, gate and search, up to a deadline; whatever goes wrong, the chat goes on without them."""
+        """Settings, gate and search, up to a deadline; whatever goes wrong, the chat goes on without them.
+
+        What needs no search has some time more: it is cheap, and matters most.
+        """
         self._switch()
         if not is_understood(self.headers):
             log.warning("gateway.header.unknown", header=HEADER, taken_for="off")
@@ -161,8 +165,8 @@ class Exchange:
             return
         began = time.perf_counter()
         try:
-            async with asyncio.timeout(self.deadline_ms / 1000):
-                await self._recall()
+            async with asyncio.timeout((self.deadline_ms + self.profile_ms) / 1000):
+                await self._recall(time.monotonic() + self.deadline_ms / 1000)
         except TimeoutError:
             self.give_up(Skip.DEADLINE)
         except MemstoneError as error:
@@ -171,7 +175,7 @@ class Exchange:
             self.give_up(Skip.ERROR, type(error).__name__)
         self.recall_ms = (time.perf_counter() - began) * 1000
 
-    async def _recall(self) -> None:
+    async def _recall(self, until: float) -> None:
         asked = {**self.who.reach(by_agent=True), "run_id": self.session}
         scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
         parts = await self._engine.ask(apply_scope_policy, scope)
@@ -190,7 +194,20 @@ class Exchange:
             if self.pack is None:
                 self._skip(Skip.NO_QUESTION)
         else:
-            self.pack = await self._engine.shown(ContextRequest(question, **self._search_options()), self._loop())
+            self.pack = await self._read_block(ContextRequest(question, **self._search_options(), until=until))
+
+    async def _read_block(self, request: ContextRequest) -> ContextPack:
+        """Return what is shown: what needs no search, where the search is not done in time."""
+        limit = asyncio.timeout(max(0.0, (request.until or 0.0) - time.monotonic()))
+        try:
+            async with limit:
+                return await self._engine.shown(request, self._loop())
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        LATE.inc()
+        log.warning("memory.recall.late", model=self._model)
+        return await self._engine.shown(replace(request, without_search=True), self._loop())
 
     async def _without_agent(self, policy: Policy, scope: Scope) -> Policy:
         """Return what holds for a plain chat: an agent that a header names is where it is filed, and adds no tool."""

@@ -32,7 +32,7 @@ class Skip(StrEnum):
     NO_QUESTION = "no_question"
     """The user says nothing in this request."""
     DEADLINE = "deadline"
-    """Recalling took longer than ``gateway.recall_ms``."""
+    """Not even what needs no search was there after ``gateway.recall_ms`` and ``gateway.profile_ms``."""
     SETTINGS = "settings"
     """What the user wants of memory cannot be read now."""
     REFUSED = "refused"
@@ -45,6 +45,9 @@ class Skip(StrEnum):
 
 SKIPPED: Final = Counter(
     "memstone_gateway_memory_skipped", "Chats that went on without memory, by reason.", labelnames=("reason",)
+)
+LATE: Final = Counter(
+    "memstone_gateway_recall_late", "Chats that got only what needs no search, because the search was too slow."
 )
 ROUNDS: Final = Counter("memstone_gateway_tool_rounds", "Memory searches started by a model.")
 UPSTREAM: Final = Counter(

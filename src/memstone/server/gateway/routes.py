@@ -23,7 +23,7 @@ from memstone.server.gateway.relay import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
 from memstone.server.gateway.upstream import Target, headers_for_caller, list_upstream_models
 from memstone.server.schemas import gateway as forms
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.state import State
 
 router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=Keyed)
@@ -86,7 +86,7 @@ async def _as_it_is(request: Request, path: str) -> Response:
     return await while_there(request, ask_upstream())
 
 
-@router.get("/v1/models", response_model=forms.Models)
+@router.get("/v1/models", response_model=answer_form("ModelList"))
 async def list_models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
     """List the models of every upstream that answers, under the names to use here."""
     return JSONResponse(
@@ -136,9 +136,10 @@ def _new_exchange(
         headers["x-agent-id"] = agent_id
     policy = caller.engine.parts.policy
     about = resolve_chat_identity(caller, headers, body, policy.identity, request.state.request_id)
-    deadline, by_agent = state.settings.gateway.recall_ms, agent_id is not None
+    waits, by_agent = state.settings.gateway, agent_id is not None
     session = None if about.run_id == request.state.request_id else about.run_id
-    return Exchange(caller, dialect, body, about, policy, deadline, headers, by_agent=by_agent, session=session)
+    limits = (waits.recall_ms, waits.profile_ms)
+    return Exchange(caller, dialect, body, about, policy, *limits, headers, by_agent=by_agent, session=session)
 
 
 def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from memstone.core.text.normalize import estimate_tokens
 from memstone.engine.access.admission import key_of
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
+from memstone.engine.recall.context import asks_about_user
 from memstone.errors import Conflict, InvalidInput
+from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb
-from memstone.model.context_gate import Route
 from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.server.mcp.spec import STRING, Argument, Json, ToolCall, ToolSpec
 
+if TYPE_CHECKING:
+    from memstone.literals import LayerName
+    from memstone.results import AddResult
+
 # --- what the tools do to the memory a caller reaches, and what they answer -------------------------------------------
 
 
-LAYERS: Final = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
+LAYERS: Final[dict[str, LayerName]] = {"pinned": "fact", "episodes": "episode", "transcript": "turn"}
 """The parts of a memory as a model names them."""
 
 BREADTHS: Final = {"session": "session", "apiKey": "owner", "owner": "owner", "global": "global"}
@@ -79,7 +83,7 @@ async def search_memories(call: ToolCall) -> Json:
         found = await _visible_results(call, await call.memory.search("", strategy="recent", **wanted))
     else:
         found = await _visible_results(call, await call.memory.search(given["query"], explain=True, **wanted))
-        found = found if policy.strategy == "recent" else _select_similar(given["query"], found)
+        found = found if policy.strategy == "recent" else await _select_similar(call, given["query"], found)
     return _cut_to_budget(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
 
 
@@ -100,16 +104,13 @@ def _search_scope(call: ToolCall) -> Json:
     }
 
 
-def _select_similar(query: str, found: list[Json]) -> list[Json]:
+async def _select_similar(call: ToolCall, query: str, found: list[Json]) -> list[Json]:
     """Return the hits that have something to do with a query; a question about the user is about all of them."""
     alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
-    return found if found and not alike and _asks_about_the_user(query) else alike
-
-
-def _asks_about_the_user(query: str) -> bool:
-    from memstone.core.gate import decide_route  # its patterns take a while to compile
-
-    return decide_route(query).route is Route.IDENTITY
+    if alike or not found:
+        return alike
+    about_user = await call.memory.engine.run(asks_about_user, query)
+    return found if about_user else []
 
 
 def _cut_to_budget(found: Sequence[Json], most: int) -> Json:
@@ -145,14 +146,12 @@ async def list_memories(call: ToolCall) -> Json:
 
 async def add_memory(call: ToolCall) -> Json:
     """Remember something; ``Conflict`` when nothing comes of it."""
-    from memstone.engine.learning.notes import (
-        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
-    )
+    from memstone.engine.add_note import add_note
 
     given = call.arguments
     request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
     request.key, request.kind = given.get("key"), given.get("kind")
-    answer = await call.memory.engine.run(learn_or_store_text, request)
+    answer = await call.memory.engine.run(add_note, request)
     changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
     if not changes and answer["status"] != "deferred":
         raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))
@@ -165,7 +164,7 @@ async def add_memory(call: ToolCall) -> Json:
     }
 
 
-def _why_nothing(answer: Json) -> str:
+def _why_nothing(answer: AddResult) -> str:
     if answer.get("left_out"):
         return "the user has deleted or changed it, or it asks to forget something unknown"
     return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "there is nothing to remember in it"))

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Query
 from memstone.errors import NotFoundError
 from memstone.model.ids import new_id
 from memstone.server.access import Admin, DryRun, Keyed, Reader, Writer, require_setting_rights
-from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.companion import Agent, AgentChanges, AgentDeleted, Agents, NewAgent
+from memstone.server.schemas.base import PROBLEMS, answer_form
+from memstone.server.schemas.companion import AgentBody, AgentChangeBody
 
 router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
 
 
-@router.get("", response_model=Agents)
+@router.get("", response_model=answer_form("AgentList"))
 async def list_agents(
     caller: Reader,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
@@ -25,15 +25,15 @@ async def list_agents(
     return await caller.memory.agents.list(limit=limit, offset=offset)
 
 
-@router.post("", status_code=201, response_model=Agent)
-async def create_agent(caller: Writer, wanted: NewAgent) -> Any:
+@router.post("", status_code=201, response_model=answer_form("AgentItem"))
+async def create_agent(caller: Writer, wanted: AgentBody) -> Any:
     """Create an agent, or change the one with this id."""
     given = wanted.model_dump()
     require_setting_rights(caller, given["settings"])
     return await caller.memory.agents.save(given.pop("id") or new_id(), **given)
 
 
-@router.get("/{agent_id:path}", response_model=Agent)
+@router.get("/{agent_id:path}", response_model=answer_form("AgentItem"))
 async def get_agent(caller: Reader, agent_id: str) -> Any:
     """Return one agent."""
     found = await caller.memory.agents.get(agent_id)
@@ -42,15 +42,15 @@ async def get_agent(caller: Reader, agent_id: str) -> Any:
     return found
 
 
-@router.put("/{agent_id:path}", response_model=Agent)
-async def save_agent(caller: Writer, agent_id: str, changes: AgentChanges) -> Any:
+@router.put("/{agent_id:path}", response_model=answer_form("AgentItem"))
+async def save_agent(caller: Writer, agent_id: str, changes: AgentChangeBody) -> Any:
     """Change or create an agent; the given settings replace all of its settings."""
     given = changes.model_dump()
     require_setting_rights(caller, given["settings"])
     return await caller.memory.agents.save(agent_id, **given)
 
 
-@router.delete("/{agent_id:path}", response_model=AgentDeleted)
+@router.delete("/{agent_id:path}", response_model=answer_form("AgentDeletion"))
 async def delete_agent(caller: Admin, agent_id: str, *, dry_run: DryRun = False) -> Any:
     """Remove an agent with its memories, vectors, signals and settings."""
     return await caller.memory.agents.delete(agent_id, dry_run=dry_run)

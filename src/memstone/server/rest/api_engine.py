@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import APIRouter, Request
-from pydantic.alias_generators import to_camel
 
 from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.engine import status
@@ -18,18 +17,21 @@ from memstone.server.rest.api_memory import owner_of
 from memstone.server.schemas.api import (
     EmbeddingProviders,
     EngineStatus,
-    Preview,
-    PreviewQuestion,
-    Reindex,
-    Reindexing,
-    Summarized,
-    SummarizeOld,
-    Working,
+    EntryPreview,
+    EntryPreviewBody,
+    EntrySelfTest,
+    EntrySummary,
+    EntrySummaryBody,
+    ReindexBody,
+    ReindexState,
     entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
 from memstone.server.stored import LOCAL_EMBEDDERS
+
+if TYPE_CHECKING:
+    from memstone.results import PreviewHit
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 
@@ -40,14 +42,14 @@ _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
 }
 
 
-@router.get("/health", response_model=Working, response_model_exclude_none=True)
+@router.get("/health", response_model=EntrySelfTest, response_model_exclude_none=True)
 async def verify_memory(caller: Reader) -> Any:
     """Test memory: create, list and delete an entry in one transaction that is rolled back."""
     return await caller.engine.run(status.verify_memory)
 
 
-@router.post("/retrieve-preview", response_model=Preview)
-async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
+@router.post("/retrieve-preview", response_model=EntryPreview, response_model_exclude_unset=True)
+async def retrieve_preview(caller: Reader, question: EntryPreviewBody) -> Any:
     """Show what a search would find and what would fit; nothing counts as used."""
     found = await caller.memory.profile.preview_search(
         question.query,
@@ -61,15 +63,15 @@ async def retrieve_preview(caller: Reader, question: PreviewQuestion) -> Any:
     return {**found, "items": [{**entry_from_memory(one), **_score_fields(one)} for one in found["items"]]}
 
 
-def _score_fields(item: dict[str, Any]) -> dict[str, Any]:
+def _score_fields(item: PreviewHit) -> dict[str, Any]:
     return {name: item[name] for name in ("score", "tier", "tokens", "vec_score", "fts_score", "injected")}
 
 
-@router.get("/engine-status", response_model=EngineStatus)
+@router.get("/engine-status", response_model=EngineStatus, response_model_exclude_unset=True)
 async def engine_status(request: Request, caller: Reader) -> Any:
     """List the parts of the engine, whether each is available, and if not, why."""
     state: State = request.app.state.memstone
-    return to_camel_names({**await caller.memory.admin.status(), "qdrant": qdrant_part(state)})
+    return {**await caller.memory.admin.status(), "qdrant": qdrant_part(state)}
 
 
 def qdrant_part(state: State) -> dict[str, Any]:
@@ -118,22 +120,23 @@ def known_embedding_models(provider: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-@router.post("/summarize", response_model=Summarized)
-async def summarize_old_memories(caller: Admin, wanted: SummarizeOld) -> Any:
+@router.post("/summarize", response_model=EntrySummary)
+async def summarize_old_memories(caller: Admin, wanted: EntrySummaryBody) -> Any:
     """Shorten old memories to their first sentences; the originals stay in the history."""
     user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
     options = {"everybody": user is None, "dry_run": wanted.dry_run}
     done = await caller.engine.run(summarize_old, {"user_id": user}, wanted.older_than_days, **options)
-    counts = {"original_count": "originalCount", "summarized_count": "summarizedCount", "tokens_saved": "tokensSaved"}
     return {
-        **{name: done[told] for name, told in counts.items()},
+        "original_count": done["originalCount"],
+        "summarized_count": done["summarizedCount"],
+        "tokens_saved": done["tokensSaved"],
         "dry_run": done["dry_run"],
-        "jobIds": done["job_ids"],
+        "job_ids": done["job_ids"],
     }
 
 
-@router.post("/reindex", response_model=Reindexing)
-async def start_reindex(request: Request, caller: Admin, wanted: Reindex) -> Any:
+@router.post("/reindex", response_model=ReindexState)
+async def start_reindex(request: Request, caller: Admin, wanted: ReindexBody) -> Any:
     """Build the missing vectors in the background."""
     caller.needs_tenant()
     state: State = request.app.state.memstone
@@ -163,10 +166,3 @@ async def _run_reindex(memory: AsyncMemoryVerbs, tenant_id: str, busy: set[str],
         log.info("memory.reindex.complete")
     finally:
         busy.discard(tenant_id)
-
-
-def to_camel_names(value: Any) -> Any:
-    """Names in camelCase, at every depth."""
-    if isinstance(value, dict):
-        return {to_camel(name): to_camel_names(one) for name, one in value.items()}
-    return value

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from memstone.engine.access.admission import resolve_owner
-from memstone.engine.learning.remember import AddRequest
+from memstone.engine.add_request import AddRequest
 from memstone.engine.paging import PageRequest, memory_page
 from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.literals import CallerKind
 from memstone.model.instant import parse_when
 from memstone.server.access import Caller, Keyed, Reader, Writer, resolve_scope
 from memstone.server.errors import problem_response
 from memstone.server.schemas.api import (
-    EntryChanged,
-    EntryChanges,
-    EntryCreated,
-    EntryFound,
+    EntryAddition,
+    EntryAnswer,
+    EntryBody,
+    EntryChange,
+    EntryChangeBody,
+    EntryNotFound,
     EntryPage,
-    NewEntry,
-    NotThere,
-    Success,
-    Type,
+    SuccessFlag,
     entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
 
+if TYPE_CHECKING:
+    from memstone.results import MemoryPage
+
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 _ABSENT: dict[int | str, dict[str, Any]] = {
-    404: {"model": NotThere, "description": "no such entry", "content": {"application/problem+json": {}}}
+    404: {"model": EntryNotFound, "description": "no such entry", "content": {"application/problem+json": {}}}
 }
 
 _CHANGED: Final = {"content": "text", "type": "kind"}
@@ -43,7 +46,7 @@ async def list_entries(
     caller: Reader,
     api_key_id: Annotated[str | None, Query(alias="apiKeyId", max_length=256)] = None,
     session_id: Annotated[str | None, Query(alias="sessionId", max_length=256)] = None,
-    type: Annotated[Type | None, Query()] = None,  # noqa: A002 - the name on the wire
+    type: Annotated[CallerKind | None, Query()] = None,  # noqa: A002 - the name on the wire
     q: Annotated[str | None, Query(max_length=1_000)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     page: Annotated[int, Query(ge=1)] = 1,
@@ -70,15 +73,13 @@ async def list_entries(
     return {"data": data, **place, "total_pages": found["pages"], "stats": _page_stats(found)}
 
 
-@router.post("", response_model=EntryCreated)
-async def create_entry(caller: Writer, new: NewEntry) -> Any:
+@router.post("", response_model=EntryAddition)
+async def create_entry(caller: Writer, new: EntryBody) -> Any:
     """Store something under a key; the same key of the same owner and session again is the same entry.
 
     This also works if memory is switched off, which only applies to chats, but not while it is paused for the owner.
     """
-    from memstone.engine.learning.notes import (
-        learn_or_store_text,  # it brings all the rules, which nobody asked for at the start
-    )
+    from memstone.engine.add_note import add_note
 
     wanted = AddRequest(
         new.content,
@@ -89,9 +90,9 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
         metadata=new.metadata,
         expires_at=_parse_expiry(caller, new.expires_at),
     )
-    answer = await caller.engine.run(learn_or_store_text, wanted)
+    answer = await caller.engine.run(add_note, wanted)
     results = answer["results"]
-    if not results or results[0]["id"] is None:
+    if not results or not results[0]["id"]:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
     kept = await caller.memory.get(results[0]["id"])
     if kept is None:
@@ -99,15 +100,15 @@ async def create_entry(caller: Writer, new: NewEntry) -> Any:
     return {"id": entry_from_memory(kept), "memory_id": kept["id"]}
 
 
-@router.get("/{memory_id}", response_model=EntryFound, responses=_ABSENT)
+@router.get("/{memory_id}", response_model=EntryAnswer, responses=_ABSENT)
 async def get_entry(request: Request, caller: Reader, memory_id: str) -> Any:
     """Return one entry."""
     found = await caller.memory.get(memory_id)
     return entry_not_found(request) if found is None else {"memory": entry_from_memory(found)}
 
 
-@router.put("/{memory_id}", response_model=EntryChanged, responses=_ABSENT)
-async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChanges) -> Any:
+@router.put("/{memory_id}", response_model=EntryChange, responses=_ABSENT)
+async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChangeBody) -> Any:
     """Change the text, key, type, metadata or expiry of an entry; the previous version stays in the history."""
     given = changes.model_dump(exclude_unset=True)
     if not given:
@@ -122,7 +123,7 @@ async def update_entry(request: Request, caller: Writer, memory_id: str, changes
     return {"memory": entry_from_memory(changed)}
 
 
-@router.delete("/{memory_id}", response_model=Success, responses=_ABSENT)
+@router.delete("/{memory_id}", response_model=SuccessFlag, responses=_ABSENT)
 async def delete_entry(
     request: Request, caller: Writer, memory_id: str, *, dry_run: Annotated[bool, Query(alias="dryRun")] = False
 ) -> Any:
@@ -161,7 +162,7 @@ def entry_not_found(request: Request) -> JSONResponse:
     return JSONResponse(body, status_code=404, media_type=answer.media_type)
 
 
-def _page_stats(found: dict[str, Any]) -> dict[str, Any]:
+def _page_stats(found: MemoryPage) -> dict[str, Any]:
     stats = found["stats"]
     named = {"by_type": stats["by_kind"], "tokens_used": stats["tokens"], "cache_stats": stats["cache"]}
     return {"total": stats["total"], "hit_rate": stats["hit_rate"], **named}

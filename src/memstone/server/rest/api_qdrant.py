@@ -18,12 +18,12 @@ from memstone.server.rest.api_settings import Guarded, read_connections, runs_it
 from memstone.server.schemas.api import entry_from_memory
 from memstone.server.schemas.api_settings import (
     EmbeddingModels,
-    QdrantChange,
-    QdrantCleaned,
+    QdrantBody,
     QdrantCleanup,
+    QdrantCleanupBody,
     QdrantHealth,
     QdrantHits,
-    QdrantQuestion,
+    QdrantSearchBody,
     QdrantSettings,
 )
 from memstone.server.schemas.base import PROBLEMS
@@ -52,7 +52,7 @@ async def get_qdrant_settings(request: Request, caller: Admin) -> Any:
 
 
 @router.put("", response_model=QdrantSettings)
-async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantChange) -> Any:
+async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantBody) -> Any:
     """Change the settings of Qdrant; enabling it also selects it as the vector store, from the next start."""
     state = runs_it(request, caller)
     given = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
@@ -105,7 +105,7 @@ async def _check_collection(guard: Guarded, values: dict[str, Any], key: str) ->
 
 
 @router.post("/search", response_model=QdrantHits)
-async def search_qdrant(request: Request, caller: Admin, question: QdrantQuestion) -> Any:
+async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchBody) -> Any:
     """Search Qdrant by meaning alone, among the memories of this key."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return {**missing, "results": []}
@@ -117,8 +117,8 @@ async def search_qdrant(request: Request, caller: Admin, question: QdrantQuestio
     return {"ok": True, "status": "ok", "results": results}
 
 
-@router.post("/cleanup", response_model=QdrantCleaned)
-async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanup | None = None) -> Any:
+@router.post("/cleanup", response_model=QdrantCleanup)
+async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanupBody | None = None) -> Any:
     """Bring Qdrant in line with the ledger: remove what is no longer known."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return missing

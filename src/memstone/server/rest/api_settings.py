@@ -13,7 +13,7 @@ from memstone.core.settings.backends import CHOICES, backend_addresses, checked_
 from memstone.engine import backends
 from memstone.errors import Forbidden, InvalidInput
 from memstone.server.access import Admin, Caller, Keyed
-from memstone.server.schemas.api_settings import MemorySettings, MemorySettingsChange
+from memstone.server.schemas.api_settings import MemorySettings, MemorySettingsBody
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import State
 from memstone.server.stored import apply_choices
@@ -63,7 +63,7 @@ async def memory_settings(request: Request, caller: Admin, guard: Guarded) -> An
 
 
 @router.put("/memory", response_model=MemorySettings)
-async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, change: MemorySettingsChange) -> Any:
+async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, change: MemorySettingsBody) -> Any:
     """Change settings. They take effect at once, except the backends, which take effect at the next start."""
     caller.needs_tenant()
     given = change.model_dump(exclude_unset=True)

@@ -9,25 +9,16 @@ from fastapi import APIRouter, Body, Depends, Request
 from memstone.engine.access.accounts import describe_account
 from memstone.server.access import Caller, Keyed, admit_caller
 from memstone.server.accounts import reception_of
-from memstone.server.schemas.accounts import (
-    LoggedOut,
-    LoginGiven,
-    LogoutGiven,
-    PasswordChanged,
-    PasswordGiven,
-    RefreshGiven,
-    Tokens,
-    Whoami,
-)
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.accounts import LoginBody, LogoutBody, PasswordBody, RefreshBody
+from memstone.server.schemas.base import PROBLEMS, answer_form
 
 router = APIRouter(prefix="/v1/auth", tags=["auth"], responses=PROBLEMS, route_class=Keyed)
 
 Anybody = Annotated[Caller, Depends(admit_caller)]
 
 
-@router.post("/login", response_model=Tokens)
-async def log_in(request: Request, given: LoginGiven) -> Any:
+@router.post("/login", response_model=answer_form("AccountTokens"))
+async def log_in(request: Request, given: LoginBody) -> Any:
     """Log in: get an access token, valid for minutes, and a refresh token, valid for days.
 
     The answer does not reveal whether the login or the password is wrong. Too many wrong attempts have to wait.
@@ -36,32 +27,33 @@ async def log_in(request: Request, given: LoginGiven) -> Any:
     return await reception_of(request).login(request, given.tenant_id, given.login, password)
 
 
-@router.post("/refresh", response_model=Tokens)
-async def refresh_tokens(request: Request, given: RefreshGiven) -> Any:
+@router.post("/refresh", response_model=answer_form("AccountTokens"))
+async def refresh_tokens(request: Request, given: RefreshBody) -> Any:
     """Exchange a refresh token for a new pair; using it a second time ends the session."""
     return await reception_of(request).refresh(request, given.refresh_token.get_secret_value())
 
 
-@router.post("/logout", response_model=LoggedOut)
-async def log_out(request: Request, caller: Anybody, given: Annotated[LogoutGiven | None, Body()] = None) -> Any:
+@router.post("/logout", response_model=answer_form("LogoutResult"))
+async def log_out(request: Request, caller: Anybody, given: Annotated[LogoutBody | None, Body()] = None) -> Any:
     """End this session, or all sessions of the account."""
     everywhere = given is not None and given.everywhere
     return {"sessions_ended": await reception_of(request).logout(caller, everywhere=everywhere)}
 
 
-@router.get("/me", response_model=Whoami)
+@router.get("/me", response_model=answer_form("CallerInfo"))
 async def get_current_caller(caller: Anybody) -> Any:
     """Return who the caller is, and what they may do."""
     who, person = caller.subjects, caller.person
     reach = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "verbs": list(caller.key.verbs)}
     if person is None:
-        return {"kind": "key", "tenant_id": caller.key.tenant_id, **reach}
+        nobody = {"session_id": None, "expires_at": None, "account": None}
+        return {"kind": "key", "tenant_id": caller.key.tenant_id, **reach, **nobody}
     session = {"session_id": person.session_id, "expires_at": person.until, "account": describe_account(person.account)}
     return {"kind": "account", "tenant_id": caller.key.tenant_id, **reach, **session}
 
 
-@router.post("/password", response_model=PasswordChanged)
-async def change_password(request: Request, caller: Anybody, given: PasswordGiven) -> Any:
+@router.post("/password", response_model=answer_form("PasswordResult"))
+async def change_password(request: Request, caller: Anybody, given: PasswordBody) -> Any:
     """Change your own password; every other session of the account ends."""
     old, new = given.current.get_secret_value(), given.new.get_secret_value()
     return await reception_of(request).change_password(request, caller, old, new)

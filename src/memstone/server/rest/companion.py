@@ -10,17 +10,9 @@ from memstone.errors import ScopeError
 from memstone.server.access import Admin, DryRun, Keyed, NamedScope, Reader, ScopeId, Writer, merge_body, resolve_scope
 from memstone.server.rest.memories import empty_tenant
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.companion import (
-    Consolidated,
-    Conversation,
-    Identity,
-    Ingested,
-    Override,
-    Overrides,
-    Synced,
-)
-from memstone.server.schemas.console import Tidying
-from memstone.server.schemas.memories import Confirmed, Whom
+from memstone.server.schemas.companion import ConversationBody, OverrideBody, OverridesBody
+from memstone.server.schemas.console import ConsolidateBody
+from memstone.server.schemas.memories import ConfirmBody, ScopeBody
 
 router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
 
@@ -29,13 +21,13 @@ Offset = Annotated[int, Query(ge=0, lt=2**53)]
 Position = Annotated[int, Query(ge=0, le=1_000)]
 
 
-@router.post("/ingest", response_model=Ingested)
-async def ingest_conversation(caller: Writer, said: Conversation) -> Any:
+@router.post("/ingest", response_model=answer_form("ConversationResult"))
+async def ingest_conversation(caller: Writer, said: ConversationBody) -> Any:
     """Store a whole conversation and learn from it now; one with a known id is replaced.
 
     Without ``user_id`` it belongs to the same user as a chat that names nobody: in a companion the owner.
     """
-    return await caller.memory.sessions.ingest(
+    answer = await caller.memory.sessions.ingest(
         [turn.model_dump(exclude_none=True) for turn in said.turns],
         user_id=_resolve_owner(caller, said.user_id),
         agent_id=said.agent_id,
@@ -43,50 +35,51 @@ async def ingest_conversation(caller: Writer, said: Conversation) -> Any:
         occurred_at=said.session_date,
         skip_extraction=said.skip_extraction,
     )
+    return {**answer, "episode_id": answer.get("episode_id")}
 
 
-@router.post("/consolidate", response_model=Consolidated)
-async def consolidate_memories(caller: Writer, wanted: Tidying | None = None) -> Any:
+@router.post("/consolidate", response_model=answer_form("ConsolidateResult"))
+async def consolidate_memories(caller: Writer, wanted: ConsolidateBody | None = None) -> Any:
     """Consolidate now; without a user for everybody, which needs an administrator.
 
     ``/v1/console/consolidate`` does the same as a job.
     """
-    asked = (wanted or Tidying()).model_dump()
+    asked = (wanted or ConsolidateBody()).model_dump()
     return await caller.memory.admin.consolidate(**asked | resolve_scope(caller, asked))
 
 
-@router.post("/sync", response_model=Synced)
-async def sync_memories(caller: Writer, named: NamedScope, whom: Whom | None = None) -> Any:
+@router.post("/sync", response_model=answer_form("FlushResult"))
+async def sync_memories(caller: Writer, named: NamedScope, whom: ScopeBody | None = None) -> Any:
     """Process everything that is waiting; for administrators everybody's."""
     return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
-@router.get("/identity", response_model=Identity)
+@router.get("/identity", response_model=answer_form("IdentityResult"))
 async def get_identity(caller: Reader, user_id: ScopeId = None) -> Any:
     """Return who a user is: what they wrote themselves, what was derived, and the text made from it."""
     return await caller.memory.identity.get(user_id=_require_user(caller, user_id))
 
 
-@router.post("/identity/overrides", response_model=Identity)
-async def add_override(caller: Writer, said: Override) -> Any:
+@router.post("/identity/overrides", response_model=answer_form("IdentityResult"))
+async def add_override(caller: Writer, said: OverrideBody) -> Any:
     """Add something to keep in mind for good."""
     return await caller.memory.identity.add_override(said.text, user_id=_require_user(caller, said.user_id))
 
 
-@router.put("/identity/overrides", response_model=Identity)
-async def set_overrides(caller: Writer, said: Overrides) -> Any:
+@router.put("/identity/overrides", response_model=answer_form("IdentityResult"))
+async def set_overrides(caller: Writer, said: OverridesBody) -> Any:
     """Replace all overrides."""
     return await caller.memory.identity.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
 
 
-@router.delete("/identity/overrides/{position}", response_model=Identity)
+@router.delete("/identity/overrides/{position}", response_model=answer_form("IdentityResult"))
 async def remove_override(caller: Writer, position: int, user_id: ScopeId = None, *, dry_run: DryRun = False) -> Any:
     """Delete the override at a position, counted from 0."""
     who = _require_user(caller, user_id)
     return await caller.memory.identity.remove_override(position, user_id=who, dry_run=dry_run)
 
 
-@router.get("/episodes", response_model=answer_form("answers.layers.Episodes"))
+@router.get("/episodes", response_model=answer_form("EpisodeList"))
 async def list_episodes(
     caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
 ) -> Any:
@@ -94,7 +87,7 @@ async def list_episodes(
     return await caller.memory.sessions.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
 
 
-@router.get("/transcript", response_model=answer_form("answers.layers.TranscriptPage"))
+@router.get("/transcript", response_model=answer_form("TranscriptPage"))
 async def get_transcript(
     caller: Reader,
     user_id: ScopeId = None,
@@ -108,8 +101,8 @@ async def get_transcript(
     return await caller.memory.sessions.transcript(**named, limit=limit, offset=offset)
 
 
-@router.post("/clear", response_model=answer_form("answers.console.Emptied"))
-async def clear_all_memories(caller: Admin, wanted: Confirmed) -> Any:
+@router.post("/clear", response_model=answer_form("ResetResult"))
+async def clear_all_memories(caller: Admin, wanted: ConfirmBody) -> Any:
     """Remove all layers of this tenant's memory for good."""
     return await empty_tenant(caller, wanted, "cleared")
 

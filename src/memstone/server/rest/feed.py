@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
@@ -15,6 +15,9 @@ from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenti
 from memstone.server.access import Caller, Keyed, Reach, Reader, resolve_scope, with_own_names
 from memstone.server.errors import log_server_fault
 from memstone.server.schemas.base import PROBLEMS, answer_form
+
+if TYPE_CHECKING:
+    from memstone.results import EventFeed
 
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
 
@@ -36,7 +39,7 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.get("", response_model=answer_form("answers.memories.Events"))
+@router.get("", response_model=answer_form("EventFeed"))
 async def list_events(
     caller: Reader, named: Reach, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:
@@ -67,9 +70,7 @@ def _parse_cursor(given: str) -> int:
     return int(given)
 
 
-async def _event_lines(
-    request: Request, caller: Caller, scope: dict[str, Any], page: dict[str, Any]
-) -> AsyncIterator[str]:
+async def _event_lines(request: Request, caller: Caller, scope: dict[str, Any], page: EventFeed) -> AsyncIterator[str]:
     """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
     yield "retry: 1000\n\n"
     began = spoken = checked = time.monotonic()

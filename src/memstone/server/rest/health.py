@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from memstone.server.schemas.base import Answer
+from memstone.server.schemas.base import AnswerModel
 from memstone.server.serving import failure_of
 from memstone.server.state import State
 from memstone.server.strict import StrictRoute
@@ -17,13 +17,13 @@ router = APIRouter(tags=["health"], route_class=StrictRoute)
 _PATIENCE: Final = 2.0
 
 
-class Alive(Answer):
+class Liveness(AnswerModel):
     """The process answers."""
 
     status: Literal["ok"] = "ok"
 
 
-class Ready(Answer):
+class Readiness(AnswerModel):
     """Whether requests can be answered, and if not, why."""
 
     status: Literal["ok", "starting", "unavailable"]
@@ -31,15 +31,15 @@ class Ready(Answer):
 
 
 @router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", response_model=Alive)
-async def check_liveness() -> Alive:
+@router.get("/healthz", response_model=Liveness)
+async def check_liveness() -> Liveness:
     """Say that the process answers."""
-    return Alive()
+    return Liveness()
 
 
 @router.head("/readyz", include_in_schema=False)
-@router.get("/readyz", response_model=Ready, responses={503: {"model": Ready, "description": "not ready"}})
-async def check_readiness(request: Request, response: Response) -> Ready:
+@router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness, "description": "not ready"}})
+async def check_readiness(request: Request, response: Response) -> Readiness:
     """Check that the store is open, answers, and can be written. Nothing that is written for this is kept."""
     state: State = request.app.state.memstone
     answer = await _read_readiness(state)
@@ -48,8 +48,8 @@ async def check_readiness(request: Request, response: Response) -> Ready:
     return answer
 
 
-async def _read_readiness(state: State) -> Ready:
+async def _read_readiness(state: State) -> Readiness:
     if not state.ready:
-        return Ready(status="starting", reason="not_open")
+        return Readiness(status="starting", reason="not_open")
     reason = await failure_of(asyncio.wait_for(state.ask_store(), _PATIENCE)) or await state.writable.reason()
-    return Ready(status="ok") if reason is None else Ready(status="unavailable", reason=reason)
+    return Readiness(status="ok") if reason is None else Readiness(status="unavailable", reason=reason)

@@ -7,14 +7,14 @@ from typing import Any
 from fastapi import APIRouter
 
 from memstone.server.access import Keyed, Writer
-from memstone.server.schemas.accounts import Suggestion, UseCase
-from memstone.server.schemas.base import PROBLEMS
+from memstone.server.schemas.accounts import UseCaseBody
+from memstone.server.schemas.base import PROBLEMS, answer_form
 
 router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
 
-@router.post("", response_model=Suggestion)
-async def suggest_instructions(caller: Writer, given: UseCase) -> Any:
+@router.post("", response_model=answer_form("InstructionSuggestion"))
+async def suggest_instructions(caller: Writer, given: UseCaseBody) -> Any:
     """Suggest settings for a use case: instructions, what to keep and to leave out, categories.
 
     If a language model is configured, it is asked; otherwise rules answer. Nothing is changed, but a model costs money,

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
+from memstone.literals import JobStatus
 from memstone.server.access import Admin, Keyed, NamedScope, Reach, Reader, needs_operator, resolve_scope
 from memstone.server.running import Job, Progress, Work, works_of
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.console import Erasure, JobState, JobStates, Tidying
+from memstone.server.schemas.console import ConsolidateBody, EraseBody
 
 router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
 
 _FILE: Final = {"type": "string", "examples": ['[{"memory": "User lives in Oslo.", "user_id": "alice"}]']}
 UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _FILE}}}}
-Status = Literal["success", "skipped", "empty", "error", "dead_letter"]
 
 
-@router.get("/v1/jobs", response_model=answer_form("answers.console.JobLog"))
+@router.get("/v1/jobs", response_model=answer_form("JobList"))
 async def list_jobs(
     caller: Reader,
     named: Reach,
     task: str | None = None,
-    status: Status | None = None,
+    status: JobStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
     """List background jobs, newest first: outcomes, decisions about facts, and costs."""
@@ -32,55 +33,55 @@ async def list_jobs(
     return await caller.memory.admin.jobs(**scope, task=task, status=status, limit=limit)
 
 
-@router.get("/v1/console/jobs", response_model=JobStates)
+@router.get("/v1/console/jobs", response_model=answer_form("ConsoleJobList"))
 async def list_console_jobs(request: Request, caller: Admin) -> Any:
     """List the long-running jobs of this process for the tenant."""
     caller.needs_tenant()
     return {"results": [job.as_dict() for job in works_of(request).of(caller.key.tenant_id)]}
 
 
-@router.get("/v1/console/jobs/{job_id}", response_model=JobState)
+@router.get("/v1/console/jobs/{job_id}", response_model=answer_form("ConsoleJob"))
 async def get_job(request: Request, caller: Admin, job_id: str) -> Any:
     """Return the progress of a job, and its result."""
     caller.needs_tenant()
     return works_of(request).one(caller.key.tenant_id, job_id).as_dict()
 
 
-@router.post("/v1/console/jobs/{job_id}/cancel", response_model=JobState)
+@router.post("/v1/console/jobs/{job_id}/cancel", response_model=answer_form("ConsoleJob"))
 async def cancel_job(request: Request, caller: Admin, job_id: str) -> Any:
     """Cancel a job. What it has done stays, and you can start it again."""
     caller.needs_tenant()
     return (await works_of(request).cancel(caller.key.tenant_id, job_id)).as_dict()
 
 
-@router.post("/v1/console/consolidate", status_code=202, response_model=JobState)
-async def start_consolidation(request: Request, caller: Admin, wanted: Tidying | None = None) -> Any:
+@router.post("/v1/console/consolidate", status_code=202, response_model=answer_form("ConsoleJob"))
+async def start_consolidation(request: Request, caller: Admin, wanted: ConsolidateBody | None = None) -> Any:
     """Consolidate, as a job."""
-    given = (wanted or Tidying()).model_dump()
+    given = (wanted or ConsolidateBody()).model_dump()
     given |= resolve_scope(caller, given)
     return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**given))
 
 
-@router.post("/v1/console/reindex", status_code=202, response_model=JobState)
+@router.post("/v1/console/reindex", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_reindex(request: Request, caller: Admin) -> Any:
     """Rebuild the vectors of the configured embedder, as a job; searches keep working."""
     return _start_job(request, caller, "reindex", caller.memory.admin.reindex)
 
 
-@router.post("/v1/console/erase", status_code=202, response_model=JobState)
-async def start_erasure(request: Request, caller: Admin, wanted: Erasure) -> Any:
+@router.post("/v1/console/erase", status_code=202, response_model=answer_form("ConsoleJob"))
+async def start_erasure(request: Request, caller: Admin, wanted: EraseBody) -> Any:
     """Erase everything of a scope, or one memory, for good, as a job; its result is the report."""
     if wanted.subject is None or not (wanted.dry_run or wanted.confirm == wanted.subject):
         raise InvalidInput("this cannot be undone", hint="name a scope or a memory, and confirm by repeating its id")
-    given = wanted.model_dump(exclude={"confirm"})
+    given = wanted.model_dump(exclude={"confirm", "dry_run"})
 
-    async def work(progress: Progress) -> dict[str, Any]:
-        return await caller.memory.admin.erase(**given, progress=progress)
+    async def work(progress: Progress) -> Mapping[str, Any]:
+        return await caller.memory.admin.erase(**given, progress=progress, dry_run=wanted.dry_run)
 
     return _start_job(request, caller, "erase", work)
 
 
-@router.post("/v1/console/backup", status_code=202, response_model=JobState)
+@router.post("/v1/console/backup", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_backup(request: Request, caller: Admin) -> Any:
     """Write the whole store, with all tenants, into the configured folder, as a job."""
     needs_operator(request, caller)
@@ -88,13 +89,13 @@ async def start_backup(request: Request, caller: Admin) -> Any:
     if folder is None or not folder.expanduser().is_dir():
         raise ConfigError("no folder is set for backups", hint="set server.backup_folder to an existing folder")
 
-    async def work(progress: Progress) -> dict[str, Any]:
+    async def work(progress: Progress) -> Mapping[str, Any]:
         return await caller.memory.admin.backups.create(folder, progress=progress)
 
     return _start_job(request, caller, "backup", work)
 
 
-@router.post("/v1/console/import", status_code=202, response_model=JobState, openapi_extra=UPLOAD)
+@router.post("/v1/console/import", status_code=202, response_model=answer_form("ConsoleJob"), openapi_extra=UPLOAD)
 async def start_import(
     request: Request,
     caller: Admin,
@@ -110,7 +111,7 @@ async def start_import(
     given = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
     body = await request.body()
 
-    async def work(progress: Progress) -> dict[str, Any]:
+    async def work(progress: Progress) -> Mapping[str, Any]:
         return await caller.memory.admin.import_from(body, **given, progress=progress)
 
     return _start_job(request, caller, "import", work)

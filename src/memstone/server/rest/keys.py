@@ -7,28 +7,28 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Request
 
 from memstone.server.access import Admin, DryRun, Keyed
-from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.keys import KeyChanges, KeyList, KeyMade, KeyShown, NewKey, Rotation
+from memstone.server.schemas.base import PROBLEMS, answer_form
+from memstone.server.schemas.keys import KeyBody, KeyChangeBody, RotationBody
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
 
 
-@router.get("", response_model=KeyList)
+@router.get("", response_model=answer_form("KeyList"))
 async def list_keys(caller: Admin) -> Any:
     """List the keys of this tenant."""
     caller.needs_tenant()
     return {"results": await caller.memory.admin.keys.list()}
 
 
-@router.post("", status_code=201, response_model=KeyMade)
-async def create_key(caller: Admin, wanted: NewKey) -> Any:
+@router.post("", status_code=201, response_model=answer_form("KeySecret"))
+async def create_key(caller: Admin, wanted: KeyBody) -> Any:
     """Create a key; it is shown in this answer and nowhere else."""
     caller.needs_tenant()
     return await caller.memory.admin.keys.create(**wanted.model_dump())
 
 
-@router.patch("/{key_id}", response_model=KeyShown)
-async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyChanges) -> Any:
+@router.patch("/{key_id}", response_model=answer_form("KeyItem"))
+async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyChangeBody) -> Any:
     """Change the name and permissions of a key; its secret stays."""
     caller.needs_tenant()
     answer = await caller.memory.admin.keys.update(key_id, **wanted.model_dump())
@@ -36,18 +36,18 @@ async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyCh
     return answer
 
 
-@router.post("/{key_id}/rotate", response_model=KeyMade)
+@router.post("/{key_id}/rotate", response_model=answer_form("KeySecret"))
 async def rotate_key(
-    request: Request, caller: Admin, key_id: str, wanted: Annotated[Rotation | None, Body()] = None
+    request: Request, caller: Admin, key_id: str, wanted: Annotated[RotationBody | None, Body()] = None
 ) -> Any:
     """Give a key a new secret under the same id."""
     caller.needs_tenant()
-    answer = await caller.memory.admin.keys.rotate(key_id, grace_seconds=(wanted or Rotation()).grace_seconds)
+    answer = await caller.memory.admin.keys.rotate(key_id, grace_seconds=(wanted or RotationBody()).grace_seconds)
     request.app.state.memstone.doorkeeper.forget()
     return answer
 
 
-@router.delete("/{key_id}", response_model=KeyShown)
+@router.delete("/{key_id}", response_model=answer_form("KeyItem"))
 async def revoke_key(request: Request, caller: Admin, key_id: str, *, dry_run: DryRun = False) -> Any:
     """Revoke a key immediately."""
     caller.needs_tenant()

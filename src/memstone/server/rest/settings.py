@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
+from memstone.literals import Vocabulary
 from memstone.model.access import Verb
 from memstone.server.access import (
     Caller,
@@ -23,14 +24,12 @@ from memstone.server.access import (
     resolve_scope,
 )
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.console import Pause, SettingsSet, SettingsUnset, Settled, SetTo
+from memstone.server.schemas.console import PauseBody, SettingsBody
 
 router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
 
-Vocabulary = Annotated[str, Query(pattern="^(native|gateway|companion|agent)$")]
 
-
-@router.get("/settings", response_model=Settled)
+@router.get("/settings", response_model=answer_form("SettingsReport"))
 async def get_settings(
     caller: Reader, user_id: ScopeId = None, agent_id: ScopeId = None, names: Vocabulary = "native"
 ) -> Any:
@@ -38,15 +37,15 @@ async def get_settings(
     return await caller.memory.settings.get(user_id=user_id or None, agent_id=agent_id or None, names=names)
 
 
-@router.put("/settings", response_model=SettingsSet)
-async def set_settings(caller: Writer, wanted: SetTo, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
+@router.put("/settings", response_model=answer_form("SettingsChange"))
+async def set_settings(caller: Writer, wanted: SettingsBody, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
     """Store settings, all or none. Those of the tenant, quotas and masking need an administrator."""
     _require_admin_for_tenant(caller, user_id, agent_id)
     require_setting_rights(caller, wanted.values)
     return await caller.memory.settings.set(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
 
 
-@router.delete("/settings", response_model=SettingsUnset)
+@router.delete("/settings", response_model=answer_form("SettingsRemoval"))
 async def unset_settings(
     caller: Writer,
     user_id: ScopeId = None,
@@ -64,19 +63,19 @@ async def unset_settings(
     return await caller.memory.settings.unset(names, **whose, dry_run=dry_run)
 
 
-@router.get("/pause", response_model=answer_form("answers.console.Pauses"))
+@router.get("/pause", response_model=answer_form("PauseList"))
 async def list_pauses(caller: Reader, named: Reach) -> Any:
     """List who is paused, and until when."""
     return await caller.memory.settings.pauses(**resolve_scope(caller, named.as_dict()))
 
 
-@router.post("/pause", response_model=answer_form("answers.console.Paused"))
-async def pause_memory(caller: Writer, wanted: Pause) -> Any:
+@router.post("/pause", response_model=answer_form("PauseResult"))
+async def pause_memory(caller: Writer, wanted: PauseBody) -> Any:
     """Pause memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
     return await caller.memory.settings.pause(**wanted.model_dump())
 
 
-@router.delete("/pause", response_model=answer_form("answers.console.Resumed"))
+@router.delete("/pause", response_model=answer_form("ResumeResult"))
 async def resume_memory(caller: Writer, named: NamedScope, *, dry_run: DryRun = False) -> Any:
     """End the pause of exactly these ids."""
     return await caller.memory.settings.resume(**named.as_dict(), dry_run=dry_run)

@@ -12,8 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
 from memstone.server.access import Admin, Keyed, Reach, Reader, resolve_scope
-from memstone.server.schemas.base import PROBLEMS
-from memstone.server.schemas.console import Loaded
+from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.strict import read_once
 
 router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)
@@ -44,7 +43,7 @@ def _format_line(one: dict[str, Any]) -> str:
     return json.dumps(one, ensure_ascii=False) + "\n"
 
 
-@router.post("/import", response_model=Loaded, openapi_extra=_BODY)
+@router.post("/import", response_model=answer_form("LoadResult"), openapi_extra=_BODY)
 async def load_export(request: Request, caller: Admin) -> Any:
     """Restore an export with ids and history; what already exists is left alone."""
     caller.needs_tenant()

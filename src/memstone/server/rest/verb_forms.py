@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from memstone.api.aio.verbs import AsyncMemoryVerbs
+from memstone.core.checks.arguments import WORDS
 from memstone.remote.routes import LEFT_OUT, Route
 from memstone.server.schemas.base import FilterForm, Json, RequestBody
 from memstone.server.schemas.memories import Messages
@@ -36,6 +37,9 @@ TYPES: Final[dict[str, Any]] = {
     "str": str,
     "str | Sequence[str]": str | list[str],
     "str | int": str | int,
+    **dict.fromkeys(WORDS, str),
+    **{f"Sequence[{name}]": list[str] for name in WORDS},
+    **{f"{name} | Sequence[{name}]": str | list[str] for name in WORDS},
 }
 """What an annotation of a method means in JSON; a date is text there."""
 

@@ -28,24 +28,14 @@ from memstone.server.access import (
     resolve_scope,
 )
 from memstone.server.rest.verb_forms import form_of, parameter_names, path_type, verb_method
-from memstone.server.schemas.base import PROBLEMS, Answer, answer_form
+from memstone.server.schemas.base import PROBLEMS, answer_form
 
 router = APIRouter(responses=PROBLEMS, route_class=Keyed)
 
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 
 
-class KeyRights(Answer):
-    """Whose key it is, and what it may do."""
-
-    tenant_id: str
-    user_id: str | None = None
-    agent_id: str | None = None
-    may_assert_user: bool = False
-    verbs: list[str]
-
-
-@router.get("/v1/me", response_model=KeyRights, tags=["keys"])
+@router.get("/v1/me", response_model=answer_form("KeyRights"), tags=["keys"])
 async def get_key_rights(caller: KeyHolder) -> Any:
     """Return whose key it is, and what it may do."""
     who = caller.subjects
@@ -119,7 +109,7 @@ def _add_made_routes() -> None:
                 _make_endpoint(name, route),
                 methods=[route.method],
                 tags=[group],
-                response_model=answer_form("answers.verbs.VERBS", name),
+                response_model=answer_form(str(inspect.signature(verb_method(name)).return_annotation)),
             )
 
 

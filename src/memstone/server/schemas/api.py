@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 from pydantic.alias_generators import to_camel
 
 from memstone.engine.access.admission import key_of
-from memstone.server.schemas.base import Answer, Id, Json, RequestBody
-from memstone.server.schemas.memories import Breadth
+from memstone.literals import CallerKind, SearchScope
+from memstone.server.schemas.base import AnswerModel, Id, Json, RequestBody
 
-Type = Literal["factual", "episodic", "procedural", "semantic"]
+if TYPE_CHECKING:
+    from memstone.results import MemoryItem
 
 
 def _require_text(text: str) -> str:
@@ -31,19 +32,19 @@ def camel_config(example: Json | None = None, *, extra: Literal["forbid", "allow
     return ConfigDict(extra=extra, alias_generator=to_camel, validate_by_name=True, json_schema_extra=more)
 
 
-class ApiGiven(RequestBody):
+class ApiBody(RequestBody):
     """A body in camelCase; what it does not know is an error."""
 
-    model_config = camel_config()
+    model_config: ClassVar[ConfigDict] = camel_config()
 
 
-class ApiAnswer(Answer):
+class ApiAnswer(AnswerModel):
     """An answer in camelCase."""
 
-    model_config = camel_config(extra="allow")
+    model_config: ClassVar[ConfigDict] = camel_config(extra="allow")
 
 
-class NewEntry(ApiGiven):
+class EntryBody(ApiBody):
     """An entry under a key; the same key again is the same entry with other words."""
 
     model_config = camel_config(
@@ -52,7 +53,7 @@ class NewEntry(ApiGiven):
 
     content: Words
     key: Words
-    type: Type = "factual"
+    type: CallerKind = "factual"
     session_id: Id = ""
     api_key_id: Id = ""
     user_id: Id | None = None
@@ -60,14 +61,14 @@ class NewEntry(ApiGiven):
     expires_at: datetime | date | None = None
 
 
-class EntryChanges(ApiGiven):
+class EntryChangeBody(ApiBody):
     """What is different from now on; at least one of them."""
 
     model_config = camel_config({"content": "Lives in Bergen"})
 
     content: Words = ""
     key: Words = ""
-    type: Type = "factual"
+    type: CallerKind = "factual"
     metadata: Json = Field(default_factory=dict)
     expires_at: datetime | date | None = None
 
@@ -87,21 +88,21 @@ class Entry(ApiAnswer):
     expires_at: str | None = None
 
 
-class CacheFigures(ApiAnswer):
+class EntryCacheStats(ApiAnswer):
     """How often the vector of a text was at hand, and how often it had to be made."""
 
     hits: int
     misses: int
 
 
-class Figures(ApiAnswer):
+class EntryStats(ApiAnswer):
     """About all that match, on whichever page; ``hitRate`` is null until an answer was recorded."""
 
     total: int
     by_type: dict[str, int]
     tokens_used: int
     hit_rate: float | None
-    cache_stats: CacheFigures
+    cache_stats: EntryCacheStats
 
 
 class EntryPage(ApiAnswer):
@@ -112,10 +113,10 @@ class EntryPage(ApiAnswer):
     page: int
     limit: int
     total_pages: int
-    stats: Figures
+    stats: EntryStats
 
 
-class EntryCreated(ApiAnswer):
+class EntryAddition(ApiAnswer):
     """``id`` is the whole entry, as this interface has always had it; ``memoryId`` is its id alone."""
 
     success: Literal[True] = True
@@ -123,32 +124,32 @@ class EntryCreated(ApiAnswer):
     memory_id: str
 
 
-class EntryFound(ApiAnswer):
+class EntryAnswer(ApiAnswer):
     """One entry."""
 
     memory: Entry
 
 
-class EntryChanged(ApiAnswer):
+class EntryChange(ApiAnswer):
     """The entry as it is now."""
 
     success: Literal[True] = True
     memory: Entry
 
 
-class Success(ApiAnswer):
+class SuccessFlag(ApiAnswer):
     """It was done."""
 
     success: Literal[True] = True
 
 
-class NotThere(BaseModel):
+class EntryNotFound(BaseModel):
     """There is no such entry."""
 
     error: Literal["Not found"] = "Not found"
 
 
-class Working(ApiAnswer):
+class EntrySelfTest(ApiAnswer):
     """Whether an entry can be created, listed and deleted; it was, and nothing of it is left."""
 
     working: bool
@@ -156,7 +157,7 @@ class Working(ApiAnswer):
     error: str | None = None
 
 
-class PreviewQuestion(ApiGiven):
+class EntryPreviewBody(ApiBody):
     """What to look for, and how much of it would be shown."""
 
     model_config = camel_config({"query": "Where does she live?", "maxTokens": 500, "limit": 5})
@@ -168,10 +169,10 @@ class PreviewQuestion(ApiGiven):
     api_key_id: Id | None = None
     user_id: Id | None = None
     session_id: Id | None = None
-    scope: Breadth | None = None
+    scope: SearchScope | None = None
 
 
-class PreviewItem(Entry):
+class EntryPreviewHit(Entry):
     """A hit, with what speaks for it."""
 
     score: float
@@ -182,19 +183,30 @@ class PreviewItem(Entry):
     injected: bool
 
 
-class Resolution(ApiAnswer):
-    """How it was looked for in the end."""
+class EntryDegradation(AnswerModel):
+    """A part of a search that could not be used, and why."""
 
-    besides = "answers.api.ResolutionBesides"
+    step: str | None = None
+    channel: str | None = None
+    code: str
+    message: str
+    hint: str | None = None
+    retryable: bool | None = None
+    reason: str | None = None
+
+
+class EntryResolution(ApiAnswer):
+    """How it was looked for in the end."""
 
     strategy: str
     embedding: str | None
     vectors: bool
     rerank: bool
     fallback_reason: str | None
+    degraded: list[EntryDegradation]
 
 
-class PreviewTotals(ApiAnswer):
+class EntryPreviewTotals(ApiAnswer):
     """How much was found, and how much of it fits."""
 
     found: int
@@ -203,45 +215,92 @@ class PreviewTotals(ApiAnswer):
     max_tokens: int
 
 
-class Preview(ApiAnswer):
+class EntryPreview(ApiAnswer):
     """What would be shown, best first. Nothing of it counts as used."""
 
-    items: list[PreviewItem]
+    items: list[EntryPreviewHit]
     block: str
-    resolution: Resolution
-    totals: PreviewTotals
+    resolution: EntryResolution
+    totals: EntryPreviewTotals
 
 
-class Part(ApiAnswer):
+class EngineStatusPart(ApiAnswer):
     """One part of the engine."""
 
     available: bool
     reason: str | None
 
 
+class KeywordStatus(EngineStatusPart):
+    """The search by words."""
+
+    backend: str
+
+
+class ModelStatus(EngineStatusPart):
+    """A model, if there is one."""
+
+    model: str | None
+
+
+class EmbeddingCacheStatus(ApiAnswer):
+    """How often the vector of a text was at hand."""
+
+    size: int
+    max_size: int
+    hits: int
+    misses: int
+
+
+class EmbeddingStatus(ModelStatus):
+    """What turns text into vectors; ``destination`` is where texts are sent, ``error`` what is wrong, in a word."""
+
+    provider: str | None
+    dim: int | None
+    destination: str | None = None
+    cache: EmbeddingCacheStatus | None = None
+    error: str | None = None
+
+
+class VectorStoreStatus(EngineStatusPart):
+    """Where the vectors are, how many memories wait for one, and whether they are of the embedder that is used."""
+
+    backend: str
+    pending: int
+    signature: str | None = None
+    active_signature: str | None = None
+    needs_reindex: bool | None = None
+
+
 class EngineStatus(ApiAnswer):
     """What the engine is made of."""
 
-    besides = "answers.api.EngineBesides"
+    keyword: KeywordStatus
+    embedding: EmbeddingStatus
+    vector_store: VectorStoreStatus
+    qdrant: EngineStatusPart
+    rerank: ModelStatus
+    llm: ModelStatus
 
-    keyword: Part
-    embedding: Part
-    vector_store: Part
-    qdrant: Part
-    rerank: Part
+
+class EmbeddingModel(AnswerModel):
+    """A model that is known by name."""
+
+    id: str
+    provider: str
+    model: str
+    dimension: int
 
 
 class EmbeddingProvider(ApiAnswer):
     """Somebody who turns text into vectors."""
-
-    besides = "answers.api.ModelsBesides"
 
     id: str
     available: bool
     active: bool
     local: bool
     reason: str | None
-    models: list[Json]
+    models: list[EmbeddingModel]
 
 
 class EmbeddingProviders(ApiAnswer):
@@ -250,7 +309,7 @@ class EmbeddingProviders(ApiAnswer):
     providers: list[EmbeddingProvider]
 
 
-class SummarizeOld(ApiGiven):
+class EntrySummaryBody(ApiBody):
     """What is older is shortened; of one owner, or of everybody."""
 
     model_config = camel_config({"olderThanDays": 60, "dryRun": True})
@@ -260,18 +319,17 @@ class SummarizeOld(ApiGiven):
     dry_run: StrictBool = False
 
 
-class Summarized(ApiAnswer):
+class EntrySummary(ApiAnswer):
     """What was shortened, or would be."""
-
-    besides = "answers.api.SummarizedBesides"
 
     original_count: int
     summarized_count: int
     tokens_saved: int
     dry_run: bool
+    job_ids: list[str]
 
 
-class Reindex(ApiGiven):
+class ReindexBody(ApiBody):
     """With ``force`` vectors that are there are made anew as well."""
 
     model_config = camel_config({"force": False})
@@ -279,14 +337,14 @@ class Reindex(ApiGiven):
     force: StrictBool = False
 
 
-class Reindexing(ApiAnswer):
+class ReindexState(ApiAnswer):
     """Whether it goes on in the background now, and how many memories wait for a vector."""
 
     started: bool
     pending: int
 
 
-def entry_from_memory(item: Json) -> Json:
+def entry_from_memory(item: MemoryItem) -> Json:
     """A memory in the names of this interface."""
     return {
         "id": item["id"],

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt
 
-from memstone.server.schemas.api import ApiAnswer, ApiGiven, Words, camel_config
-from memstone.server.schemas.base import Json
+from memstone.server.schemas.api import ApiAnswer, ApiBody, EmbeddingModel, Words, camel_config
+from memstone.server.schemas.base import AnswerModel, Json
 
 
 class MemorySettings(ApiAnswer):
@@ -31,7 +31,7 @@ class MemorySettings(ApiAnswer):
     restart_required: bool
 
 
-class MemorySettingsChange(ApiGiven):
+class MemorySettingsBody(ApiBody):
     """Any of them. Numbers are rounded and moved into their range; the backends hold from the next start."""
 
     model_config = camel_config({"maxTokens": 1_500, "strategy": "hybrid"})
@@ -68,7 +68,7 @@ class QdrantSettings(ApiAnswer):
     cleared: list[str] = Field(default_factory=list)
 
 
-class QdrantChange(ApiGiven):
+class QdrantBody(ApiBody):
     """Any of them. An empty ``apiKey`` removes it; another host or port removes it too, unless one is given with it."""
 
     model_config = camel_config({"enabled": True, "host": "https://xyz.cloud.qdrant.io", "apiKey": "secret"})
@@ -90,7 +90,7 @@ class QdrantHealth(ApiAnswer):
     error: str | None = None
 
 
-class QdrantQuestion(ApiGiven):
+class QdrantSearchBody(ApiBody):
     """A try of the store."""
 
     model_config = camel_config({"query": "green tea", "topK": 5})
@@ -99,18 +99,32 @@ class QdrantQuestion(ApiGiven):
     top_k: int = Field(default=5, ge=1, le=50)
 
 
+class QdrantHit(AnswerModel):
+    """An entry that was found, in the names of the library."""
+
+    id: str
+    api_key_id: str
+    session_id: str
+    type: str
+    key: str
+    content: str
+    metadata: Json
+    created_at: str
+    updated_at: str
+    expires_at: str | None
+    score: float
+
+
 class QdrantHits(ApiAnswer):
     """What it finds."""
-
-    besides = "answers.api.QdrantHitsBesides"
 
     ok: bool
     status: Literal["ok", "not_configured"]
     reason: str | None = None
-    results: list[Json]
+    results: list[QdrantHit]
 
 
-class QdrantCleanup(ApiGiven):
+class QdrantCleanupBody(ApiBody):
     """With ``dryRun`` the store stays as it is."""
 
     model_config = camel_config({"dryRun": True})
@@ -118,7 +132,7 @@ class QdrantCleanup(ApiGiven):
     dry_run: StrictBool = False
 
 
-class QdrantCleaned(ApiAnswer):
+class QdrantCleanup(ApiAnswer):
     """The store after it was brought in step with the ledger; for a dry run, how many memories wait for a vector."""
 
     ok: bool
@@ -129,6 +143,4 @@ class QdrantCleaned(ApiAnswer):
 class EmbeddingModels(ApiAnswer):
     """Models whose vectors Qdrant could hold."""
 
-    besides = "answers.api.ModelsBesides"
-
-    models: list[Json]
+    models: list[EmbeddingModel]

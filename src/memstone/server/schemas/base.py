@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Annotated, Any, ClassVar, Final, TypeAlias
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
@@ -16,18 +16,21 @@ FilterForm: TypeAlias = Json | list[Any]
 """Conditions: an object, or a list of which all hold."""
 
 
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
 class RequestBody(BaseModel):
     """A body that a caller sends: what it does not know is an error, never ignored."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
-def shown_as(**example: Any) -> ConfigDict:
+def example_config(**example: Any) -> ConfigDict:
     """The configuration of a body, with an example for the description of the service."""
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
 
 
-class Scoped(RequestBody):
+class ScopedBody(RequestBody):
     """A body that says whom it is about; the key decides whether it may."""
 
     user_id: Id | None = None
@@ -35,63 +38,48 @@ class Scoped(RequestBody):
     run_id: Id | None = None
 
 
-class Answer(BaseModel):
-    """What a caller gets; more may be added to it without notice."""
+# --- answers ----------------------------------------------------------------------------------------------------------
 
-    model_config = ConfigDict(extra="allow")
 
-    besides: ClassVar[str] = ""
-    """The form that describes the rest of it: what is there at times only, or what its parts hold.
+class AnswerModel(BaseModel):
+    """An answer in a form of its own; more may be added to it without notice."""
 
-    That is for the description alone. What an answer holds is passed on as it is, and nothing that it does not hold is
-    written into it, as would be with a field that has a default.
-    """
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The schema, with that of the rest."""
-        shown = handler(core_schema)
-        if cls.besides:
-            own, rest = (
-                handler.resolve_ref_schema(shown),
-                handler.resolve_ref_schema(_form_schema(cls.besides, handler)),
-            )
-            own["properties"] = {**own.get("properties", {}), **rest["properties"]}
-            own["required"] = list(dict.fromkeys([*own.get("required", ()), *rest.get("required", ())]))
-        return shown
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AnswerForm:
     """Describes an answer that is sent as it is: it is neither checked on its way out nor filtered.
 
-    ``form`` is a type, or names one in ``memstone.server.schemas``, such as ``answers.context.Receipt``; of a table of
-    them, ``key`` says which. Those that are named are loaded when the description is made: to have them all at the
-    start would make it slower.
+    ``form`` is an annotation, such as ``MemoryItem | None``, of types in ``memstone.results`` and
+    ``memstone.server.schemas.answers``. These are loaded when the description is made: to have them all at the start
+    would make it slower.
     """
 
-    form: Any
-    key: str = ""
+    form: str
 
     def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The schema of the form."""
-        return _form_schema(self.form, handler, self.key)
+        """The schema of the form: a reference to it, wherever it has a name."""
+        return handler(definitions_schema(_core_schema(self.form), []))
 
 
-def answer_form(form: Any, key: str = "") -> Any:
+def answer_form(form: str) -> Any:
     """The response model of a route whose answer has this form."""
-    return Annotated[Any, Told(form, key)]
+    return Annotated[Any, AnswerForm(form)]
 
 
-def _form_schema(form: Any, handler: GetJsonSchemaHandler, key: str = "") -> JsonSchemaValue:
-    """The schema of a form: a reference to it, wherever it has a name."""
-    if isinstance(form, str):
-        module, _, name = form.rpartition(".")
-        form = getattr(import_module(f"memstone.server.schemas.{module}"), name)
-    return handler(definitions_schema(TypeAdapter(form[key] if key else form).core_schema, []))
+@cache
+def _core_schema(form: str) -> CoreSchema:
+    """What pydantic knows of a form; many routes answer in the same one."""
+    from memstone import results
+    from memstone.server.schemas import answers
+
+    answer = type("Answer", (), {"__annotations__": {"form": form}})
+    found = get_type_hints(answer, {**vars(answers), **vars(results)})["form"]
+    return TypeAdapter(found).core_schema
 
 
-class Problem(Answer):
+class Problem(AnswerModel):
     """A request that failed (RFC 9457)."""
 
     type: str
@@ -120,5 +108,5 @@ WRONG: Final = {
 """What a route may answer when something is wrong; always a ``Problem``."""
 
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {"default": {"description": "a problem"}}
-"""Say, on a router, that its routes may answer so. ``memstone.server.description`` spells it out for each of
-them: a route would build forms of its own, which was most of what starting a service cost."""
+"""Given to a router, says that its routes may answer so. ``memstone.server.description`` spells it out for all of them
+together: a route would build forms of its own, which was most of what starting a service cost."""

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memstone.server.schemas.base import Answer, Json
-
-
-class Models(Answer):
-    """The models of every upstream."""
-
-    besides = "answers.api.ModelsListed"
-
-    object: str = "list"
-    data: list[Json]
+from memstone.server.schemas.base import Json
 
 
 def _route_description(about: str, example: Json, required: list[str], **properties: Json) -> dict[str, Any]:

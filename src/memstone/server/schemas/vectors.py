@@ -1,4 +1,4 @@
-"""Requests and answers of the vector service."""
+"""The bodies of requests of the vector service."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from memstone.server.schemas.base import Answer, Id, Json, RequestBody
+from memstone.server.schemas.base import Id, Json, RequestBody
 
 Numbers = Annotated[list[float], Field(min_length=1, max_length=8_192)]
 Ids = Annotated[list[Id], Field(max_length=1_000)]
 
 
-class BroughtVector(RequestBody):
+class VectorBody(RequestBody):
     """A vector under an id of the caller's choice."""
 
     id: Id
@@ -20,7 +20,7 @@ class BroughtVector(RequestBody):
     metadata: Json | None = None
 
 
-class NewVectors(RequestBody):
+class VectorsBody(RequestBody):
     """Vectors of one dimension, for a user."""
 
     model_config = ConfigDict(
@@ -35,11 +35,11 @@ class NewVectors(RequestBody):
         },
     )
 
-    vectors: list[BroughtVector] = Field(min_length=1, max_length=1_000)
+    vectors: list[VectorBody] = Field(min_length=1, max_length=1_000)
     userId: Id | None = None  # noqa: N815 - the name on the wire
 
 
-class VectorQuestion(RequestBody):
+class VectorQueryBody(RequestBody):
     """A vector, whose nearest are wanted."""
 
     model_config = ConfigDict(
@@ -54,7 +54,7 @@ class VectorQuestion(RequestBody):
     userId: Id | None = None  # noqa: N815 - the name on the wire
 
 
-class VectorUnlinked(RequestBody):
+class VectorUnlinkBody(RequestBody):
     """Whom a vector is taken from, and why."""
 
     model_config = ConfigDict(
@@ -67,7 +67,7 @@ class VectorUnlinked(RequestBody):
     dryRun: bool = False  # noqa: N815 - the name on the wire
 
 
-class VectorIds(RequestBody):
+class VectorIdsBody(RequestBody):
     """Which ones."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"]}]})
@@ -75,57 +75,9 @@ class VectorIds(RequestBody):
     ids: Ids
 
 
-class GoneVectors(VectorIds):
+class VectorDeleteBody(VectorIdsBody):
     """Which ones are to be deleted."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"], "dryRun": True}]})
 
     dryRun: bool = False  # noqa: N815 - the name on the wire
-
-
-class Counted(Answer):
-    """How many, and which."""
-
-    besides = "answers.api.CountedBesides"
-
-    count: int
-    ids: list[str]
-
-
-class Match(Answer):
-    """A vector that was found; ``score`` is 1 minus the cosine distance."""
-
-    besides = "answers.api.MatchBesides"
-
-    id: str
-    score: float
-
-
-class Matches(Answer):
-    """The nearest, best first."""
-
-    matches: list[Match]
-
-
-class Unlinked(Answer):
-    """What became of it: ``UNLINK``, or ``DELETE`` with the last who held it."""
-
-    besides = "answers.api.UnlinkedBesides"
-
-    id: str
-    event: str
-    reason: str
-
-
-class HeldVector(Answer):
-    """A vector as it was brought."""
-
-    id: str
-    values: list[float] | None
-    metadata: Json
-
-
-class HeldVectors(Answer):
-    """Those that are there."""
-
-    vectors: list[HeldVector]

@@ -1,0 +1,59 @@
+"""Say how much of the package is typed, as pyright counts it, and fail below the least that is wanted.
+
+Pyright counts every name that somebody could import: one whose type has to be guessed counts as missing. Run by
+``make types``.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+LEAST: Final = 0.95
+_SHOWN: Final = 10
+
+
+def main() -> int:
+    """Print the share, and what is missing most often."""
+    report = read_report()
+    print(describe_report(report))
+    return int(report["completenessScore"] < LEAST)
+
+
+def read_report() -> dict[str, Any]:
+    """Ask pyright, in a folder of its own: with the settings of the project it would look at other files."""
+    command = [str(Path(sys.executable).with_name("pyright")), "--pythonpath", sys.executable]
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*command, "--verifytypes", "memstone", "--ignoreexternal", "--outputjson"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,  # it fails unless everything is typed
+        )
+    report: dict[str, Any] = json.loads(done.stdout)["typeCompleteness"]
+    return report
+
+
+def describe_report(report: dict[str, Any]) -> str:
+    """Return the report as text."""
+    counts = report["exportedSymbolCounts"]
+    total = sum(counts.values())
+    missing = Counter(
+        diagnostic["message"].split("\n")[0]
+        for symbol in report["symbols"]
+        if symbol["isExported"]
+        for diagnostic in symbol["diagnostics"]
+        if not diagnostic["message"].startswith("No docstring")
+    )
+    lines = [f"{report['completenessScore']:.1%} of {total:,} names are typed; at least {LEAST:.0%} are to be"]
+    return "\n".join([*lines, *(f"  {count:>5,}  {what}" for what, count in missing.most_common(_SHOWN))])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

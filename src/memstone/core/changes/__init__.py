@@ -1,1 +1,0 @@
-"""What a new statement does to what is known."""

@@ -1,0 +1,345 @@
+"""What becomes of memories over time, decided from what is known of them alone.
+
+Nothing here depends on when somebody looked last: whoever asks once a year and whoever asks every hour come to the same
+end. What fades does so by ``memstone.core.ranking.strength`` and is never written down.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from memstone.core.ranking.mmr import SHINGLE_CHARS
+from memstone.core.ranking.strength import Strength, current_strength, reinforce_strength
+from memstone.language.language import Language
+from memstone.model.ageing import Aged
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
+from memstone.model.memory import Kind, Layer, Link, Record
+from memstone.model.policy import Upkeep
+from memstone.model.scope import Scope
+
+# --- texts as sets of small pieces, and which of them are nearly the same ---------------------------------------------
+
+
+Pieces: TypeAlias = frozenset[str]
+
+_WORD: Final = re.compile(r"\w+")
+_NEARLY: Final = 1e-9
+"""So much a product of a share and a count may be off."""
+
+
+def text_pieces(text: str) -> Pieces:
+    """The pieces of a text; one without any word is a single piece, so that two equal ones are alike."""
+    folded = text.casefold()
+    words = _WORD.findall(folded)
+    if not words:
+        return frozenset({folded} if folded else ())
+    return frozenset(
+        word[start : start + SHINGLE_CHARS] for word in words for start in range(max(1, len(word) - SHINGLE_CHARS + 1))
+    )
+
+
+def find_similar_pairs(
+    sets: Sequence[Pieces], threshold: float, may: Callable[[int, int], bool] | None = None
+) -> Iterator[tuple[int, int]]:
+    """For every set that is at least so much like one before it: the first such one, and itself.
+
+    What has found its like is no longer compared with what comes after, so the answer is the same whether all are
+    looked at in one go or a few at a time. ``may`` is asked about each pair before it is taken.
+    """
+    order = _rarest_first(sets)
+    holding: defaultdict[str, list[int]] = defaultdict(list)
+    for place, one in enumerate(sets):
+        telling = sorted(one, key=order.__getitem__)[: _prefix_size(len(one), threshold)]
+        near = sorted({other for piece in telling for other in holding[piece]})
+        like = next(
+            (other for other in near if is_similar(sets[other], one, threshold) and _is_allowed(may, other, place)),
+            None,
+        )
+        if like is not None:
+            yield like, place
+            continue
+        for piece in telling:
+            holding[piece].append(place)
+
+
+def _rarest_first(sets: Sequence[Pieces]) -> dict[str, int]:
+    """An order of all pieces in which those that tell most come first."""
+    counts = Counter(piece for one in sets for piece in one)
+    return {piece: place for place, piece in enumerate(sorted(counts, key=lambda piece: (counts[piece], piece)))}
+
+
+def _prefix_size(size: int, threshold: float) -> int:
+    """How many pieces have to be looked at: two sets that are alike share one of the first so many of each.
+
+    If none of them were shared, all that could be would be the rest, and the rest is less than the threshold wants.
+    """
+    return size - math.ceil(threshold * size - _NEARLY) + 1 if size else 0
+
+
+def is_similar(one: Pieces, other: Pieces, threshold: float) -> bool:
+    """Whether two have at least such a share in common; those of very different size are told apart at once."""
+    size, other_size = len(one), len(other)
+    if size + _NEARLY < threshold * other_size or other_size + _NEARLY < threshold * size:
+        return False
+    shared = len(one & other)
+    return shared + _NEARLY >= threshold * (size + other_size - shared)
+
+
+def _is_allowed(may: Callable[[int, int], bool] | None, older: int, newer: int) -> bool:
+    return may is None or may(older, newer)
+
+
+# --- what becomes of memories over time, decided from what is known of them alone -------------------------------------
+
+
+Owner: TypeAlias = tuple[str, str]
+"""A user and an agent: what belongs to two of them is never mixed."""
+
+LASTING: Final = frozenset({Kind.OVERRIDE, Kind.NARRATIVE})
+"""Kinds that a person wrote, or that are made anew: no pass touches them."""
+
+_TIMES: Final = 100
+_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+
+
+def days_before(now: Instant, days: float) -> Instant:
+    """The moment so many days ago; the beginning of time when there are too many."""
+    try:
+        return to_instant(datetime_from_instant(now) - timedelta(days=days))
+    except OverflowError:
+        return ""
+
+
+def owners_of(links: Iterable[Link]) -> frozenset[Owner]:
+    """Whom a memory belongs to."""
+    return frozenset((link.scope.user_id, link.scope.agent_id) for link in links)
+
+
+# --- becoming one -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two memories that say the same: the older is kept."""
+
+    kept: Record
+    dropped: Record
+
+
+def find_merges(records: Sequence[Record], threshold: float, language: Language) -> list[Merge]:
+    """Which of the memories of one owner and layer become one."""
+    if threshold <= 0:
+        return []
+    aged = sorted(records, key=lambda record: (record.occurred_at, record.seq))
+    sets = [text_pieces(_comparison_text(record)) for record in aged]
+    found = find_similar_pairs(sets, threshold, lambda older, newer: can_merge(aged[older], aged[newer], language))
+    return [Merge(aged[older], aged[newer]) for older, newer in found]
+
+
+def can_merge(older: Record, newer: Record, language: Language) -> bool:
+    """Whether the newer of two that are nearly alike in words may become part of the older.
+
+    Not when a number differs, a caller named one of them or tells them apart by metadata, one ends before the other, or
+    the newer comes from a more trusted source. Facts must also say the same: what one affirms the other does not deny,
+    and who did what to whom is told by the order of the words.
+    """
+    return (
+        older.kind == newer.kind
+        and older.kind not in LASTING
+        and older.trust >= newer.trust
+        and older.expires_at == newer.expires_at
+        and not _is_named(older)
+        and not _is_named(newer)
+        and newer.metadata.items() <= older.metadata.items()
+        and _number_set(older.text) == _number_set(newer.text)
+        and (older.layer != Layer.FACT or _states_the_same(older.text, newer.text, language))
+    )
+
+
+def merge_records(kept: Record, dropped: Record) -> Record:
+    """The older of two with what the newer brings: it was said as often as both, and when last."""
+    times = sorted({*times_of(kept), *times_of(dropped)})[-_TIMES:]
+    lists = {
+        name: [*dict.fromkeys([*_data_list(kept, name), *_data_list(dropped, name)])] for name in ("facts", "turns")
+    }
+    told = {name: values for name, values in lists.items() if values}
+    told["merged"] = [*dict.fromkeys([*_data_list(kept, "merged"), *_data_list(dropped, "merged"), dropped.id])]
+    return replace(
+        kept,
+        source_count=kept.source_count + dropped.source_count,
+        salience=max(kept.salience, dropped.salience),
+        anchor_at=max(kept.anchor_at, dropped.anchor_at),
+        data={**kept.data, **told, "times": times},
+    )
+
+
+def times_of(record: Record) -> list[Instant]:
+    """When it was said, once for each memory that became part of it."""
+    told = record.data.get("times")
+    return [str(one) for one in told] if isinstance(told, list) and told else [record.occurred_at]
+
+
+def merge_links(kept: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
+    """Everybody who saw one of two memories sees the one that is left; uses are added up."""
+    by_scope: dict[Scope, Link] = {link.scope: link for link in kept}
+    for link in dropped:
+        known = by_scope.get(link.scope)
+        by_scope[link.scope] = replace(link, dedupe=None) if known is None else _add_uses(known, link)
+    return list(by_scope.values())
+
+
+def _add_uses(one: Link, other: Link) -> Link:
+    last = max(one.last_used_at or "", other.last_used_at or "") or None
+    return replace(one, use_count=one.use_count + other.use_count, last_used_at=last)
+
+
+def _comparison_text(record: Record) -> str:
+    """What two memories are compared by: the text, and what an episode was about."""
+    return " ".join([record.text, *_data_list(record, "topics")])
+
+
+def _data_list(record: Record, name: str) -> list[str]:
+    told = record.data.get(name)
+    return [str(one) for one in told] if isinstance(told, list) else []
+
+
+def _is_named(record: Record) -> bool:
+    """Whether a caller gave it its key; a key that was learned follows from the text."""
+    return bool(record.key and (record.data.get("verbatim") or record.data.get("named")))
+
+
+def _number_set(text: str) -> frozenset[str]:
+    return frozenset(_NUMBER.findall(text))
+
+
+def _states_the_same(older: str, newer: str, language: Language) -> bool:
+    """Whether nothing in the newer of two facts is new, and who did what to whom is told alike."""
+    return language.changes.is_known(newer, older) and _in_order(older, newer)
+
+
+def _in_order(one: str, other: str) -> bool:
+    """Whether the words that two texts share come in the same order."""
+    words, again = _WORD.findall(one.casefold()), _WORD.findall(other.casefold())
+    shared = {*words} & {*again}
+    return [word for word in words if word in shared] == [word for word in again if word in shared]
+
+
+# --- what keeps being spoken of ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """A fact that episodes speak of, and when each of them took place, oldest first."""
+
+    fact: Record
+    times: tuple[Instant, ...]
+
+    def steps(self, policy: Upkeep) -> int:
+        """How often it has earned its boost: once for every ``promote_at`` episodes."""
+        return len(self.times) // policy.promote_at
+
+    def strengthened(self, given: int, policy: Upkeep) -> Record:
+        """The fact with what it has earned beyond ``given``, as of the episode that earned it last.
+
+        Being spoken of again is being told again: it is as strong as it ever was, and stronger by the boost.
+        """
+        steps = self.steps(policy)
+        at = self.times[steps * policy.promote_at - 1]
+        before = Strength(self.fact.salience, self.fact.anchor_at)
+        after = reinforce_strength(before, at, policy.promote_boost * (steps - given))
+        return replace(self.fact, salience=after.base, anchor_at=after.anchor)
+
+
+def find_promotions(
+    facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant
+) -> list[Promotion]:
+    """The facts of an owner that enough of its episodes since some day speak of."""
+    recent = [_Told.of(episode, since) for episode in episodes]
+    found = []
+    for fact in facts:
+        own = text_pieces(fact.text)
+        speaking = (told for told in recent if told.speaks_of(fact, own, policy.promote_overlap))
+        times = sorted(at for told in speaking for at in told.times)
+        if len(times) >= policy.promote_at:
+            found.append(Promotion(fact, tuple(times)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """An episode: what it says as a whole and sentence by sentence, which facts it names, and when it took place.
+
+    A fact is one sentence, so it is compared with one as well.
+    """
+
+    parts: tuple[Pieces, ...]
+    facts: frozenset[str]
+    times: tuple[Instant, ...]
+
+    @classmethod
+    def of(cls, episode: Record, since: Instant) -> _Told:
+        whole = " ".join([episode.text, *_data_list(episode, "topics"), *_data_list(episode, "entities")])
+        parts = tuple(text_pieces(part) for part in (whole, *_SENTENCE.split(episode.text)) if part.strip())
+        times = tuple(at for at in times_of(episode) if at >= since)
+        return cls(parts, frozenset(_data_list(episode, "facts")), times)
+
+    def speaks_of(self, fact: Record, own: Pieces, overlap: float) -> bool:
+        return fact.id in self.facts or any(is_similar(part, own, overlap) for part in self.parts)
+
+
+# --- what is no longer needed -----------------------------------------------------------------------------------------
+
+
+def is_faint(one: Aged, now: Instant, policy: Upkeep, decay_days: float) -> bool:
+    """Whether a fact has faded below the floor, and nobody used it for long enough: both."""
+    if one.record.kind in LASTING or one.touched_at > days_before(now, policy.idle_days):
+        return False
+    strength = Strength(one.record.salience, one.fresh_at)
+    return current_strength(strength, now, decay_days) < policy.salience_floor
+
+
+def is_overdue(one: Aged, now: Instant, policy: Upkeep) -> bool:
+    """Whether a memory of a kind that is kept only while it is used was not used for its time."""
+    days = dict(policy.ttl).get(one.record.kind)
+    if days is None or one.uses >= policy.immune_uses:
+        return False
+    return one.touched_at <= days_before(now, days)
+
+
+# --- old memories made shorter ----------------------------------------------------------------------------------------
+
+
+SENTENCES: Final = 3
+"""So many sentences are left of a memory that is shortened."""
+
+# An end of a sentence is followed by a blank, so that neither 3.5 nor example.org is cut in two; Chinese and Japanese
+# write none.
+_END: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|[\u3002\uff01\uff1f]+")
+
+
+def shorten_text(text: str) -> str | None:
+    """The first three sentences of a text; None when it has no more than that, or would not get shorter."""
+    sentences = [part.strip() for part in _END.split(text) if part.strip()]
+    if len(sentences) <= SENTENCES:
+        return None
+    short = ". ".join(sentences[:SENTENCES]) + "."
+    return short if len(short) < len(text) else None
+
+
+def over_budget(tokens: Iterable[int], budget: int) -> list[int]:
+    """The places of those that do not fit, when each is taken in turn as long as there is room for it."""
+    left = budget
+    over: list[int] = []
+    for place, size in enumerate(tokens):
+        if size <= left:
+            left -= size
+        else:
+            over.append(place)
+    return over

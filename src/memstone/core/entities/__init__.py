@@ -1,1 +1,0 @@
-"""Names in texts, what they stand for and how they are related."""

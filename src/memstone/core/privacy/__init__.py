@@ -1,1 +1,0 @@
-"""What must not be stored, shown or obeyed."""

@@ -1,1 +1,0 @@
-"""What messages say, read without a language model."""

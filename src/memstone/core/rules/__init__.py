@@ -1,1 +1,0 @@
-"""What the curator knows about everyday English: word lists and small functions."""

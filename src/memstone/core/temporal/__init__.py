@@ -1,1 +1,0 @@
-"""Times that a text speaks of."""

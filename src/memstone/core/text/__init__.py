@@ -1,1 +1,0 @@
-"""Words and texts: how they are taken apart, stemmed, folded and counted."""

@@ -1,0 +1,1 @@
+"""English: everything that only holds for it."""

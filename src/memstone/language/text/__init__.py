@@ -1,0 +1,1 @@
+"""Tools for text in any language: words, stems, normal forms, BM25, days."""

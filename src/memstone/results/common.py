@@ -1,0 +1,134 @@
+"""Parts that several answers have."""
+
+from typing import Any, Generic, Literal, NotRequired, TypeVar
+
+from typing_extensions import TypedDict
+
+from memstone.literals import IdleStatus, RouteName
+
+Item = TypeVar("Item")
+
+
+class ScopeIds(TypedDict):
+    """The user, agent and run that something belongs to; each is None where it belongs to none in particular."""
+
+    user_id: str | None
+    agent_id: str | None
+    run_id: str | None
+
+
+class ErrorInfo(TypedDict):
+    """Why something could not be done."""
+
+    code: str
+    """What kind of error it is, in a word that does not change."""
+    message: str
+    hint: str
+    """What to do about it; may be empty."""
+    retryable: bool
+    """Whether the same call may work later."""
+
+
+class IdleReason(TypedDict):
+    """Why nothing is stored for somebody, and what to do about it."""
+
+    status: IdleStatus
+    reason: str
+    hint: str
+
+
+class Degradation(TypedDict):
+    """A step that could not be used for an answer, and why; the answer was made without it."""
+
+    step: NotRequired[str]
+    """The step that was left out, such as ``embedding``."""
+    channel: NotRequired[str]
+    """The part of a search that was left out: ``dense``, ``text``, ``entity`` or ``rerank``."""
+    code: str
+    message: str
+    hint: NotRequired[str]
+    retryable: NotRequired[bool]
+    reason: NotRequired[str | None]
+    """What is wrong with an embedder, in a word."""
+
+
+class Evidence(TypedDict):
+    """The words that a memory was learned from."""
+
+    turn: str | None
+    """The id of the turn, if that is stored."""
+    start: int
+    """Where the words begin in the turn, in characters."""
+    end: int
+    quote: NotRequired[str]
+    """The words themselves."""
+    also: NotRequired[list[str]]
+    """The ids of further turns that say it."""
+    verdict: NotRequired[Literal["verified", "doubtful"]]
+    """Whether the conversation bears out what a model learned."""
+
+
+class AttachmentInfo(TypedDict, total=False):
+    """Something in a message that is not words."""
+
+    type: str
+    """What kind of thing it is: ``image``, ``audio``, ``file`` and so on."""
+    name: str
+    media_type: str
+    url: str
+
+
+class CacheHits(TypedDict):
+    """How often the vector of a text was at hand, and how often it had to be made."""
+
+    hits: int
+    misses: int
+
+
+class CacheStats(CacheHits):
+    """The state of the cache of vectors."""
+
+    size: int
+    max_size: int
+
+
+class GateReason(TypedDict):
+    """The part of the memory that was chosen for a message, and why."""
+
+    route: RouteName
+    reason: str
+
+
+class GateResult(GateReason):
+    """The part of the memory that was chosen for a message, why, and by which words."""
+
+    matched: str
+    """The words that decided it; may be empty."""
+    asks_memory: bool
+    """Whether the message asks for something that was said or is known."""
+
+
+class BatchMark(TypedDict):
+    """What the answers to batches have in common."""
+
+    replayed: NotRequired[Literal[True]]
+    """This batch was carried out before, and this is the answer it got then."""
+
+
+class BatchAnswer(BatchMark, Generic[Item]):
+    """What became of each item of a batch, in their order: every answer to a batch is one of these."""
+
+    results: list[Item]
+
+
+class VersionState(TypedDict, total=False):
+    """A version of a memory without its text; only what is not as usual is there."""
+
+    kind: str
+    layer: str
+    key: str | None
+    status: str
+    version: int
+    metadata: dict[str, Any]
+    occurred_at: str
+    expires_at: str | None

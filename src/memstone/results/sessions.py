@@ -1,0 +1,346 @@
+"""Answers about sessions, agents, identity, and whom and what memories speak of."""
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from memstone.literals import IdleStatus, JobStatus, StatusName
+from memstone.results.common import Degradation, ErrorInfo, ScopeIds
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+class IngestResult(TypedDict):
+    """What became of the turns of a transcript."""
+
+    stored: int
+    known: int
+    """How many were there already."""
+    deleted: int
+    """How many somebody had deleted before; they stay deleted."""
+    masked: int
+    """How many held something that was masked."""
+    dropped: int
+    """How many held something that may not be stored."""
+    skipped: int
+    """How many were empty, or said neither by a person nor by the assistant."""
+    queued: int
+    """How many pieces are learned from later."""
+    degraded: NotRequired[list[Degradation]]
+    warnings: NotRequired[list[str]]
+    status: NotRequired[IdleStatus]
+    """Why nothing was stored."""
+    reason: NotRequired[str]
+    hint: NotRequired[str]
+
+
+class SessionResult(TypedDict):
+    """What became of a whole conversation."""
+
+    status: Literal["ok", "pending", "failed", "disabled", "paused"]
+    """``pending`` is tried again."""
+    turns_ingested: int
+    distillation: str
+    """``distilled``, or why no episode came of it."""
+    episode_id: NotRequired[int]
+    warnings: NotRequired[list[str]]
+    reason: NotRequired[str]
+    """Why nothing was stored."""
+
+
+class BackfillItem(TypedDict):
+    """What became of one conversation of a backfill."""
+
+    run_id: Any
+    """Text, or what was given in its place if it is wrong."""
+    status: Literal["ok", "known", "pending", "failed", "disabled", "paused", "error"]
+    turns_ingested: NotRequired[int]
+    distillation: NotRequired[str]
+    """``distilled``, or why no episode came of it."""
+    episode_id: NotRequired[int]
+    warnings: NotRequired[list[str]]
+    reason: NotRequired[str]
+    error: NotRequired[ErrorInfo]
+
+
+class BackfillResult(TypedDict):
+    """What became of conversations, in their order."""
+
+    ingested: int
+    known: int
+    """How many were there already, and are left alone."""
+    failed: int
+    cancelled: bool
+    results: list[BackfillItem]
+
+
+class SessionEnd(TypedDict):
+    """What became of one session; an id is empty where there is none."""
+
+    user_id: str | None
+    """None is the pool of the key itself."""
+    agent_id: str
+    run_id: str
+    distillation: str
+    """``distilled``, or why no episode came of it."""
+    episode_id: NotRequired[int]
+
+
+class SessionEndList(TypedDict):
+    """What became of every session in which something waited."""
+
+    results: list[SessionEnd]
+
+
+class FlushResult(TypedDict):
+    """How much was formed, and how much still waits."""
+
+    stored: int
+    waiting: int
+
+
+class WorkerResult(TypedDict):
+    """How many sessions a worker formed, and how they ended."""
+
+    sessions: int
+    outcomes: dict[str, int]
+
+
+class JobItem(TypedDict):
+    """One piece of background work; an id is empty where it was for nobody in particular."""
+
+    user_id: str | None
+    """None is the pool of the key itself."""
+    agent_id: str
+    run_id: str
+    id: str
+    task: str
+    status: JobStatus
+    created_at: str
+    model: str | None
+    """None where rules did it."""
+    details: dict[str, Any]
+    """What came of it; each task has its own."""
+    input_tokens: int
+    output_tokens: int
+    duration_ms: float
+    outcome: str | None
+
+
+class JobList(TypedDict):
+    """Background work that was done, newest first."""
+
+    results: list[JobItem]
+
+
+class TranscriptTurn(ScopeIds):
+    """One turn of a transcript."""
+
+    id: str
+    index: int
+    """Its place, counted from 0."""
+    role: str | None
+    content: str
+    token_count: int
+    occurred_at: str
+
+
+class TranscriptPage(TypedDict):
+    """What was said, in order."""
+
+    results: list[TranscriptTurn]
+    total: int
+
+
+class EpisodeItem(ScopeIds):
+    """The digest of one session."""
+
+    id: str
+    summary: str
+    topics: list[str]
+    entities: list[str]
+    decisions: list[str]
+    action_items: list[str]
+    facts: list[str]
+    """The ids of the facts it mentions."""
+    salience: float
+    token_count: int
+    model: str | None
+    """None where rules wrote it."""
+    version: int
+    status: StatusName
+    occurred_at: str
+    created_at: str
+    updated_at: str
+
+
+class EpisodeList(TypedDict):
+    """The digests of sessions, newest first."""
+
+    results: list[EpisodeItem]
+
+
+# --- identity, and facts by weight ------------------------------------------------------------------------------------
+
+
+class IdentityItem(TypedDict):
+    """One thing that is always shown of a user."""
+
+    id: str
+    text: str
+    token_count: int
+    created_at: str
+
+
+class DerivedItem(IdentityItem):
+    """One line of an identity that was derived from a fact."""
+
+    fact: str | None
+    """The id of the fact."""
+
+
+class NarrativeItem(TypedDict):
+    """The text about a user."""
+
+    id: str
+    text: str
+    version: int
+    model: str | None
+    """Who wrote it: a model, ``rules``, or ``user`` by hand."""
+    generated_at: str
+    token_count: int
+    stale: bool
+    """Whether something it was made of has changed since."""
+
+
+class IdentityResult(TypedDict):
+    """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
+
+    user_id: str | None
+    """None is the pool of the key itself."""
+    overrides: list[IdentityItem]
+    derived: list[DerivedItem]
+    narrative: NarrativeItem | None
+    warnings: NotRequired[list[str]]
+    dry_run: NotRequired[Literal[True]]
+
+
+class PinnedFact(TypedDict):
+    """A fact as a companion sees it."""
+
+    id: str
+    content: str
+    salience: float
+    effective_salience: float
+    """What time has left of the salience since the fact was last told or used."""
+    source_count: int
+    """How many sessions tell it."""
+    source_episode_id: str | None
+    last_used: str | None
+    use_count: int
+    status: StatusName
+    tags: list[str]
+    user_id: str | None
+    agent_id: str | None
+    occurred_at: str
+    created_at: str
+
+
+class PinnedFactList(TypedDict):
+    """Facts, the weightiest first."""
+
+    results: list[PinnedFact]
+
+
+class InstructionItem(TypedDict):
+    """A standing instruction of a user."""
+
+    id: str
+    text: str
+    occurred_at: str
+
+
+class InstructionList(TypedDict):
+    """The standing instructions of a user, oldest first."""
+
+    text: str
+    """All of them, one a line; may be empty."""
+    instructions: list[InstructionItem]
+
+
+# --- the graph --------------------------------------------------------------------------------------------------------
+
+
+class EntityItem(TypedDict):
+    """Somebody or something that memories speak of."""
+
+    id: str
+    name: str
+    type: str
+    description: str | None
+    mentions: int
+    updated_at: str
+
+
+class EntityList(TypedDict):
+    """Whom and what memories speak of, most often mentioned first."""
+
+    results: list[EntityItem]
+
+
+class RelationItem(TypedDict):
+    """How two entities are related."""
+
+    source: str
+    source_id: str
+    relation: str
+    target: str
+    target_id: str
+    confidence: float
+    valid_from: str
+    valid_to: str | None
+    """None while it holds."""
+    memories: int
+    """How many memories state it."""
+
+
+class RelationList(TypedDict):
+    """How entities are related, what was stated last first."""
+
+    results: list[RelationItem]
+
+
+# --- agents -----------------------------------------------------------------------------------------------------------
+
+
+class AgentItem(TypedDict):
+    """An agent, its settings, and how many memories it has."""
+
+    id: str
+    name: str
+    model: str | None
+    system_prompt: str | None
+    settings: dict[str, Any]
+    """Values by the names of the settings, and its switches under the names its host has for them."""
+    memory_entry_count: int
+    """All its memories but turns."""
+    paused: bool
+    memory_counts: dict[str, int]
+    """How many memories of each layer it has."""
+    created_at: str
+    updated_at: str
+
+
+class AgentList(TypedDict):
+    """The agents there are."""
+
+    agents: list[AgentItem]
+    total: int
+
+
+class AgentDeletion(TypedDict):
+    """An agent that was deleted, and how many memories went with it."""
+
+    id: str
+    deleted: int
+    dry_run: NotRequired[Literal[True]]

@@ -1,0 +1,540 @@
+"""Answers about the store and the engine: their state, upkeep, erasure, backups and imports."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from memstone.literals import IdleStatus, JobStatus
+from memstone.results.common import CacheStats, Degradation, ErrorInfo
+from memstone.results.sessions import AgentItem, EpisodeItem, IdentityResult, PinnedFact
+
+# --- the state of the engine and the store ----------------------------------------------------------------------------
+
+
+class EnginePart(TypedDict):
+    """One part of the engine, and why it is not available."""
+
+    available: bool
+    reason: str | None
+
+
+class KeywordPart(EnginePart):
+    """The search by words."""
+
+    backend: str
+
+
+class ModelPart(EnginePart):
+    """A model, if there is one."""
+
+    model: str | None
+
+
+class EmbeddingPart(ModelPart):
+    """The model that turns text into vectors."""
+
+    provider: str | None
+    dim: int | None
+    destination: NotRequired[str | None]
+    """Where texts are sent."""
+    cache: NotRequired[CacheStats]
+    """For the tenant that runs the service."""
+    error: NotRequired[str | None]
+    """What is wrong with it, in a word."""
+
+
+class VectorPart(EnginePart):
+    """The store of vectors."""
+
+    backend: Literal["local", "external"]
+    pending: int
+    """How many memories wait for a vector."""
+    signature: NotRequired[str]
+    """The signature of the embedder that is configured."""
+    active_signature: NotRequired[str | None]
+    """The signature of the vectors that are searched; None before there are any."""
+    needs_reindex: NotRequired[bool]
+
+
+class EngineInfo(TypedDict):
+    """What the engine is made of."""
+
+    keyword: KeywordPart
+    embedding: EmbeddingPart
+    vector_store: VectorPart
+    rerank: ModelPart
+    llm: ModelPart
+
+
+class SelfTest(TypedDict):
+    """Whether a memory can be stored, listed and deleted; nothing of the test is left."""
+
+    working: bool
+    latency_ms: float
+    error: str | None
+
+
+class HealthProbe(TypedDict):
+    """Whether something could be stored and found again."""
+
+    ok: bool
+    failed_at: str | None
+    """The step that failed."""
+    error: ErrorInfo | None
+
+
+class HealthFigures(TypedDict, total=False):
+    """What a store that can be read says of itself."""
+
+    memories: int
+    fulltext: int
+    """Memories that are found by words."""
+    vectors: int
+    pending: int
+    """How many signals wait to be learned from."""
+    dead: int
+    """How many signals were given up."""
+    without_vector: int
+    late: bool
+    """Whether something has waited too long."""
+    waiting_for_model: int
+    """How many sessions wait for a model that could not be asked."""
+    jobs: bool
+    """Whether background work was ever done."""
+
+
+class HealthReport(HealthFigures):
+    """Whether memory works, and if not, where it fails."""
+
+    level: Literal["healthy", "degraded", "unavailable"]
+    reasons: list[str]
+    probe: HealthProbe
+
+
+class VectorSpace(TypedDict):
+    """An index of vectors."""
+
+    signature: str
+    state: str
+    """``active`` or ``building``."""
+    dim: int
+    quant: str | None
+    """How its vectors are made smaller."""
+
+
+class FormationCounts(TypedDict, total=False):
+    """How often this process has kept something for later; for the tenant that runs the service."""
+
+    attempts: int
+    insert_successes: int
+    insert_failures: int
+    early_returns_empty_message: int
+    early_returns_disabled: int
+    last_attempt_at: str | None
+    last_success_at: str | None
+    last_error: str | None
+    worker: bool
+    """Whether a worker runs in this process."""
+
+
+class FormationStats(FormationCounts):
+    """How memory is formed."""
+
+    mode: str
+
+
+class RowCounts(TypedDict):
+    """How many rows there are."""
+
+    memories: int
+    turns: int
+    events: int
+    fulltext: int
+    """Memories that are found by words."""
+    vectors: int
+    pending: int
+    """How many signals wait to be learned from."""
+    dead: int
+    """How many signals were given up."""
+
+
+class StoreStats(RowCounts):
+    """Counts of everything."""
+
+    indexes: list[VectorSpace]
+    embedding_cache: NotRequired[CacheStats]
+    """For the tenant that runs the service."""
+    formation: FormationStats
+
+
+class StoreCheck(TypedDict):
+    """The state of a store; what is there beside the first four depends on the database."""
+
+    location: str
+    schema: int
+    """The version of its schema."""
+    latest_schema: int
+    bytes: int
+    sqlite: NotRequired[str]
+    """The version of SQLite."""
+    journal: NotRequired[str]
+    integrity: NotRequired[list[str]]
+    """``ok``, or what is damaged in the SQLite file."""
+    foreign_keys: NotRequired[int]
+    """How many rows of the SQLite file refer to one that is missing."""
+    postgresql: NotRequired[str]
+    """The version of PostgreSQL."""
+    pgvector: NotRequired[str | None]
+    role: NotRequired[str]
+    """Who connects to PostgreSQL."""
+    acts_as: NotRequired[str]
+    walled: NotRequired[bool]
+    """Whether PostgreSQL itself keeps tenants apart."""
+
+
+class QueueStats(TypedDict):
+    """What is still to be learned from, and what was given up."""
+
+    pending: int
+    dead: int
+
+
+class JobStats(TypedDict):
+    """How often background work was done, with what success, and how long it took."""
+
+    calls: int
+    success_rate: float | None
+    average_ms: float | None
+    input_tokens: int
+    output_tokens: int
+
+
+class WorkStats(JobStats):
+    """All background work, and the same by task."""
+
+    by_task: dict[str, JobStats]
+
+
+class LastConsolidation(TypedDict):
+    """When memory was consolidated last, and how that ended."""
+
+    at: str
+    status: JobStatus
+
+
+class DashboardLayers(TypedDict, total=False):
+    """The layers of somebody who is named."""
+
+    identity: IdentityResult | None
+    """None where no user is named."""
+    facts: list[PinnedFact]
+    episodes: list[EpisodeItem]
+
+
+class DashboardResult(DashboardLayers):
+    """What a management view begins with: the layers of a scope, or the work of the whole tenant."""
+
+    counts: dict[str, int]
+    """Memories by layer."""
+    last_consolidation: LastConsolidation | None
+    processing: NotRequired[WorkStats]
+    waiting: NotRequired[QueueStats]
+    agents: NotRequired[list[AgentItem]]
+
+
+class MetricCounts(TypedDict):
+    """The counts that rates are made of."""
+
+    added: int
+    replaced: int
+    ended: int
+    redundant: int
+    """How many were known when they were said again."""
+    injected: int
+    """How many were shown to a model."""
+    judged: int
+    """How many were shown with an answer that was recorded."""
+    used: int
+    """How many of these the answer used."""
+    useful: int
+    useless: int
+
+
+class MetricsReport(TypedDict):
+    """Figures of a user, or of everybody; a rate is None as long as there is nothing to compute it from."""
+
+    user_id: str | None
+    """None for everybody."""
+    memory_total_count: int
+    memory_replacement_rate: float | None
+    memory_dedup_rate: float | None
+    retrieval_hit_rate: float | None
+    counts: MetricCounts
+
+
+# --- upkeep -----------------------------------------------------------------------------------------------------------
+
+
+class ReindexResult(TypedDict):
+    """How many vectors were made."""
+
+    signature: str
+    """The signature of the embedder that is configured."""
+    indexed: int
+    failed: int
+    dropped: int
+    """Vectors of other embedders that were removed."""
+
+
+class RefreshResult(ReindexResult):
+    """How many vectors were made, and how many of them anew."""
+
+    refreshed: int
+
+
+class RedactResult(TypedDict):
+    """How many secrets were masked, or would be."""
+
+    dry_run: bool
+    scanned: int
+    found: int
+    by_kind: dict[str, int]
+    by_table: dict[str, int]
+    degraded: NotRequired[list[Degradation]]
+
+
+class ConsolidateCounts(TypedDict, total=False):
+    """What a consolidation changed."""
+
+    merged: int
+    promoted: int
+    evicted: int
+    expired: int
+    pruned: int
+    summarized: int
+    narratives: int
+    """Texts about users that were made anew."""
+    purged: dict[str, int]
+    """Rows that were old enough to be removed, by table."""
+
+
+class ConsolidateResult(ConsolidateCounts):
+    """How a consolidation ended, and what it changed."""
+
+    status: Literal["completed", "already_running", "disabled"]
+    job_id: NotRequired[str]
+    """The job by which it can be undone."""
+    dry_run: NotRequired[Literal[True]]
+
+
+class SummaryCounts(TypedDict):
+    """How much was shortened to its first sentences, or would be."""
+
+    originalCount: int
+    summarizedCount: int
+    tokensSaved: int
+
+
+class SummaryResult(SummaryCounts):
+    """How much of a scope was shortened, or would be."""
+
+    job_id: NotRequired[str]
+    """The job by which it can be undone."""
+
+
+class OldSummaryResult(SummaryCounts):
+    """How much of what is old was shortened, or would be."""
+
+    job_ids: list[str]
+    """The jobs by which it can be undone."""
+    dry_run: bool
+
+
+# --- erasure ----------------------------------------------------------------------------------------------------------
+
+
+class ErasureSubject(TypedDict, total=False):
+    """Whom or what an erasure is about."""
+
+    user_id: str
+    agent_id: str
+    run_id: str
+    memory_id: str
+
+
+class BackupErasure(TypedDict):
+    """What became of a backup. Where it lies only the operator learns."""
+
+    path: NotRequired[str]
+    state: str
+    """``rewritten``, ``deleted``, ``clean``, ``missing`` or ``unreachable``."""
+    reason: NotRequired[str]
+    found: NotRequired[int]
+    """How many pieces of what was erased it still holds."""
+
+
+class ErasureCheck(TypedDict):
+    """One check that was made after an erasure."""
+
+    check: str
+    """``indexes``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
+    ok: bool
+    pending: NotRequired[bool]
+    """It will be done by itself."""
+    points_left: NotRequired[int]
+    """Vectors that are still there."""
+    copies: NotRequired[list[BackupErasure]]
+    left: NotRequired[dict[str, int]]
+    """Rows that are still there, by table."""
+    pieces: NotRequired[int]
+    """How many pieces of text were looked for."""
+    found: NotRequired[dict[str, int]]
+    """Pieces that are still there, by file."""
+    note: NotRequired[str]
+    hint: NotRequired[str]
+    error: NotRequired[ErrorInfo]
+
+
+class ErasureCounts(TypedDict):
+    """How many rows an erasure is about."""
+
+    erased: dict[str, int]
+    """Rows by table."""
+    rewritten: int
+    """How many rows of others spoke of the subject, and no longer do."""
+    kept_for_others: int
+
+
+class ErasureReport(ErasureCounts):
+    """What was removed for good, sealed by the store."""
+
+    format: Literal["memstone-erasure"]
+    version: int
+    id: str
+    tenant_id: str
+    subject: ErasureSubject
+    created_at: str
+    checks: list[ErasureCheck]
+    complete: bool
+    """Every check was passed, and there is nothing that was not looked at."""
+    pending: bool
+    """What is missing will be done by itself."""
+    not_looked_at: list[str]
+    """Where something may be left that Memstone cannot look at."""
+    to_finish: list[str]
+    """What the operator of the database runs to remove it there."""
+    sha256: str
+    hmac: str
+
+
+class ErasurePreview(ErasureCounts):
+    """What an erasure would remove."""
+
+    dry_run: Literal[True]
+    subject: ErasureSubject
+
+
+class ErasureVerification(TypedDict):
+    """Whether a report is what this store wrote, and whether anything from before it has come back."""
+
+    ok: bool
+    unchanged: bool
+    sealed_by_this_store: bool
+    complete: bool
+    not_looked_at: list[str]
+    """Where something may be left that Memstone cannot look at."""
+    left: dict[str, int]
+    """Rows that are there, by table."""
+    subject: ErasureSubject
+
+
+# --- backups and imports ----------------------------------------------------------------------------------------------
+
+
+class BackupFile(TypedDict):
+    """A file of a backup."""
+
+    bytes: int
+    sha256: str
+
+
+class BackupManifest(TypedDict):
+    """What a backup says of itself."""
+
+    format: Literal["memstone-backup"]
+    version: int
+    store: str
+    schema: int
+    """The version of its schema."""
+    tables: dict[str, int]
+    """Rows by table."""
+    created_at: str
+    files: dict[str, BackupFile]
+    signature: NotRequired[dict[str, str]]
+    """The id of the store's key, and the proof that it was there: ``key``, ``hmac``."""
+    columns: NotRequired[dict[str, list[str]]]
+    """The columns of each table, for PostgreSQL."""
+    tenant: NotRequired[str | None]
+    """The tenant that the backup holds, for PostgreSQL; None is all of them."""
+    rewritten: NotRequired[bool]
+    """Whether somebody was erased from it after it was written."""
+
+
+class BackupResult(BackupManifest):
+    """A backup that was written."""
+
+    path: str
+    key_place: str
+    """Where the key is: keep a copy of it elsewhere."""
+
+
+class BackupVerification(BackupManifest):
+    """A backup that was checked."""
+
+    path: str
+    ok: Literal[True]
+    origin: str
+    """``ours`` or ``foreign``."""
+
+
+class BackupRemainder(TypedDict):
+    """What of a foreign backup was not taken: rows by table, and objects of the database."""
+
+    rows: dict[str, int]
+    objects: list[str]
+
+
+class BackupRestore(BackupManifest):
+    """A backup that took the place of the store."""
+
+    path: str
+    origin: str
+    """``ours`` or ``foreign``."""
+    erased_again: int
+    """How many who were erased since the backup were erased again."""
+    left_out: NotRequired[BackupRemainder]
+
+
+class ImportResult(TypedDict):
+    """What became of the export of another system."""
+
+    format: str
+    stored: int
+    known: int
+    """How many were there already."""
+    quarantined: int
+    """How many wait until somebody approves them."""
+    turns: int
+    facts: int
+    episodes: int
+    identity: int
+    queued: int
+    """How many pieces are learned from later."""
+    skipped: dict[str, int]
+    """How many were skipped, by reason."""
+    warnings: NotRequired[list[str]]
+    degraded: NotRequired[list[Degradation]]
+    status: NotRequired[IdleStatus]
+    """Why nothing was stored."""
+    reason: NotRequired[str]
+    hint: NotRequired[str]
