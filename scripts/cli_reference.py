@@ -113,7 +113,7 @@ def _meaning(option: click.Option) -> str:
     if isinstance(option.type, click.Choice):
         text += " One of " + ", ".join(f"`{choice}`" for choice in option.type.choices) + "."
     if option.show_default:
-        text += f" Without it: `{option.default}`."
+        text += f" Default: `{option.default}`."
     return text.replace("|", "\\|")
 
 

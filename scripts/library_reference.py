@@ -20,8 +20,8 @@ HEAD: Final = """# The library
 
 Made by `scripts/library_reference.py`; do not edit.
 
-`Memory` has about twenty methods; everything else stands in groups, so that an editor can complete it:
-`memory.sessions.end(...)`. `AsyncMemory` has the same methods for asyncio, and `Client` and `AsyncClient` ask a
+`Memory` has about twenty methods. Everything else is in groups, so that your editor can complete it:
+`memory.sessions.end(...)`. `AsyncMemory` has the same methods for asyncio, and `Client` and `AsyncClient` call a
 [service](client.md) for them. `help(memory.search)` shows the arguments and what each method returns.
 """
 MAKING: Final = ("from_config", "from_env", "acting_for", "close")
@@ -30,8 +30,11 @@ MAKING: Final = ("from_config", "from_env", "acting_for", "close")
 def page() -> str:
     """Return the page."""
     own = [_row(name, getattr(Memory, name), "Memory" if name.startswith("from_") else "memory") for name in MAKING]
-    tables = [_table("Make one, and close it", "", own)]
-    tables += [_table(title, text, rows) for title, text, rows in _groups(MemoryVerbs, "memory", "What a memory does")]
+    tables = [_table("Create and close a memory", "", own)]
+    tables += [
+        _table(title, text, rows)
+        for title, text, rows in _groups(MemoryVerbs, "memory", "Store, find and change memories")
+    ]
     return HEAD + "\n" + "\n".join(tables)
 
 

@@ -127,7 +127,7 @@ class Sample:
     patterns: Sequence[str]
 
     def rows(self) -> Iterator[Any]:
-        """Yield the lines of files with one JSON object a line."""
+        """Yield the lines of files with one JSON object per line."""
         for path in data_of(self.patterns):
             if path.suffix == ".jsonl":
                 yield from map(json.loads, path.read_text(encoding="utf-8").splitlines()[:_EACH])

@@ -16,12 +16,12 @@ from memstone.ports.io import Clock
 
 
 class AsyncMemory(AsyncMemoryVerbs):
-    """What an application remembers.
+    """The memory of an application.
 
-    ``AsyncMemory()`` keeps everything in one SQLite file under your home directory and sends nothing anywhere.
+    ``AsyncMemory()`` stores everything in one SQLite file in your home directory and sends nothing anywhere.
     ``config`` is a dictionary or ``Settings``. ``embedder``, ``llm`` and ``reranker`` may be objects or plain functions
     (``list[str] -> 2-d array``, ``list[message] -> str``, ``(query, list[str]) -> scores``), which ``AsyncMemory`` also
-    takes as async functions; ``clock`` says what time it is.
+    takes as async functions; ``clock`` returns the current time.
     """
 
     def __init__(
@@ -37,22 +37,22 @@ class AsyncMemory(AsyncMemoryVerbs):
 
     @classmethod
     def from_config(cls, config: Settings | Mapping[str, Any]) -> Self:
-        """Make a memory from settings, as ``AsyncMemory(config)`` does."""
+        """Create a memory from settings, as ``AsyncMemory(config)`` does."""
         return cls(config)
 
     @classmethod
     def from_env(cls) -> Self:
-        """Make a memory whose providers are chosen by the keys in the environment, such as ``OPENAI_API_KEY``.
+        """Create a memory with providers chosen by keys in the environment, such as ``OPENAI_API_KEY``.
 
         Text is then sent to those providers.
         """
         return cls(Settings.from_env())
 
     def acting_for(self, tenant_id: str, *, user_id: str | None = None, agent_id: str | None = None) -> Self:
-        """Return the same memory as a tenant sees it, and of it only what one user or agent reaches.
+        """Return the same memory for one tenant, or for one user or agent of it.
 
-        It shares everything with this one, which stays the one to close. What lies outside is not found, and acts on a
-        whole tenant are refused when a user or an agent is named: for services that answer many callers.
+        It shares everything with this one; close only this one. Anything outside is not found, and calls about a
+        whole tenant are refused if you name a user or an agent. Use it in services with many callers.
         """
         other = object.__new__(type(self))
         other.engine = self.engine.acting_for(tenant_id, user_id, agent_id)
@@ -61,8 +61,8 @@ class AsyncMemory(AsyncMemoryVerbs):
     async def close(self) -> None:
         """Close the store. A closed memory cannot be used again.
 
-        It learns from the sessions that wait in this process first, as far as ``write.shutdown_seconds`` allow; the
-        rest is done by the next start, or by another worker.
+        It first learns from the sessions that wait in this process, as far as ``write.shutdown_seconds`` allow; the
+        next start, or another worker, does the rest.
         """
         await self.engine.close()
 

@@ -21,11 +21,11 @@ else:
 
 
 class Client(RemoteVerbs):
-    """A memory that a service keeps: ``memstone serve`` at ``base_url``, asked with a ``key``.
+    """A memory in a service: ``memstone serve`` at ``base_url``, used with a ``key``.
 
     Every method takes and returns what the same method of ``Memory`` does, and raises the same errors; these then also
-    have a ``request_id`` and ``details``. What fails for a moment is tried ``max_retries`` times more, where trying
-    again can do no harm. ``timeout`` is for one request, in seconds; calls with much to do may take ten minutes.
+    have a ``request_id`` and ``details``. Temporary failures are retried up to ``max_retries`` times, where that is
+    safe. ``timeout`` is for one request, in seconds; long calls may take ten minutes.
     """
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 30.0, max_retries: int = 2) -> None:

@@ -77,8 +77,8 @@ def compose_engine(
 def _checked_clock(clock: Clock) -> Clock:
     if not callable(getattr(clock, "now", None)):
         raise ConfigError(
-            f"clock must have a method 'now', not {type(clock).__name__}",
-            hint="now() gives a datetime with a zone; memstone.testing.clock.FakeClock is one that stands still",
+            f"clock must have a method 'now', and {type(clock).__name__} has none",
+            hint="now() returns a datetime with a time zone; for tests use memstone.testing.clock.FakeClock",
         )
     return clock
 
@@ -86,8 +86,8 @@ def _checked_clock(clock: Clock) -> Clock:
 def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:
     if "facts" in (settings.extract.strategies or ()) and llm is None and settings.llm is None:
         raise ConfigError(
-            "extract.strategies names facts, and no language model is configured",
-            hint="configure llm, or leave strategies out: rules then learn by themselves",
+            "extract.strategies contains facts, but no language model is configured",
+            hint="configure llm, or leave out strategies to learn without a model",
         )
 
 
@@ -128,7 +128,7 @@ def adopt_store_key(settings: Settings, source: Path) -> None:
     io: Io = load_adapter("io", "blocking")()
     key = store_key_of(settings, io)
     if not isinstance(key, load_adapter("key", "file")):
-        raise ConfigError("the key of this store is not kept in a file", hint="store.key says where it is kept")
+        raise ConfigError("the key of this store is not kept in a file", hint="store.key sets where it is kept")
     try:
         drive(key.adopt(source))
     finally:
@@ -173,8 +173,8 @@ def embedder_of(settings: Settings, io: Io) -> Embedder | None:
 def _build_remote_embedder(chosen: EmbedderSettings, io: Io) -> Embedder:
     if chosen.remote is None:
         raise ConfigError(
-            "embedder.provider is remote, and embedder.remote does not say which model",
-            hint='set embedder.remote, for instance {"provider": "openai", "config": {"api_key": "..."}}',
+            "embedder.provider is remote, but embedder.remote names no model",
+            hint='set embedder.remote, for example {"provider": "openai", "config": {"api_key": "..."}}',
         )
     made: Embedder = build_adapter("embedder", chosen.remote.provider, chosen.remote.config, io)
     return made
@@ -185,7 +185,7 @@ def _remote_with_key(chosen: EmbedderSettings, io: Io) -> Embedder | None:
         return None
     made = _build_remote_embedder(chosen, io)
     if getattr(made, "lacks_key", False):
-        log.warning("there is no key for %s, text is not embedded there (no_key)", made.destination)
+        log.warning("no key is set for %s, so it does not embed text (no_key)", made.destination)
         return None
     return made
 
@@ -194,7 +194,7 @@ def _local_or_none(chosen: EmbedderSettings, io: Io) -> Embedder | None:
     try:
         made: Embedder = build_adapter("embedder", "local", chosen.config, io)
     except MissingExtra as error:
-        log.warning("the local embedding model is not installed, search is by text only: %s", error)
+        log.warning("the local embedding model is not installed, so search uses text only: %s", error)
         return None
     return made
 
@@ -225,7 +225,7 @@ def _wrap_as_port(kind: str, given: Any, method: str, io: Io) -> Any:
     if callable(getattr(given, method, None)):
         missing = [name for name in _NEEDED[kind] if not hasattr(given, name)]
         if missing:
-            raise ConfigError(f"this {kind} lacks {', '.join(missing)}", hint=f"see memstone.ports.{kind}")
+            raise ConfigError(f"this {kind} lacks the methods {', '.join(missing)}", hint=f"see memstone.ports.{kind}")
         return given
     if callable(given):
         return load_adapter(kind, "callable")(given, io)

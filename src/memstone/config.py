@@ -55,7 +55,7 @@ FORMER_PATH: Final = Path("~/.retain/retain.db")
 """Where the store was by default before the product got its name."""
 
 _FORMS: Final = (
-    'Settings.load("memstone.toml") reads a file; {"store": {"url": "sqlite:///notes.db"}} says where the store is'
+    'Settings.load("memstone.toml") reads a file; {"store": {"url": "sqlite:///notes.db"}} sets where the store is'
 )
 
 
@@ -91,7 +91,7 @@ class Settings(Section):
     @model_validator(mode="after")
     def _one_place(self) -> Settings:
         if self.store.url and self.history.db_path and store_path(self) != self.history.db_path.expanduser():
-            raise ValueError("store.url and history.db_path name two places: the history lives in the store")
+            raise ValueError("store.url and history.db_path differ: the history is part of the store")
         return self
 
     @model_validator(mode="after")
@@ -105,13 +105,17 @@ class Settings(Section):
         if isinstance(given, Settings):
             return given
         if given is not None and not isinstance(given, Mapping):
-            raise ConfigError(f"a configuration is a dictionary or Settings, not {type(given).__name__}", hint=_FORMS)
+            raise ConfigError(
+                f"a configuration must be a dictionary or Settings, not {type(given).__name__}", hint=_FORMS
+            )
         return cls._validate_settings(given or {}, {})
 
     @classmethod
     def _validate_settings(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
         if "profile" in given:
-            raise ConfigError("configuration: profile is called preset", hint=f"write preset = {given['profile']!r}")
+            raise ConfigError(
+                "configuration: profile was renamed to preset", hint=f"write preset = {given['profile']!r}"
+            )
         try:
             return cls.model_validate(dict(given))
         except (ValidationError, TypeError, ValueError) as error:
@@ -255,7 +259,7 @@ def _validate_file_path(path: str | Path, what: str) -> Path:
     try:
         return checked_path(path, what)
     except (InvalidInput, RuntimeError) as error:  # or a home directory that nobody has
-        raise ConfigError(getattr(error, "message", str(error)), hint="name a file that can be there") from error
+        raise ConfigError(getattr(error, "message", str(error)), hint="give the path of a file") from error
 
 
 def _default_path() -> Path:
@@ -263,8 +267,8 @@ def _default_path() -> Path:
     path, former = DEFAULT_PATH.expanduser(), FORMER_PATH.expanduser()
     if former.exists() and not path.exists():
         raise ConfigError(
-            f"there is no store at {path}, but there is one of the former name at {former}",
-            hint="`memstone adopt` moves it; to use it where it is, name it with --db or store.url",
+            f"there is no store at {path}, but there is one under the former name at {former}",
+            hint="`memstone adopt` moves it; to use it where it is, set --db or store.url",
         )
     return path
 
@@ -310,7 +314,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.expanduser().read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {error}", hint="the configuration file must be readable TOML") from error
+        raise ConfigError(f"{path}: {error}", hint="the configuration file must be valid TOML") from error
 
 
 def _read_companion_file(path: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
     finally:
         coroutine.close()
     name = getattr(coroutine, "__qualname__", "a call")
-    raise NeedsEventLoop(f"{name} waited for an event loop")
+    raise NeedsEventLoop(f"{name} needs an event loop")
 
 
 def drive_iter(iterator: AsyncIterator[T]) -> Iterator[T]:

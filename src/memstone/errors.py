@@ -4,23 +4,23 @@
 
     MemstoneError(message, code, hint, retryable)
     ├─ UsageError(ValueError)        the call was wrong; nothing was written
-    │  ├─ ScopeError                 nobody was named, or an id is malformed
+    │  ├─ ScopeError                 no user, agent or run was given, or an id is malformed
     │  ├─ InvalidFilter              unknown operator, wrong value for an operator
     │  ├─ InvalidInput               text, metadata or a date that cannot be stored
-    │  ├─ TooLarge                   longer than a limit allows
+    │  ├─ TooLarge                   over a size limit
     │  ├─ DimensionMismatch          a vector of the wrong length, or not finite
     │  ├─ ConfigError                a setting is unknown or out of range
     │  ├─ NeedsEventLoop             an adapter that only AsyncMemory can use
     │  └─ MissingExtra(ImportError)  the feature needs a package that is not installed
     ├─ NotFoundError(KeyError)       no such memory
-    ├─ AccessError                   who asks may not
-    │  ├─ Unauthenticated            no key, or one that is unknown, expired or revoked
-    │  │  └─ TokenExpired            the token of a session that goes on: refresh it
-    │  ├─ Forbidden                  the key does not reach so far
+    ├─ AccessError                   the caller is not allowed to do this
+    │  ├─ Unauthenticated            no key, or an unknown, expired or revoked one
+    │  │  └─ TokenExpired            the access token expired: refresh it
+    │  ├─ Forbidden                  the key does not have access
     │  └─ TooManyRequests(retry_after)
-    ├─ Conflict                      the same thing is already stored, or changed meanwhile
-    ├─ QuotaExceeded(quota, limit)   as much is stored as may be
-    ├─ BackendError(kind, name)      a service Memstone was configured to use
+    ├─ Conflict                      already stored, or changed in the meantime
+    ├─ QuotaExceeded(quota, limit)   a quota is used up
+    ├─ BackendError(kind, name)      a service that Memstone uses
     │  ├─ VectorStoreError
     │  ├─ BackendUnavailable         (retryable)
     │  ├─ BackendTimeout(TimeoutError)
@@ -28,15 +28,15 @@
     │  └─ Unsupported                the backend lacks a capability
     ├─ ModelError                    a language or embedding model
     │  ├─ LLMError
-    │  │  ├─ BadModelOutput(raw)     an answer that cannot be used
-    │  │  │  └─ AnswerCutOff         it reached the limit of tokens
+    │  │  ├─ BadModelOutput(raw)     an unusable answer
+    │  │  │  └─ AnswerCutOff         it reached the token limit
     │  │  ├─ ModelRefused
     │  │  ├─ LlmUnavailable          (retryable)
-    │  │  └─ LlmBudgetSpent          as many tokens as a day may cost
+    │  │  └─ LlmBudgetSpent          today's tokens are used up
     │  ├─ EmbeddingError(reason)
     │  ├─ RateLimited(retry_after)   (retryable)
     │  └─ AuthenticationFailed
-    └─ StorageError                  the database file itself
+    └─ StorageError                  the database
        ├─ SchemaTooNew
        ├─ MigrationFailed
        ├─ StorageReadOnly
@@ -84,31 +84,31 @@ class UsageError(MemstoneError, ValueError):
 
 
 class ScopeError(UsageError):
-    """Nobody was named, or an id is malformed."""
+    """The call names no user, agent or run, or an id is malformed."""
 
     code = "scope"
 
 
 class InvalidFilter(UsageError):
-    """A filter that cannot be honoured; it is never ignored."""
+    """The filter cannot be applied; filters are never ignored."""
 
     code = "invalid_filter"
 
 
 class InvalidInput(UsageError):
-    """Text, metadata or a date that cannot be stored."""
+    """A text, metadata or a date cannot be stored."""
 
     code = "invalid_input"
 
 
 class TooLarge(UsageError):
-    """Longer than a limit allows."""
+    """The value is over a size limit."""
 
     code = "too_large"
 
 
 class DimensionMismatch(UsageError):
-    """A vector of the wrong length, or one that is not finite."""
+    """A vector has the wrong length, or contains NaN or infinity."""
 
     code = "dimension_mismatch"
 
@@ -120,7 +120,7 @@ class ConfigError(UsageError):
 
 
 class NeedsEventLoop(UsageError):
-    """An adapter waited for an event loop inside the blocking face."""
+    """An adapter needs an event loop, which the blocking `Memory` does not have."""
 
     code = "needs_event_loop"
     default_hint = "use AsyncMemory with this adapter"
@@ -136,40 +136,40 @@ class NotFoundError(MemstoneError, KeyError):
     """No memory with that id."""
 
     code = "not_found"
-    default_hint = "deleted memories keep their history: see history(id)"
+    default_hint = "if the memory was deleted, history(id) still shows what it was"
 
     def __str__(self) -> str:
         return MemstoneError.__str__(self)  # that of KeyError would be the key in quotes
 
 
 class AccessError(MemstoneError):
-    """Who asks may not."""
+    """The caller is not allowed to do this."""
 
     code = "access"
 
 
 class Unauthenticated(AccessError):
-    """No key, or one that is unknown, expired or revoked."""
+    """There is no key, or it is unknown, expired or revoked."""
 
     code = "unauthenticated"
-    default_hint = "send Authorization: Bearer <key>; `memstone keys create` makes one"
+    default_hint = "send Authorization: Bearer <key>; create a key with `memstone keys create`"
 
 
 class TokenExpired(Unauthenticated):
-    """The token of somebody who is logged in has expired; the session goes on."""
+    """The access token has expired; the login session is still valid."""
 
     code = "token_expired"
-    default_hint = "ask for another one with the refresh token: POST /v1/auth/refresh"
+    default_hint = "use the refresh token to get another: POST /v1/auth/refresh"
 
 
 class Forbidden(AccessError):
-    """The key does not reach so far."""
+    """The key does not have access."""
 
     code = "forbidden"
 
 
 class TooManyRequests(AccessError):
-    """A limit of this service; later it will do."""
+    """A rate limit of this service was reached."""
 
     code = "too_many_requests"
     retryable = True
@@ -180,13 +180,13 @@ class TooManyRequests(AccessError):
 
 
 class Conflict(MemstoneError):
-    """The same thing is already stored, or the memory changed meanwhile."""
+    """The same thing is already stored, or the memory changed in the meantime."""
 
     code = "conflict"
 
 
 class QuotaExceeded(MemstoneError):
-    """As much is stored as may be; nothing was written. ``quota`` is the setting, ``limit`` its value."""
+    """A quota is used up; nothing was written. ``quota`` is the setting, ``limit`` its value."""
 
     code = "quota_exceeded"
 
@@ -197,7 +197,7 @@ class QuotaExceeded(MemstoneError):
 
 
 class BackendError(MemstoneError):
-    """A service Memstone was configured to use failed."""
+    """A service that Memstone uses failed."""
 
     code = "backend"
 
@@ -214,7 +214,7 @@ class VectorStoreError(BackendError):
 
 
 class BackendUnavailable(BackendError):
-    """The service cannot be reached now; ``retry_after`` is how many seconds it asks to be left alone, if it does."""
+    """The service cannot be reached; ``retry_after`` is how many seconds it asks to wait, if it does."""
 
     code = "backend_unavailable"
     retryable = True
@@ -253,7 +253,7 @@ class LLMError(ModelError):
 
 
 class BadModelOutput(LLMError):
-    """The model answered with something that cannot be used; ``raw`` is as much of it as there is."""
+    """The model returned something unusable; ``raw`` is as much of it as there is."""
 
     code = "bad_model_output"
 
@@ -263,38 +263,38 @@ class BadModelOutput(LLMError):
 
 
 class AnswerCutOff(BadModelOutput):
-    """The answer reached the limit of tokens; ``raw`` is its beginning."""
+    """The answer reached the token limit; ``raw`` is its beginning."""
 
     code = "answer_cut_off"
-    default_hint = "give this model more max_tokens, or send fewer messages at once"
+    default_hint = "raise max_tokens for this model, or send fewer messages at once"
 
 
 class ModelRefused(LLMError):
-    """The model, or a filter before it, does not want to answer."""
+    """The model, or a filter in front of it, refused to answer."""
 
     code = "model_refused"
     default_hint = "the same messages will be refused again; another model may answer"
 
 
 class LlmUnavailable(LLMError):
-    """The model is out of reach, or has failed so often in a row that it is not asked for a while."""
+    """The model cannot be reached, or failed so often in a row that it is not called for a while."""
 
     code = "llm_unavailable"
     retryable = True
 
 
 class LlmBudgetSpent(LLMError):
-    """A language model may cost only so much in a day; the curator goes on without it."""
+    """Today's language model tokens are used up; the curator learns without it."""
 
     code = "llm_budget_spent"
-    default_hint = "the curator learns until tomorrow; server.llm_tokens_per_day changes that"
+    default_hint = "the curator learns instead until tomorrow; server.llm_tokens_per_day sets the limit"
 
 
 EmbeddingReason = Literal["no_key", "rate_limited", "timeout", "request_failed"]
 
 
 class EmbeddingError(ModelError):
-    """The embedding model failed; ``reason`` says in one word how."""
+    """The embedding model failed; ``reason`` says why, in one word."""
 
     code = "embedding"
 
@@ -333,7 +333,7 @@ def embedding_reason(error: MemstoneError) -> EmbeddingReason:
 
 
 class StorageError(MemstoneError):
-    """The database file itself."""
+    """The database failed."""
 
     code = "storage"
 
@@ -355,7 +355,7 @@ class StorageReadOnly(StorageError):
     """The file or its directory cannot be written."""
 
     code = "storage_read_only"
-    default_hint = "check the permissions of the file and of its directory"
+    default_hint = "check the permissions of the file and its directory"
 
 
 class StorageFull(StorageError):
@@ -370,7 +370,7 @@ class StorageBusy(StorageError):
 
     code = "storage_busy"
     retryable = True
-    default_hint = "try again; if it stays so, look for a process that holds a transaction open"
+    default_hint = "try again; if it keeps happening, look for a process with a long transaction"
 
 
 class Corrupted(StorageError):

@@ -50,8 +50,8 @@ OTHER_NAMES: Final[dict[tuple[str, str], str]] = {("embedder", "transformers"): 
 
 NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("embedder", "static"): (
-        "no static embedding model is shipped",
-        "use transformers, which is built in, or a package that has one: an entry point memstone.embedder 'static'",
+        "Memstone ships no static embedding model",
+        "use transformers, which is built in, or a package with an entry point memstone.embedder 'static'",
     ),
 }
 """Names that mean something, but nothing that is here: what is said, and what to do."""

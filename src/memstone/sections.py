@@ -71,9 +71,9 @@ class EmbedderSettings(Provider):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if self.remote is not None and self.provider not in REMOTE_SOURCES:
-            raise ValueError("remote is read by the providers auto and remote only")
+            raise ValueError("remote is only used by the providers auto and remote")
         if self.provider == "remote" and self.config:
-            raise ValueError("the options of a remote model stand in remote.config")
+            raise ValueError("put the options of a remote model in remote.config")
         return self
 
 
@@ -132,7 +132,7 @@ class RecallSettings(Section):
     @model_validator(mode="after")
     def _one_speed(self) -> Self:
         if self.decay_days is not None and self.half_life_days is not None:
-            raise ValueError("decay_days and half_life_days say the same in two ways: give one")
+            raise ValueError("decay_days and half_life_days set the same thing: give only one")
         return self
 
     def over(self, preset: Recall) -> Recall:
@@ -323,8 +323,8 @@ class ExtractSettings(Section):
     @classmethod
     def _extractors(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if value and "digest" in value:
-            hint = "digests of sessions come with background formation; pattern and facts are there now"
-            raise ConfigError("digest cannot be used yet", hint=hint)
+            hint = "digests of sessions are made in the background; use pattern and facts"
+            raise ConfigError("digest is not supported yet", hint=hint)
         return value
 
     @field_validator("timezone")

@@ -61,7 +61,7 @@ class IdentitySettings(Section):
     def _known_sources(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         for one in value or ():
             if one not in ("body", "api_key") and not (one.startswith("header:") and one.removeprefix("header:")):
-                raise ValueError(f"unknown source {one!r}: body, api_key or header:<name>")
+                raise ValueError(f"unknown source {one!r}: use body, api_key or header:<name>")
         return value
 
     def over(self, preset: Identity) -> Identity:

@@ -113,7 +113,7 @@ class ServerSettings(Section):
             try:
                 ipaddress.ip_network(one)
             except ValueError:
-                raise ValueError(f"{one!r} is no address or network, such as 10.0.0.2 or 10.0.0.0/8") from None
+                raise ValueError(f"{one!r} is not an address or network such as 10.0.0.2 or 10.0.0.0/8") from None
         return value
 
 
@@ -142,7 +142,7 @@ class UpstreamSettings(Section):
     def _address(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.query:
-            raise ValueError("must be http(s)://host/path, without a user and a query")
+            raise ValueError("must be http(s)://host/path, without a user or a query")
         return value.rstrip("/")
 
 

@@ -118,7 +118,7 @@ def test_an_error_in_the_background_is_logged_and_goes_no_further(mode: str, cap
 
     assert run(mode, scenario) == "alive"
     assert [(record.name, record.message) for record in caplog.records] == [
-        ("memstone.io", "background work mender failed")
+        ("memstone.io", "background task mender failed")
     ]
     assert "disk on fire" in caplog.text
 

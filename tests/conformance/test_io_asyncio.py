@@ -111,7 +111,7 @@ def test_an_error_after_the_caller_was_cancelled_is_logged(caplog: pytest.LogCap
         await io.close()
 
     asyncio.run(scenario())
-    assert "work failed after its caller was cancelled" in caplog.text
+    assert "a task failed after its caller was cancelled" in caplog.text
     assert "disk full" in caplog.text
 
 
@@ -183,7 +183,7 @@ def test_background_work_that_does_not_end_is_cancelled(
 
     run("asyncio", scenario)
     assert seen == ["cancelled"]
-    assert "background work stuck did not end" in caplog.text
+    assert "background task stuck did not finish" in caplog.text
 
 
 def test_background_work_without_a_loop_is_a_usage_error() -> None:

@@ -154,7 +154,7 @@ def test_work_that_does_not_stop_is_left_when_its_time_is_over(mode: str, caplog
         bell.ring()
 
     run(mode, scenario)
-    assert "background work deaf did not end in time" in caplog.text
+    assert "background task deaf did not finish in time" in caplog.text
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

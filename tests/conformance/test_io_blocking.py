@@ -105,7 +105,7 @@ def test_background_work_that_does_not_end_is_reported(
     io.spawn(stuck(), name="stuck")
     drive(io.close())
     release.set()
-    assert "background work stuck did not end" in caplog.text
+    assert "background task stuck did not finish" in caplog.text
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -227,7 +227,7 @@ def test_what_there_is_of_a_cut_off_answer_is_kept(mode: str) -> None:
 @both
 def test_an_answer_of_more_than_two_megabytes_is_not_read(mode: str) -> None:
     huge = json.dumps({"facts": ["User moved to Oslo. " * 60_000]})
-    with pytest.raises(BadModelOutput, match="fewer max_tokens"):
+    with pytest.raises(BadModelOutput, match="lower max_tokens"):
         answer(mode, huge + " " * MAX_ANSWER_BYTES)
     assert facts(mode, huge)[:2] == ([], 1)
 

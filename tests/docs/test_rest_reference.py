@@ -26,7 +26,7 @@ def test_a_reference_that_is_out_of_date_is_noticed(
     assert "out of date" in capsys.readouterr().out
     assert rest_reference.main([]) == 0
     text = page.read_text("utf-8")
-    assert "| `GET /v1/memories/{memory_id}` | read | One memory. |" in text
+    assert "| `GET /v1/memories/{memory_id}` | read | Return one memory. |" in text
     assert "| `GET /v1/me` | any |" in text
     assert "| `GET /healthz` | none |" in text
     assert text.endswith("<!-- end -->\nafter\n")

@@ -1,6 +1,8 @@
 """Every snippet of the documentation is run.
 
-On one page the snippets follow each other, as a reader would type them, in a home directory of the page's own:
+On one page the snippets follow each other, as a reader would type them, in a home directory of the page's own. All
+pages are also read one after the other in one home directory, in two orders: what one page stores must not change what
+another one shows, so each page has a store or a user of its own.
 
 * ``python``: executed. A ``text`` block directly below it is what it prints. One that begins with ``# name.py`` is
   saved under that name instead, to be imported.
@@ -46,6 +48,7 @@ from tests.server.upstream import served
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FIRST_TO_LAST = sorted(PAGES, key=lambda page: (page.name != "README.md", page.name != "getting-started.md", page))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SHOWN = {"", "text", "json"}
 IN_A_PROCESS = {"serve", "worker"}  # they listen to signals
@@ -222,14 +225,16 @@ def service_of(text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         structlog.reset_defaults()
 
 
-@pytest.fixture(autouse=True)
-def log() -> Iterator[None]:
+@contextlib.contextmanager
+def own_log() -> Iterator[None]:
     """Put the logger of the library back as it was: a page may show what it says."""
     logger = logging.getLogger("memstone")
     handlers, level = list(logger.handlers), logger.level
-    yield
-    logger.handlers = handlers
-    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.handlers = handlers
+        logger.setLevel(level)
 
 
 @pytest.fixture
@@ -267,19 +272,39 @@ def prepare(home: Path) -> None:
             elsewhere.reset()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_snippets_of_a_page_do_what_the_page_says(page: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def read_page(page: Path, home: Path) -> None:
+    """Do everything a page says, as somebody with an interpreter and a terminal of their own."""
     text = page.read_text("utf-8")
     reader = Reader(str(page.relative_to(ROOT)), home)
     if page.name == "cli.md":
         prepare(home)
     try:
-        with service_of(text, monkeypatch) as readable:
+        with own_log(), pytest.MonkeyPatch.context() as environment, service_of(text, environment) as readable:
             reader.read(readable)
     finally:
         for memory in reader.opened:
             memory.close()
+        forget_imports(home)
     assert text.count("\n```") == 2 * len(list(blocks(text))), "a fence is not closed, indented or has a title"
+
+
+def forget_imports(home: Path) -> None:
+    """Let the next page import a module of its own by the same name."""
+    saved = [name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).startswith(str(home))]
+    for name in saved:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_snippets_of_a_page_do_what_the_page_says(page: Path, home: Path) -> None:
+    read_page(page, home)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pages", [FIRST_TO_LAST, FIRST_TO_LAST[::-1]], ids=["first to last", "last to first"])
+def test_pages_read_one_after_the_other_on_one_machine_show_what_they_say(pages: list[Path], home: Path) -> None:
+    for page in pages:
+        read_page(page, home)
 
 
 def test_the_readme_has_an_example_and_commands_that_run(home: Path) -> None:

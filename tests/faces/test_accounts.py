@@ -167,7 +167,7 @@ async def test_a_long_token_that_comes_back_ends_the_session_for_both(face: Face
     await face.admin.accounts.create(ADA, SENTENCE)
     first, elsewhere = await logged_in(face), await logged_in(face)
     second = await refreshed(face, first["refresh_token"])
-    with pytest.raises(Unauthenticated, match="used before"):
+    with pytest.raises(Unauthenticated, match="already been used"):
         await refreshed(face, first["refresh_token"])
     for attempt in (refreshed(face, second["refresh_token"]), recognised(face, second)):
         with pytest.raises(Unauthenticated):

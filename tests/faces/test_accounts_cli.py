@@ -32,7 +32,7 @@ def test_an_account_lives_from_the_command_line(cli: Cli) -> None:
     assert "ada@example.org  editor" in shown.out
     assert "alice" in shown.out
     assert cli("accounts", "set", "ada@example.org", "--role", "admin", "--for-user", "").code == 0
-    assert cli("accounts", "disable", "ada@example.org").out == "ada@example.org may no longer log in\n"
+    assert cli("accounts", "disable", "ada@example.org").out == "ada@example.org can no longer log in\n"
     (found,) = cli("accounts", "list", "--json").json["results"]
     assert (found["role"], found["user_id"], found["disabled"]) == ("admin", None, True)
     assert cli("accounts", "enable", found["id"]).code == 0

@@ -111,7 +111,7 @@ async def test_the_manifest_says_what_is_in_it(face: Face, opens: Opens, target:
     assert await face.admin.backups.verify(target) == {**written(manifest), "ok": True, "origin": "ours"}
     assert [path.name for path in target.parent.iterdir()] == [target.name], "nothing is left beside it"
     (mode,) = [path.stat().st_mode for path in target.parent.iterdir()]
-    assert mode & 0o077 == 0, "a backup holds everybody's memories"
+    assert mode & 0o077 == 0, "a backup contains everybody's memories"
     assert manifest["created_at"] == opens.clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -134,7 +134,7 @@ async def test_an_older_backup_is_replaced_and_any_other_file_is_not(face: Face,
     with pytest.raises(InvalidInput, match="is not a backup"):
         await face.admin.backups.create(other)
     assert other.read_text() == "dear Bob"
-    with pytest.raises(InvalidInput, match="no folder"):
+    with pytest.raises(InvalidInput, match="does not exist"):
         await face.admin.backups.create(target.parent / "nowhere" / "x.backup")
     report = await face.admin.erase(user_id="bob")
     assert [copy["path"] for copy in report["checks"][2]["copies"]] == [str(target)], "what was refused is no copy"
@@ -208,7 +208,7 @@ async def test_a_backup_of_a_newer_schema_is_refused(face: Face, target: Path) -
     with pytest.raises(SchemaTooNew):
         await face.admin.backups.restore(target)
     _with_manifest(target, lambda manifest: manifest.update(version=2))
-    with pytest.raises(StorageError, match="newer form"):
+    with pytest.raises(StorageError, match="newer format"):
         await face.admin.backups.restore(target)
     assert await face.listed() == ["I live in Oslo"]
 

@@ -69,7 +69,7 @@ CASES: list[tuple[dict[str, Any], type[UsageError], str]] = [
     ({"key": "a\0"}, InvalidInput, "NUL"),
     ({"user_id": None}, ScopeError, "At least one"),
     ({"user_id": "two words"}, ScopeError, "white space"),
-    ({"user_id": "\ud800"}, ScopeError, "user_id holds .* cannot be printed"),
+    ({"user_id": "\ud800"}, ScopeError, "user_id contains .* unprintable"),
     ({"user_id": "u" * 257}, ScopeError, "user_id is longer"),
 ]
 
@@ -174,7 +174,7 @@ async def test_an_id_that_is_none_is_called_what_the_caller_calls_it(
     ("verb", "given", "hint"),
     [
         ("search", {"query": "Oslo", "user_id": "alice"}, "get_all lists everything"),
-        ("review.list", {"everybody": True}, "more narrowly"),
+        ("review.list", {"everybody": True}, "narrow the search"),
         ("review.events", {"everybody": True}, "cursor"),
         ("admin.jobs", {"everybody": True}, "limits.page"),
     ],

@@ -80,13 +80,13 @@ async def test_what_can_only_be_done_for_all_takes_somebody_who_reaches_all(face
     await face.update(office, "The office is in Porto")
     bob = bound(face, user_id="bob")
     for call in (bob.review.disable(office), bob.review.quarantine(office), bob.review.restore(office, version=1)):
-        with pytest.raises(Forbidden, match="others hold") as refused:
+        with pytest.raises(Forbidden, match="other users share") as refused:
             await call
         assert refused.value.hint
         assert "alice" not in str(refused.value.as_dict())
     await face.review.quarantine(office)
     for call in (bob.review.approve(office), bob.review.reject(office)):
-        with pytest.raises(Forbidden, match="others hold"):
+        with pytest.raises(Forbidden, match="other users share"):
             await call
     await face.review.approve(office)
     assert await face.listed() == ["The office is in Porto"]
@@ -104,12 +104,12 @@ async def test_a_bound_rollback_leaves_what_others_hold_alone_and_takes_back_the
     await face.update(mine, "Alice likes coffee")
     alice = bound(face, user_id="alice")
 
-    with pytest.raises(Forbidden, match="others hold"):
+    with pytest.raises(Forbidden, match="other users share"):
         await alice.undo((await alice.history(office))[-1]["id"])
     report = await alice.review.rollback(since=since)
 
     assert (report["undone"], report["skipped"]) == (1, 1)
-    assert "others hold" in report["conflicts"][0]["message"]
+    assert "other users share" in report["conflicts"][0]["message"]
     assert (await face.get(mine))["memory"] == "Alice likes tea"
     assert await face.listed(user_id="bob") == ["The office is in Porto"]
     assert (await face.review.rollback(since=since, user_id="alice"))["skipped"] == 0, "who reaches all may"
@@ -285,7 +285,7 @@ async def test_settings_that_reach_beyond_the_calendar_are_refused(face: Face) -
 async def test_figures_are_a_users_and_no_agents(face: Face) -> None:
     await face.remember("I live in Oslo")
     for whom in ({"agent_id": "helper"}, {"user_id": "alice", "agent_id": "helper"}):
-        with pytest.raises(Forbidden, match="figures"):
+        with pytest.raises(Forbidden, match="metrics belong"):
             await bound(face, **whom).admin.metrics()
     assert (await bound(face, user_id="alice").admin.metrics())["counts"]["added"] == 1
 

@@ -3,10 +3,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from memstone.cli.run import memstone
 from tests.faces.cli_runner import ROOT, Cli
 
 
@@ -72,7 +75,7 @@ def test_add_learns_and_shows_what_became_of_each_fact(cli: Cli) -> None:
 def test_text_without_facts_is_a_success_and_says_where_it_is(cli: Cli) -> None:
     ran = cli("add", "Good morning!", "--user", "alice")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err.startswith("nothing to remember in it\nhint: it is kept as a turn")
+    assert ran.err.startswith("nothing to learn\nhint: it is stored as a turn")
     assert cli.texts("list", "--user", "alice", "--layer", "turn") == ["Good morning!"]
     assert cli("add", "Good morning!", "--user", "alice", "--json").json == {"results": [], "status": "ok"}
 
@@ -89,7 +92,7 @@ def test_text_may_be_stored_as_it_is(cli: Cli, option: str) -> None:
 def test_what_describes_one_memory_needs_text_that_is_stored_as_it_is(cli: Cli, options: list[str]) -> None:
     ran = cli("add", "I live in Oslo", "--user", "alice", *options)
     assert ran.code == 2
-    assert ran.err.splitlines()[1] == "hint: --no-infer stores TEXT itself as one memory"
+    assert ran.err.splitlines()[1] == "hint: use --no-infer to store TEXT itself as one memory"
     assert not cli.db.exists()
 
 
@@ -305,7 +308,7 @@ def test_reindex_moves_to_another_embedder(cli: Cli) -> None:
     cli.environ("MEMSTONE_EMBEDDER__CONFIG__DIM", "64")
     warned = cli("search", "Oslo", "--user", "alice")
     assert warned.err.startswith("warning: searched without dense vectors")
-    assert cli("reindex").out == "1 vectors made for hash:bow-v1:64, 1 others dropped\n"
+    assert cli("reindex").out == "1 vectors built for hash:bow-v1:64, 1 others dropped\n"
     assert cli("search", "Oslo", "--user", "alice").err == ""
 
 
@@ -316,8 +319,6 @@ def test_the_reference_says_what_the_program_says() -> None:
 
 
 def test_the_reference_notices_a_new_option_and_a_new_command() -> None:
-    import click
-
     from scripts.cli_reference import filled, missing
 
     @click.command()
@@ -328,6 +329,21 @@ def test_the_reference_notices_a_new_option_and_a_new_command() -> None:
     group = click.Group(commands={"hidden": hidden})
     assert missing("# nothing", group) == ["docs/cli.md has no place for memstone hidden"]
     assert "`--secret TEXT` | Nobody knows." in filled("<!-- memstone hidden -->\nold\n<!-- end -->", group)
+
+
+def _summaries(group: click.Group) -> Iterator[str]:
+    """What ``--help`` of a group shows of its commands on a terminal of 80 columns, and what theirs show."""
+    shown = group.get_help(click.Context(group, terminal_width=80))
+    yield from shown.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
+    for command in group.commands.values():
+        if isinstance(command, click.Group):
+            yield from _summaries(command)
+
+
+def test_every_summary_of_a_command_fits_into_80_columns() -> None:
+    lines = list(_summaries(memstone))
+    assert len(lines) > 70
+    assert [line for line in lines if line.endswith("...") or not line.endswith(".") or line.startswith(" " * 4)] == []
 
 
 def test_json_in_a_pipe_is_one_line_and_not_escaped(cli: Cli) -> None:
@@ -344,7 +360,9 @@ def test_an_expired_memory_says_so_and_is_shown_when_asked_for(cli: Cli) -> None
 
     ran = cli("get", memory_id)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.startswith(f"error: memory {memory_id} expired on 2020-01-01 00:00\nhint: --expired shows it; ")
+    assert ran.err.startswith(
+        f"error: memory {memory_id} expired on 2020-01-01 00:00\nhint: use --expired to show it, or "
+    )
     assert cli("get", memory_id, "--expired", "--json").json["memory"] == "I am on holiday"
     cli("update", memory_id, "--expires", "never")
     assert cli("get", memory_id).code == 0

@@ -37,23 +37,23 @@ def test_a_healthy_store_has_only_ok_lines(cli: Cli) -> None:
     ran = cli("doctor")
     states = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ")]
     assert (ran.code, set(states), ran.err) == (0, {"ok"}, "")
-    for heading in ("installed", "configured", "store", "embedder", "where text goes"):
+    for heading in ("installed", "configured", "store", "embedder", "where text is sent"):
         assert heading in ran.out.splitlines()
 
 
 @pytest.mark.req("X-38", "N-16.1")
 def test_it_says_that_text_stays_here_by_default(cli: Cli) -> None:
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "local")
-    assert found(cli, "where text goes", "embedder") == ("ok", "this machine")
-    assert found(cli, "where text goes", "llm") == ("ok", "nowhere: none is configured")
-    assert found(cli, "embedder", "model")[1] == "local:all-minilm-l6-v2-int8:384 gives a vector of 384"
+    assert found(cli, "where text is sent", "embedder") == ("ok", "this machine")
+    assert found(cli, "where text is sent", "llm") == ("ok", "nowhere: none is configured")
+    assert found(cli, "embedder", "model")[1] == "local:all-minilm-l6-v2-int8:384 returns vectors of length 384"
 
 
 @pytest.mark.req("X-38")
 def test_without_an_embedder_text_goes_nowhere(cli: Cli) -> None:
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "none")
     cli.added("x")
-    assert found(cli, "where text goes", "embedder") == ("ok", "nowhere")
+    assert found(cli, "where text is sent", "embedder") == ("ok", "nowhere")
     assert found(cli, "embedder", "model")[0] == "warn"
 
 
@@ -146,7 +146,7 @@ def test_variables_that_are_no_settings_stop_nothing_and_are_listed(cli: Cli) ->
     for name in ("MEMSTONE_SERVICE_HOST", "MEMSTONE_PORT", "MEMSTONE_STORE_URL", "MEMSTONE_KEY"):
         cli.environ(name, "tcp://10.0.0.1:80")
     cli.added("x")
-    told = "no settings, left alone: MEMSTONE_PORT, MEMSTONE_SERVICE_HOST, MEMSTONE_STORE_URL"
+    told = "not settings, ignored: MEMSTONE_PORT, MEMSTONE_SERVICE_HOST, MEMSTONE_STORE_URL"
     assert found(cli, "configured", "variables") == ("warn", told), "MEMSTONE_KEY is for callers of the service"
     assert "MEMSTONE_STORE__URL" in cli("doctor").out, "how it is spelled"
 
@@ -160,6 +160,6 @@ def test_a_store_url_with_a_password_is_refused_without_showing_it(cli: Cli) -> 
 
 def test_unknown_providers_are_failures(cli: Cli) -> None:
     cli.environ("MEMSTONE_LLM__PROVIDER", "nobody")
-    assert found(cli, "where text goes", "llm", code=3)[0] == "fail"
+    assert found(cli, "where text is sent", "llm", code=3)[0] == "fail"
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "nobody")
     assert found(cli, "embedder", "model", code=3)[0] == "fail"

@@ -26,8 +26,8 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     [
         (["bogus"], "No such command 'bogus'.", "see `memstone --help`"),
         (["list", "--user", "a", "--limit", "x"], "'x' is not a valid integer", "see `memstone list --help`"),
-        (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", "how many there are"),
-        (["list", "--user", "a", "--limit", "10001"], "limit must be a whole number", "take several pages"),
+        (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", "to count, call get_all"),
+        (["list", "--user", "a", "--limit", "10001"], "limit must be a whole number", "several pages"),
         (["list", "--user", "a", "--limit", "-1"], "limit must be a whole number", "leave it out"),
         (["list", "--user", "a", "--kind", "odd"], "'odd' is not one of", "see `memstone list --help`"),
         (["list", "--user", "a", "-f", "nonsense"], "'nonsense' is not a filter", "see `memstone list --help`"),
@@ -36,20 +36,20 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         (["list", "--user", "a", "-f", "{"], "not JSON", "see `memstone list --help`"),
         (["list", "--user", "a", "-f", '{"a": {"odd": 1}}'], "unknown operator 'odd'", "known operators"),
         (["add", "x", "--user", "a", "-m", "nonsense"], "'nonsense' is not name=value", "see `memstone add --help`"),
-        (["add", "x", "--user", "a", "-m", "k=1", "-m", "k=2"], "'k' is given twice", "see `memstone add --help`"),
+        (["add", "x", "--user", "a", "-m", "k=1", "-m", "k=2"], "'k' appears twice", "see `memstone add --help`"),
         (["add", "x", "--user", "a", "--at", "yesterday"], "occurred_at is not a date", "ISO 8601"),
-        (["add", "x", "--user", "a b"], "user_id holds white space", "one word"),
+        (["add", "x", "--user", "a b"], "user_id contains white space", "one word"),
         (["add", "  ", "--user", "a"], "content is empty", "give some text"),
         (["add", "x", "y", "--user", "a"], "unexpected extra argument", "see `memstone add --help`"),
         (["search", "x", "--user", "a", "--min-score", "7"], "min_score must be a number from 0 to 1", "leave it out"),
         (["update", "some-id"], "nothing to update", "give text"),
-        (["delete"], "no memory is named", "give IDs, or --all"),
+        (["delete"], "you did not name a memory", "give IDs, or use --all"),
         (["delete", "x", "--all", "--user", "a"], "not both", "see `memstone delete --help`"),
-        (["delete", "x", "--user", "a"], "an ID needs none of them", "see `memstone delete --help`"),
+        (["delete", "x", "--user", "a"], "cannot be combined with an ID", "see `memstone delete --help`"),
         (["get", "x", "--user", "a"], "No such option", "see `memstone get --help`"),
-        (["--user", "a", "get", "x"], "get takes no --user", "see `memstone get --help`"),
+        (["--user", "a", "get", "x"], "get does not take --user", "see `memstone get --help`"),
         (["import", "missing.jsonl"], "does not exist", "see `memstone import --help`"),
-        (["list", "--user", "a", "--config", "missing.toml"], "No such file", "must be readable TOML"),
+        (["list", "--user", "a", "--config", "missing.toml"], "No such file", "must be valid TOML"),
     ],
 )
 def test_a_wrong_command_is_two_lines_and_code_2(cli: Cli, args: list[str], message: str, hint: str) -> None:
@@ -73,7 +73,7 @@ def test_without_a_scope_the_fixed_sentence_and_the_options_are_said(cli: Cli, a
     assert ran.code == 2
     assert ran.err.splitlines() == [
         "error: At least one of user_id, agent_id, or run_id must be provided",
-        "hint: say whose memory it is: --user, --agent or --run",
+        "hint: say whose memory to use: --user, --agent or --run",
     ]
 
 
@@ -90,7 +90,7 @@ def test_an_unknown_id_is_code_1(cli: Cli, args: list[str]) -> None:
 def test_a_store_that_is_not_there_is_not_made_by_reading(cli: Cli, args: list[str]) -> None:
     ran = cli(*args)
     assert ran.code == 1
-    assert ran.err.startswith(f"error: there is no store at {cli.db}\nhint: the first `memstone add` makes it")
+    assert ran.err.startswith(f"error: there is no store at {cli.db}\nhint: the first `memstone add` creates it")
     assert not cli.db.exists()
 
 
@@ -154,7 +154,7 @@ def test_a_stream_that_is_closed_is_no_fault(
     assert run_command(args) == code
     getattr(sys, closed).close()  # what stood in for it
     told = capsys.readouterr()
-    assert "a fault of Memstone" not in told.err
+    assert "a bug in Memstone" not in told.err
     assert "error" not in told.out
 
 
@@ -179,11 +179,14 @@ def test_a_store_that_cannot_be_written_says_so(cli: Cli) -> None:
 def test_what_cannot_be_embedded_is_kept_and_code_3(cli: Cli) -> None:
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "local")
     cli.environ("MEMSTONE_EMBEDDER__CONFIG", f'{{model_dir = "{cli.home}", model_name = "absent"}}')
-    for options, problem in ([["--no-infer"], "not stored yet"], [[], "nothing was learned yet"]):
+    for options, problem in (
+        [["--no-infer"], "queued, but not stored yet"],
+        [[], "stored, but nothing was learned yet"],
+    ):
         ran = cli("add", "I love tea.", "--user", "alice", *options)
         assert ran.code == 3, ran
-        assert ran.err.startswith(f"error: kept, but {problem}: ")
-        assert "`memstone flush --everybody` tries again" in ran.err
+        assert ran.err.startswith(f"error: {problem}: ")
+        assert "run `memstone flush --everybody` to retry" in ran.err
     assert cli("flush", "--everybody").code == 3
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     cli.environ("MEMSTONE_EMBEDDER__CONFIG", "{}")
@@ -195,7 +198,7 @@ def test_asking_nobody_is_a_usage_error(cli: Cli) -> None:
     cli.added("x")
     ran = cli("delete", "--all", "--user", "alice", stdin=b"")
     assert ran.code == 2
-    assert ran.err.splitlines()[-1] == "hint: --yes deletes without asking"
+    assert ran.err.splitlines()[-1] == "hint: use --yes to delete without asking"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +237,7 @@ def test_an_unexpected_error_is_a_message_and_with_verbose_a_traceback(
     monkeypatch.setattr(Memory, "stats", broken)
     ran = cli("stats")
     assert ran.code == 3
-    assert ran.err.startswith("error: RuntimeError: a bolt came loose\nhint: this is a fault of Memstone")
+    assert ran.err.startswith("error: RuntimeError: a bolt came loose\nhint: this is a bug in Memstone")
     assert "Traceback" not in ran.err
     assert "Traceback" in cli("stats", "--verbose").err
 
@@ -275,7 +278,7 @@ def test_a_full_disk_is_called_full(cli: Cli) -> None:
     cli.added("x")
     ran = cli("export", "--everybody", "-o", "/dev/full")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.splitlines() == ["error: No space left on device", "hint: make room there, or write somewhere else"]
+    assert ran.err.splitlines() == ["error: No space left on device", "hint: free some space, or write somewhere else"]
 
 
 def test_ctrl_c_is_code_130_and_no_traceback(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

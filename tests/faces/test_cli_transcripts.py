@@ -28,7 +28,7 @@ def test_a_transcript_of_lines_is_kept_and_known_the_second_time(cli: Cli) -> No
     file.write_text("\n\n".join(json.dumps(one) for one in said))
 
     ran = cli("ingest", file, "--user", "alice", "--run", "monday", "-m", "from=chat")
-    assert (ran.code, ran.out) == (0, "2 turns stored, 1 not by a person or an assistant\n")
+    assert (ran.code, ran.out) == (0, "2 turns stored, 1 not from a user or an assistant\n")
     assert cli("ingest", file, "--user", "alice", "--run", "monday", "--json").json["known"] == 2
     assert cli.texts("list", "--user", "alice", "--layer", "turn") == ["Noted.", "I live in Oslo."]
     assert cli.texts("list", "--user", "alice") == []
@@ -96,13 +96,13 @@ def test_redact_counts_first_and_masks_when_it_is_told_to(cli: Cli) -> None:
 
     looked = cli("redact")
     assert looked.code == 0
-    assert looked.out.splitlines() == ["KIND     ROWS", "api_key     2", "2 of 2 rows hold a secret"]
+    assert looked.out.splitlines() == ["KIND     ROWS", "api_key     2", "2 of 2 rows contain a secret"]
     assert "--apply" in looked.err
-    assert "nobody to ask" in cli("redact", "--apply").err
+    assert "no terminal" in cli("redact", "--apply").err
     masked = cli("redact", "--apply", "--yes", "--json").json
     assert (masked["found"], masked["by_kind"], masked["dry_run"]) == (2, {"api_key": 2}, False)
     assert cli("get", memory_id, "--json").json["memory"] == "My key is [redacted:api_key]"
-    assert cli("redact").out == "0 of 2 rows hold a secret\n"
+    assert cli("redact").out == "0 of 2 rows contain a secret\n"
     assert KEY not in cli("export", "--everybody").out
     assert cli("redact", "--user", "alice").code == 2
 
@@ -110,4 +110,4 @@ def test_redact_counts_first_and_masks_when_it_is_told_to(cli: Cli) -> None:
 def test_redact_asks_before_it_masks(cli: Cli) -> None:
     cli.added("Nothing to hide")
     assert cli("redact", "--apply", stdin=b"n\n").code == 1
-    assert "0 of 2 rows held a secret and are masked" in cli("redact", "--apply", stdin=b"y\n").out
+    assert "0 of 2 rows contained a secret and are now masked" in cli("redact", "--apply", stdin=b"y\n").out

@@ -35,7 +35,7 @@ def test_export_and_restore_lose_nothing(cli: Cli) -> None:
     backup = cli.home / "backup.jsonl"
     assert cli("export", "--everybody", "--output", backup).out == f"4 versions and 5 events exported to {backup}\n"
     other = ("--db", cli.home / "other.db")
-    assert cli("import", backup, "--restore", *other).out == "4 versions and 5 events restored, 0 were there already\n"
+    assert cli("import", backup, "--restore", *other).out == "4 versions and 5 events restored, 0 already existed\n"
     assert cli("export", "--everybody", *other).out == cli("export", "--everybody").out == backup.read_text()
     assert cli("history", kept, "--json", *other).json == cli("history", kept, "--json").json
     assert cli("import", backup, "--restore", *other, "--json").json["already_there"] == 10
@@ -71,7 +71,7 @@ def test_an_export_is_not_taken_in_by_accident(cli: Cli) -> None:
     cli("export", "--everybody", "-o", backup)
     ran = cli("import", backup, "--db", cli.home / "other.db")
     assert ran.code == 2
-    assert ran.err.startswith("error: this file is an export of Memstone\nhint: --restore puts it back as it was")
+    assert ran.err.startswith("error: this file is a Memstone export\nhint: use --restore to put it back as it was")
     assert not (cli.home / "other.db").exists()
 
 
@@ -90,7 +90,7 @@ def test_an_export_as_new_takes_what_its_live_memories_say(cli: Cli) -> None:
 def test_restore_and_as_new_want_an_export(cli: Cli) -> None:
     plain = lines(cli.home / "plain.jsonl", {"text": "x", "user_id": "a"})
     for option in ("--restore", "--as-new"):
-        assert cli("import", plain, option).err.startswith("error: this file is not an export of Memstone")
+        assert cli("import", plain, option).err.startswith("error: this file is not a Memstone export")
     assert cli("import", plain, "--restore", "--user", "a").code == 2
 
 
@@ -136,7 +136,7 @@ def test_a_wrong_line_is_named_and_does_not_hold_the_others_up(cli: Cli) -> None
     assert (ran.code, ran.out) == (1, "1 added, 6 failed\n")
     named = [line.split(":")[0] for line in ran.err.splitlines()]
     assert named[:6] == ["line 3", "line 4", "line 5", "line 6", "line 7", "line 8"]
-    assert ran.err.splitlines()[-1] == "fields that were not taken along: score (1)"
+    assert ran.err.splitlines()[-1] == "ignored fields: score (1)"
     answer = cli("import", cli.home / "in.jsonl", "--json").json
     assert (answer["already_known"], answer["failed"], answer["ignored_fields"]) == (1, 6, {"score": 1})
 
@@ -146,7 +146,7 @@ def test_a_line_without_text_says_where_text_is_looked_for(cli: Cli) -> None:
     ran = cli("import", cli.home / "in.jsonl")
     assert (ran.code, ran.out) == (1, "0 added, 1 failed\n")
     assert ran.err.startswith(
-        "line 1: it has no text (text, memory or content says what to remember; `memstone ingest`"
+        "line 1: it has no text (put the text in text, memory or content; for conversations, use `memstone ingest`"
     )
 
 
@@ -169,7 +169,7 @@ def test_a_json_array_is_read_as_if_each_object_stood_on_a_line(cli: Cli) -> Non
     (cli.home / "array.json").write_text('[\n  {"text": "x"},\n  {"text": "y", "score": 1},\n  3\n]\n')
     ran = cli("import", cli.home / "array.json", "--user", "a")
     assert (ran.code, ran.out) == (1, "2 added, 1 failed\n")
-    assert ran.err.splitlines()[0].startswith("line 3: not an object but int")
+    assert ran.err.splitlines()[0].startswith("line 3: expected an object, not int")
     assert sorted(cli.texts("list", "--user", "a")) == ["x", "y"]
 
 

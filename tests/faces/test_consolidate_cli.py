@@ -26,7 +26,7 @@ def test_consolidate_tells_what_it_did_or_would_do(cli: Cli) -> None:
     cli.added("I like long walks along the coast, yes")
     would = cli("consolidate", "--everybody", "--dry-run")
     assert would.code == 0
-    assert "became part of one that says the same" in would.out
+    assert "merged into one that says the same" in would.out
     assert would.err == "nothing was changed\n"
     did = cli("consolidate", "--user", "alice")
     assert "job " in did.err

@@ -141,7 +141,7 @@ async def test_what_somebody_changes_at_the_same_moment_is_left_for_the_next_pas
         await episode(face, WALK)
 
     async def beaten(*_: object) -> None:
-        raise Conflict("changed by somebody else")
+        raise Conflict("changed in the meantime")
 
     with monkeypatch.context() as patched:
         patched.setattr("memstone.engine.upkeep.consolidate.end_version", beaten)

@@ -278,7 +278,7 @@ async def test_too_much_to_keep_in_mind_is_said(face: Face, opens: Opens) -> Non
         await keep(face, f"Rule {number}: " + "word " * 40)
     pack = await shown(await parts_of(face, override_tokens=60), "Where do I live?")
     assert [section.name for section in pack.sections] == ["overrides"]
-    assert pack.warnings == ("2 of the things to keep in mind are over the cap and not shown",)
+    assert pack.warnings == ("2 of the standing instructions are over the limit and not shown",)
 
 
 async def test_a_gate_that_holds_back_shows_nothing_and_says_so(face: Face, opens: Opens) -> None:

@@ -74,7 +74,7 @@ def test_the_demo_may_be_kept_but_never_in_a_file_that_is_there(cli: Cli) -> Non
     assert f"memstone list --user maya --db {kept}" in cli("demo", "--db", kept).out
     assert len(cli.texts("list", "--user", "maya", "--expired", "--db", kept)) == 6
     again = cli("demo", "--db", kept)
-    assert (again.code, again.err.splitlines()[0]) == (2, f"error: {kept} is there already")
+    assert (again.code, again.err.splitlines()[0]) == (2, f"error: {kept} already exists")
 
 
 def test_the_demo_as_json_is_one_document(cli: Cli) -> None:

@@ -95,7 +95,7 @@ async def test_a_backup_that_cannot_be_rewritten_makes_the_report_incomplete(fac
     report = await face.admin.erase(user_id="alice")
     (copy,) = report["checks"][2]["copies"]
     assert (copy["state"], passed(report)) == ("unreachable", False)
-    assert "not a whole backup" in copy["reason"]
+    assert "not a complete backup" in copy["reason"]
     assert not (await face.admin.verify_erasure(report))["ok"]
     cut_short(target, to=None)
     assert passed(await face.admin.erase(user_id="alice"))

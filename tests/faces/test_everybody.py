@@ -96,7 +96,7 @@ async def test_everybody_is_a_word_of_its_own(opens: Opens, verb: str) -> None:
     given = _given(verb, memory_id)
 
     await verb_of(face, verb)(**given, everybody=True)
-    with pytest.raises(InvalidInput, match="everybody is given together"):
+    with pytest.raises(InvalidInput, match="everybody cannot be combined"):
         await verb_of(face, verb)(**given, everybody=True, user_id="alice")
     await verb_of(face, verb)(**given, user_id="alice")
 

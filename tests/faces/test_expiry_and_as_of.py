@@ -34,7 +34,7 @@ async def test_what_has_expired_before_it_is_stored_is_told(face: Face, opens: O
     said = {"messages": "I live in Oslo.", "user_id": "alice", "infer": infer}
 
     late = await face.add(**said, expires_at=opens.clock.now())
-    assert any("expires_at lies in the past" in one for one in late["warnings"])
+    assert any("expires_at is in the past" in one for one in late["warnings"])
     turns = [{"role": "user", "content": "I live in Oslo."}]
     assert "warnings" in await face.ingest(turns, user_id="alice", expires_at="2020-01-01")
     assert await face.listed() == []

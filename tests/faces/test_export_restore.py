@@ -133,7 +133,7 @@ async def test_what_contradicts_the_store_is_refused(face: Face, opens: Opens, t
     assert caught.value.hint
     changed = copy.deepcopy(lines)
     changed[1]["text"] = "I live in Rome"
-    with pytest.raises(Conflict, match="another text"):
+    with pytest.raises(Conflict, match="a different text"):
         await face.load(changed)
     assert await other.listed() == await face.listed() == ["I live in Oslo"]
 

@@ -49,7 +49,7 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
     ]
     (job,) = cli("jobs", "--user", "ann", "--json").json["results"]
     assert (job["user_id"], job["status"]) == ("ann", "success")
-    assert cli("jobs", "--everybody", "--status", "error").err == "nothing was done in the background\n"
+    assert cli("jobs", "--everybody", "--status", "error").err == "there are no jobs\n"
     assert cli("jobs", "--everybody", "--status", "good").code == 2
 
 
@@ -57,7 +57,7 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
 def test_what_is_kept_for_later_is_said_to_be_and_flush_forms_it(cli: Cli) -> None:
     cli.environ("MEMSTONE_WRITE__MODE", "manual")
     kept = cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday")
-    assert (kept.code, kept.out) == (0, "kept; memory forms in the background\n")
+    assert (kept.code, kept.out) == (0, "stored; Memstone will learn from it in the background\n")
     assert "`memstone flush --everybody`" in kept.err
     assert cli("list", "--user", "ann").code == 1
 
@@ -77,7 +77,7 @@ def test_a_pause_is_ended_with_a_command_of_this_program(cli: Cli) -> None:
     cli("add", "I live in Oslo.", "--user", "ann")
     cli("pause", "--user", "ann")
     ran = cli("add", "I love tea.", "--user", "ann")
-    assert (ran.code, "`memstone resume` ends it" in ran.err) == (1, True)
+    assert (ran.code, "use `memstone resume` to end it" in ran.err) == (1, True)
 
 
 @pytest.mark.slow

@@ -159,7 +159,7 @@ async def test_sessions_that_wait_behind_an_open_breaker_are_a_reason(opens: Ope
 
     def answer(_: Prompt) -> str:
         if down:
-            raise LlmUnavailable("the model is not asked after 5 failures in a row")
+            raise LlmUnavailable("the model is not called after 5 failures in a row")
         return '{"facts": []}'
 
     face = opens(later("manual"), llm=ScriptedLlm(answer))

@@ -107,7 +107,7 @@ async def test_overrides_are_shown_whatever_the_budget_up_to_a_cap_with_a_warnin
     await face.identity.add_override("Call me Al.", user_id="alice")
     told = await face.identity.add_override("Answer in metric units, " * 10, user_id="alice")
 
-    assert "only the first 20 are shown" in told["warnings"][0]
+    assert "a model sees only the first 20" in told["warnings"][0]
     pack = await face.context("Tell me about cars", user_id="alice", budget=10)
     assert "Call me Al." in pack.stable
     assert "metric" not in pack.text

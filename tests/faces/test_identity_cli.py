@@ -45,9 +45,9 @@ def test_wrong_commands_say_what_is_wrong(cli: Cli) -> None:
     cli.added("I live in Oslo")
     for wrong in (["add", "x"], ["remove", "1"], ["set", "x"], []):
         ran = cli("identity", *wrong)
-        assert (ran.code, "give --user" in ran.err) == (2, True), wrong
+        assert (ran.code, "use --user" in ran.err) == (2, True), wrong
     assert cli("identity", "remove", "0", "--user", "alice").code == 2
-    assert "no override has the number 1" in cli("identity", "remove", "1", "--user", "alice").err
+    assert "there is no override number 1" in cli("identity", "remove", "1", "--user", "alice").err
     assert cli("identity", "set", "--user", "alice").code == 2
     assert cli("identity", "set", "x", "--clear", "--user", "alice").code == 2
     assert cli("identity", "write", "--user", "alice").code == 2
@@ -55,7 +55,7 @@ def test_wrong_commands_say_what_is_wrong(cli: Cli) -> None:
 
 def test_a_warning_is_shown_when_overrides_are_too_many(cli: Cli) -> None:
     cli.environ("MEMSTONE_CONTEXT__OVERRIDE_TOKENS", "5")
-    assert "only the first 5 are shown" in cli("identity", "add", "x " * 40, "--user", "alice").err
+    assert "a model sees only the first 5" in cli("identity", "add", "x " * 40, "--user", "alice").err
 
 
 @pytest.mark.req("S-7")

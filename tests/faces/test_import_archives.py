@@ -114,7 +114,7 @@ async def test_sizes_and_counts_have_limits(opens: Opens, tmp_path: Path) -> Non
     for source in (path, path.read_bytes(), io.BytesIO(path.read_bytes())):
         with pytest.raises(TooLarge, match="100 bytes"):
             await face.admin.import_from(source, user_id="alice")
-    with pytest.raises(TooLarge, match="more than 3 things"):
+    with pytest.raises(TooLarge, match="more than 3 items"):
         await face.admin.import_from(b'["a", "b", "c", "d"]', user_id="alice")
     assert await texts(face) == []
 
@@ -283,7 +283,7 @@ async def test_what_the_user_wrote_here_is_not_overwritten_and_what_they_deleted
     await face.identity.add_override("call me al", user_id="alice")
     await face.identity.remove_override(0, user_id="alice")
     answer = await face.admin.import_from(companion(tmp_path / "memory.db"), user_id="alice", trusted=True)
-    assert answer["skipped"]["there is a text about the user already"] == 1
+    assert answer["skipped"]["there is already a text about the user"] == 1
     assert answer["skipped"]["deleted here"] == 1
     who = await face.identity.get(user_id="alice")
     assert (who["overrides"], who["narrative"]["text"]) == ([], "I am a sailor.")
@@ -358,7 +358,7 @@ async def test_a_database_that_wants_to_be_run_is_not(face: Face, tmp_path: Path
     """A view in the place of the table is not read, and neither is a table that some module would answer for."""
     view = "CREATE VIEW memory AS SELECT '1' AS id, 'k' AS apiKeyId, load_extension('x') AS content;"
     for number, script in enumerate((view, "CREATE VIRTUAL TABLE memory USING fts5(apiKeyId, content);")):
-        with pytest.raises(InvalidInput, match="holds no memories"):
+        with pytest.raises(InvalidInput, match="contains no memories"):
             await face.admin.import_from(database(tmp_path / f"{number}.db", script), user_id="alice")
 
 

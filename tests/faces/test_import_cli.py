@@ -26,10 +26,10 @@ def test_an_archive_is_recognised_and_counted(cli: Cli) -> None:
         made.writestr("conversations.json", (SAMPLES / "chatgpt.json").read_bytes())
     (cli.home / "export.zip").write_bytes(held.getvalue())
     ran = cli("import", cli.home / "export.zip", "--user", "alice")
-    assert (ran.code, ran.out) == (0, "chatgpt: 3 turns and 2 facts stored, 2 of them wait for approval\n")
+    assert (ran.code, ran.out) == (0, "chatgpt: 3 turns and 2 facts stored, 2 of them waiting for approval\n")
     assert "left out: another branch (1), system or tool (2), tool call or reasoning (1)" in ran.err
-    assert "`memstone list --status quarantined` shows what waits" in ran.err
-    assert "`memstone flush --everybody` learns from the conversations" in ran.err
+    assert "see them with `memstone list --status quarantined`" in ran.err
+    assert "run `memstone flush --everybody` to learn from the conversations" in ran.err
     assert cli("import", cli.home / "export.zip", "--user", "alice").out == "chatgpt: nothing stored, 5 already known\n"
 
 
@@ -60,7 +60,7 @@ def test_a_list_of_mem0_as_one_document_is_not_taken_for_lines(cli: Cli) -> None
 def test_a_format_may_be_named_and_standard_input_be_read(cli: Cli) -> None:
     raw = (SAMPLES / "openwebui.json").read_bytes()
     ran = cli("import", "-", "--format", "openwebui", "--user", "alice", stdin=raw)
-    assert ran.out == "openwebui: 2 facts stored, 2 of them wait for approval\n"
+    assert ran.out == "openwebui: 2 facts stored, 2 of them waiting for approval\n"
     assert cli("import", SAMPLES / "notes.md", "--format", "mem0", "--user", "a").code == 2
     assert cli("import", SAMPLES / "notes.md", "--format", "docx").code == 2
 
@@ -69,7 +69,7 @@ def test_nothing_to_import_and_contradictions_are_told(cli: Cli) -> None:
     (cli.home / "empty.json").write_text('{"results": []}')
     assert cli("import", cli.home / "empty.json", "--format", "mem0", "--user", "a").code == 1
     assert cli("import", SAMPLES / "notes.md", "--restore", "--mine").code == 2
-    assert cli("import", SAMPLES / "notes.md").err.startswith("error: the source does not say whose memories it holds")
+    assert cli("import", SAMPLES / "notes.md").err.startswith("error: the source does not say whose memories these are")
 
 
 def test_conversations_may_be_kept_without_learning_from_them(cli: Cli) -> None:

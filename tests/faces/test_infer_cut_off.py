@@ -1,4 +1,4 @@
-"""An answer that breaks off: what is complete in it is learned, the rest waits, and the answer says so."""
+"""An answer that was cut off: what is complete in it is learned, the rest waits, and the answer says so."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_a_second_answer_that_is_whole_is_all_there_is_to_it(face: Face, s
 
     assert sorted(await face.listed()) == ["User lives in Oslo.", "User loves tea."]
     assert (await face.stats())["pending"] == 0
-    assert "breaks off" in str(server.requests[1].json) or "cut off" in str(server.requests[1].json)
+    assert "was cut off" in str(server.requests[1].json) or "cut off" in str(server.requests[1].json)
 
 
 @pytest.mark.req("C-20")

@@ -101,7 +101,7 @@ async def test_the_inbox_keeps_how_often_it_was_tried_and_what_was_wrong(
     ((status, attempts, problem),) = opens.rows("SELECT status, attempts, last_error FROM signals")
 
     assert (status, attempts) == ("dead", 3)
-    assert "could not be read" in problem
+    assert "could not be parsed" in problem
 
 
 @ON_DISK

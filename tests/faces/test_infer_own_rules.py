@@ -161,5 +161,5 @@ async def test_rules_come_from_a_file_and_from_the_environment(opens: Opens, tmp
 
 
 async def test_a_rule_that_is_wrong_is_said_before_anything_is_opened(opens: Opens) -> None:
-    with pytest.raises(ConfigError, match=r"extract\.patterns\.1\.match: is no regular expression"):
+    with pytest.raises(ConfigError, match=r"extract\.patterns\.1\.match: is not a regular expression"):
         opens({"extract": {"patterns": [KEY | {"slot": ""}, {"match": "(", "fact": "{subject} is"}]}})

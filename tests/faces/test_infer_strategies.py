@@ -126,8 +126,8 @@ async def test_every_extractor_gives_the_same_kind_of_candidate(opens: Opens, se
 @pytest.mark.parametrize(
     ("strategies", "message", "hint"),
     [
-        (["digest"], "digest cannot be used yet", "background formation"),
-        (["pattern", "digest"], "digest cannot be used yet", "background formation"),
+        (["digest"], "digest is not supported yet", "in the background"),
+        (["pattern", "digest"], "digest is not supported yet", "in the background"),
         (["facts"], "no language model is configured", "configure llm"),
         (["guess"], "extract.strategies", "configuration"),
         ([], "extract.strategies", "configuration"),

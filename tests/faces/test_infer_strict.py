@@ -103,7 +103,7 @@ async def test_a_model_that_is_not_asked_after_many_failures_is_an_llm_error(fac
     error = await refused(face)
 
     assert isinstance(error, LlmUnavailable)
-    assert "not asked" in error.message
+    assert "not called" in error.message
     assert error.retryable
     assert len(server.requests) == asked
 

@@ -258,7 +258,7 @@ async def test_without_turns_what_waited_for_a_model_is_gone_when_it_was_learned
 
 async def test_where_turns_are_not_kept_a_transcript_can_only_be_learned_from(opens: Opens) -> None:
     face = opens({"extract": {"keep_turns": False}})
-    with pytest.raises(InvalidInput, match="not kept"):
+    with pytest.raises(InvalidInput, match="does not keep turns"):
         await face.ingest(["I live in Oslo."], user_id="alice")
     answer = await face.ingest(["I live in Oslo."], user_id="alice", learn=True)
     assert (answer["stored"], answer["queued"]) == (0, 1)

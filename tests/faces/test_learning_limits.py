@@ -29,7 +29,7 @@ async def test_of_a_long_message_the_end_is_learned_from_and_all_of_it_is_kept(o
 
     assert [one["memory"] for one in answer["results"]] == ["User likes tea."]
     assert answer["warnings"] == [
-        "messages[1]: too long to learn everything from, so facts may be missing (extract.message_chars)"
+        "messages[1]: too long to read in full, so facts may be missing (extract.message_chars)"
     ]
     assert said in await _turns(face)
     start, end = (answer["results"][0]["evidence"][name] for name in ("start", "end"))
@@ -45,7 +45,7 @@ async def test_of_many_messages_the_newest_are_learned_from_and_all_are_kept(ope
 
     assert [one["memory"] for one in answer["results"]] == ["User likes tea."]
     assert answer["warnings"][-1] == (
-        "messages not read for facts, because together they are too long: 1 (extract.call_chars)"
+        "messages not read for facts, because the call is too long: 1 (extract.call_chars)"
     )
     assert set(said) <= set(await _turns(face))
 

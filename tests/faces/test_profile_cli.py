@@ -45,9 +45,9 @@ def test_a_profile_is_shown_with_what_is_left_out(cli: Cli) -> None:
 def test_nothing_known_is_said_and_nobody_is_an_error(cli: Cli) -> None:
     cli.added("I live in Oslo")
     ran = cli("profile", "--user", "bob")
-    assert (ran.code, ran.err) == (1, "nothing is known of this user\n")
+    assert (ran.code, ran.err) == (1, "nothing is known about this user\n")
     wrong = cli("profile")
-    assert (wrong.code, "give --user" in wrong.err) == (2, True)
+    assert (wrong.code, "use --user" in wrong.err) == (2, True)
     assert cli("profile", "--user", "alice", "--tokens", -1).code == 2
 
 

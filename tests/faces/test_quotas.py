@@ -22,7 +22,7 @@ async def test_a_user_has_so_many_memories_and_no_more(opens: Opens) -> None:
     await face.remember("two")
     with pytest.raises(QuotaExceeded) as caught:
         await face.remember("three")
-    assert str(caught.value.message) == "alice has 2 of 2 memories: no more can be stored"
+    assert str(caught.value.message) == "alice has 2 of 2 memories: nothing more can be stored"
     assert (caught.value.code, caught.value.quota, caught.value.limit) == ("quota_exceeded", "quota.user_memories", 2)
     assert "raise quota.user_memories" in caught.value.hint
     with pytest.raises(QuotaExceeded):
@@ -58,7 +58,7 @@ async def test_what_is_deleted_makes_room_and_versions_take_none(opens: Opens) -
 )
 async def test_what_would_be_too_much_is_refused_as_a_whole(opens: Opens, quota: str, call: dict[str, Any]) -> None:
     face = opens({"quota": {quota: 2 if "chars" not in quota else 30}})
-    with pytest.raises(QuotaExceeded, match=r"no more can be stored") as caught:
+    with pytest.raises(QuotaExceeded, match=r"nothing more can be stored") as caught:
         await face.add(**call, user_id="alice")
     assert caught.value.quota == f"quota.{quota}"
     stats = await face.stats()

@@ -172,7 +172,7 @@ async def test_a_list_of_several_does_not_say_whose_memory_it_is(face: Face) -> 
         with pytest.raises(ScopeError) as caught:
             await call
         assert caught.value.message == SENTENCE
-        assert "name one" in caught.value.hint
+        assert "give one" in caught.value.hint
     with pytest.raises(InvalidInput, match="infer=False compares with none"):
         await face.store("text", filters=filters)
 

@@ -94,7 +94,7 @@ async def test_two_stores_in_memory_are_two_stores(opens: Opens, store: Path | N
         ({"store": {"url": "mysql://host/db"}}, "store.url"),
         ({"store": {"url": 7}}, "store.url"),
         ({"store": {"durable": "perhaps"}}, "store.durable"),
-        ({"store": {"url": "memory:"}, "history": {"db_path": "x.db"}}, "two places"),
+        ({"store": {"url": "memory:"}, "history": {"db_path": "x.db"}}, "differ"),
         ({"embedder": {"provider": "magic"}}, "magic"),
         ({"embedder": {"provider": "hash", "config": {"dim": 1}}}, "dim"),
         ({"embedder": {"provider": "hash", "config": {"colour": 1}}}, "colour"),
@@ -220,7 +220,7 @@ def test_only_names_that_a_configuration_may_give_are_called_known(kind: str, co
 def test_a_memory_that_is_pickled_says_why_not(kind: str) -> None:
     memory = FACES[kind]({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
     for way in (pickle.dumps, copy.deepcopy):
-        with pytest.raises(TypeError, match="make one in each process"):
+        with pytest.raises(TypeError, match="create one in each process"):
             way(memory)
 
 

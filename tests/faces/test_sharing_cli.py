@@ -38,8 +38,8 @@ def test_a_memory_is_shared_replaced_for_one_and_taken_away(cli: Cli) -> None:
     assert (nothing.code, nothing.out, nothing.err) == (1, "", "nothing was replaced\n")
 
     assert cli("share", memory_id, "--user", "carol").code == 0
-    assert cli("unshare", memory_id, "--user", "carol").out == f"taken away {memory_id}\n"
-    assert cli("unshare", memory_id, "--user", "alice").out == f"deleted {memory_id}: nobody else held it\n"
+    assert cli("unshare", memory_id, "--user", "carol").out == f"unshared {memory_id}\n"
+    assert cli("unshare", memory_id, "--user", "alice").out == f"deleted {memory_id}: nobody else shared it\n"
     assert cli("unshare", memory_id, "--user", "alice", "--json").error["code"] == "not_found"
 
 
@@ -47,7 +47,7 @@ def test_a_memory_is_shared_replaced_for_one_and_taken_away(cli: Cli) -> None:
 def test_a_user_is_renamed_and_the_job_is_named(cli: Cli) -> None:
     cli.added("The office is in Lisbon")
     ran = cli("reassign", "--from-user", "alice", "--to-user", "anna")
-    assert (ran.code, ran.out) == (0, "1 moved, 0 of them became one with another\n")
+    assert (ran.code, ran.out) == (0, "1 moved, 0 of them merged\n")
     job = re.fullmatch(r"job ([0-9a-f-]{36})\n", ran.err)
     assert job
     assert held(cli, "anna") == ["The office is in Lisbon"]

@@ -161,7 +161,7 @@ async def test_a_disk_that_fails_is_named_and_loses_nothing(face: Face, opens: O
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     assert isinstance(error, StorageError)
-    assert "limit on the size of files" in error.hint
+    assert "limit on file sizes" in error.hint
     acknowledged.append(await face.remember("after"))
     assert len((await face.get_all(user_id="alice", limit=1000))["results"]) == len(acknowledged)
 

@@ -107,13 +107,13 @@ async def test_other_products_values_are_brought_into_form_when_they_are_stored(
     ("values", "scope", "complaint"),
     [
         ({"context.budgt": 1}, {}, "unknown setting"),
-        ({"context.budget": -1}, {}, "context.budget cannot be -1"),
+        ({"context.budget": -1}, {}, "invalid value for context.budget: -1"),
         ({"context.budget": 5, "context.gate": "perhaps"}, {}, "context.gate"),
         ({"store.url": "memory:"}, {}, "unknown setting"),
         ({"upkeep.interval_hours": 3}, {"user_id": "alice"}, "set for everybody"),
         ({"quota.tenant_turns": 3}, {"agent_id": "bot"}, "set for everybody"),
         ({"extract.strategies": ["facts"]}, {}, "no language model"),
-        ({"context.budget": 5}, {"user_id": "alice", "agent_id": "bot"}, "of a user or of an agent"),
+        ({"context.budget": 5}, {"user_id": "alice", "agent_id": "bot"}, "belong to a user or an agent"),
         ({"embeddingModel": "x"}, {}, "configuration"),
         ("context.budget", {}, "mapping"),
     ],
@@ -191,7 +191,7 @@ async def test_when_settings_cannot_be_loaded_the_configured_ones_hold(
     monkeypatch.setattr("memstone.adapters.sql.access.PreferencesTable.version", broken)
     with caplog.at_level(logging.WARNING, "memstone"):
         assert await face.found("tea") == ["tea"]
-    assert "the stored settings cannot be read, what is configured holds: storage" in caplog.text
+    assert "the stored settings cannot be read, using the configuration instead: storage" in caplog.text
 
 
 @pytest.mark.req("N-48")
@@ -237,7 +237,7 @@ async def test_learning_and_showing_have_switches_of_their_own(opens: Opens) -> 
 
     assert (await face.add("I live in Bergen", user_id="bob"))["results"]
     hidden = await face.context("Where do I live?", user_id="bob")
-    assert (hidden.text, hidden.gate.reason) == ("", "memory is not shown here")
+    assert (hidden.text, hidden.gate.reason) == ("", "showing memory is switched off")
     assert await face.found("live", user_id="bob")
 
 
@@ -255,7 +255,7 @@ async def test_memory_is_on_unless_it_is_switched_off(opens: Opens) -> None:
     assert (answer["results"], answer["status"]) == ([], "disabled")
     assert (await face.store("word for word", user_id="alice"))["status"] == "disabled"
     assert (await face.ingest(["hello there"], user_id="alice"))["status"] == "disabled"
-    assert (await face.context("tea", user_id="alice")).gate.reason == "memory is switched off here"
+    assert (await face.context("tea", user_id="alice")).gate.reason == "memory is switched off"
     assert await face.found("tea") == ["tea is on the shelf"]
 
 

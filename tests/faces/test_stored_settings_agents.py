@@ -303,7 +303,7 @@ async def test_attachments_can_be_refused_by_name(opens: Opens) -> None:
     face = opens({"extract": {"attachments": "refuse"}})
     said = [{"role": "user", "content": [{"type": "file", "file": {"filename": "plan.pdf"}}, "look"]}]
     for verb in (face.add, face.store, face.ingest):
-        with pytest.raises(InvalidInput, match=r"messages\[0\] holds file 'plan.pdf'"):
+        with pytest.raises(InvalidInput, match=r"messages\[0\] contains file 'plan.pdf'"):
             await verb(said, user_id="alice")
     assert (await face.stats())["memories"] == 0
     await face.add("words alone", user_id="alice")

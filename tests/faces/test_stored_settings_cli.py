@@ -40,9 +40,9 @@ def test_settings_are_shown_set_and_removed(cli: Cli) -> None:
         (("settings", "set", "context.budget=-1"), "a whole number"),
         (("settings", "set", "budget"), "is not name=value"),
         (("settings", "set", "context.budget=1", "--run", "r"), "a session has none"),
-        (("settings", "unset"), "name settings, or give --all"),
+        (("settings", "unset"), "name the settings, or use --all"),
         (("pause",), "At least one of"),
-        (("--user", "alice", "agents"), "takes no --user"),
+        (("--user", "alice", "agents"), "does not take --user"),
     ],
 )
 def test_what_is_wrong_is_said(cli: Cli, args: tuple[str, ...], complaint: str) -> None:
@@ -56,7 +56,7 @@ def test_a_setting_nobody_knows_is_not_found(cli: Cli) -> None:
     cli("add", "I live in Oslo", "--user", "alice")
     ran = cli("settings", "get", "colour")
     assert ran.code == 1
-    assert "there is no setting colour" in ran.err
+    assert "unknown setting colour" in ran.err
 
 
 @pytest.mark.req("N-47")
@@ -80,6 +80,6 @@ def test_agents_are_listed_changed_and_deleted(cli: Cli) -> None:
     assert cli("agents", "show", "nobody").code == 1
     assert cli("agents", "delete", "bot").code == 2
     assert cli("agents", "delete", "bot", stdin=b"n\n").code == 1
-    assert cli("agents", "delete", "bot", "--yes").out == "bot is gone, with 1 memories and turns\n"
+    assert cli("agents", "delete", "bot", "--yes").out == "bot was deleted, with 1 memories and turns\n"
     assert cli("agents").code == 1
     assert "Oslo" in cli("list", "--user", "alice").out, "where the user lives is the user's to keep"

@@ -114,7 +114,7 @@ async def test_what_was_changed_since_is_not_undone_and_the_hint_says_what_to_un
     await face.undo(third["id"])
     await face.undo(second["id"])
     assert (await face.get(memory_id))["memory"] == "one"
-    with pytest.raises(Conflict, match="undone already"):
+    with pytest.raises(Conflict, match="already undone"):
         await face.undo(second["id"])
 
 

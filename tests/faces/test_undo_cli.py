@@ -35,7 +35,7 @@ def test_what_happened_is_listed_and_taken_back(cli: Cli) -> None:
     assert "Alice lives in Oslo" in cli("get", memory_id).out
     again = cli("undo", event["id"])
     assert again.code == 1
-    assert "undone already" in again.err
+    assert "already undone" in again.err
     assert cli("undo").code == 2
     assert cli("undo", "nothing").code == 1
     assert cli("events", "--user", "bob").code == 1
@@ -72,10 +72,10 @@ def test_a_rollback_asks_says_what_it_did_and_is_taken_back(cli: Cli) -> None:
     since = ("--since", "2020-01-01", "--user", "alice")
 
     tried = cli("rollback", *since, "--dry-run")
-    assert tried.out == "1 change of 1 memory would be taken back (1 ADD)\n"
+    assert tried.out == "1 change of 1 memory would be undone (1 ADD)\n"
     asked = cli("rollback", *since, stdin=b"n\n")
     assert asked.code == 1
-    assert asked.err.startswith("1 change of 1 memory would be taken back (1 ADD)\nTake all of this back?")
+    assert asked.err.startswith("1 change of 1 memory would be undone (1 ADD)\nUndo all of this?")
     assert cli("list", "--user", "alice").code == 0
 
     done = cli("rollback", *since, "--yes")
@@ -93,11 +93,11 @@ def test_nobody_is_asked_about_a_rollback_that_cannot_be(cli: Cli, wrong: list[s
     remembered(cli, "Alice lives in Oslo")
     ran = cli("rollback", "--everybody", *wrong, stdin=b"y\n")
     assert ran.code == 2
-    assert "Take all of this back?" not in ran.err
+    assert "Undo all of this?" not in ran.err
 
 
 def test_a_rollback_of_nothing_asks_nothing(cli: Cli) -> None:
     remembered(cli, "Alice lives in Oslo")
     ran = cli("rollback", "--everybody", "--since", "2999-01-01", stdin=b"y\n")
-    assert (ran.code, "Take all of this back?" in ran.err) == (1, False)
-    assert ran.err.endswith("nothing was taken back\n")
+    assert (ran.code, "Undo all of this?" in ran.err) == (1, False)
+    assert ran.err.endswith("nothing was undone\n")

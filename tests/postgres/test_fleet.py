@@ -189,7 +189,7 @@ def test_what_became_of_a_commit_is_not_asked_for_ever(postgres: Server, monkeyp
         with monkeypatch.context() as patch:
             patch.setattr(ledger_of_postgres, "monotonic", iter(range(0, 1000, 40)).__next__)
             patch.setattr(BlockingWire, "commit", cut_off)
-            with pytest.raises(StorageBusy, match="nobody can tell"):
+            with pytest.raises(StorageBusy, match="outcome is unknown"):
                 memory.add("I live in Oslo", user_id="alice", infer=False)
 
         monkeypatch.undo()

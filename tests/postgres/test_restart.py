@@ -61,7 +61,7 @@ def test_after_a_restart_what_was_rolled_back_is_run_again_and_what_seems_commit
     assert drive(ledger._fate(Sent(number, _BEFORE))) is False
 
     number, _ = _number(postgres, "COMMIT")
-    with pytest.raises(StorageBusy, match="nobody can tell") as caught:
+    with pytest.raises(StorageBusy, match="outcome is unknown") as caught:
         drive(ledger._fate(Sent(number, _BEFORE)))
 
     assert caught.value.retryable

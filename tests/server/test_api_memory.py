@@ -83,7 +83,7 @@ def test_an_expiry_that_is_past_is_refused_before_anything_is_written(client: Te
         client.put(f"/api/memory/{entry['id']}", json={"expiresAt": past}),
     ):
         assert answer.status_code == 400
-        assert answer.json()["detail"].startswith("expiresAt is past: 2020-01-01T")
+        assert answer.json()["detail"].startswith("expiresAt is in the past: 2020-01-01T")
     assert client.get(f"/api/memory/{entry['id']}").json()["memory"] == entry
     everything = client.get("/v1/memories", params={"user_id": "alice", "show_expired": True}).json()["results"]
     assert [one["id"] for one in everything] == [entry["id"]]

@@ -125,7 +125,7 @@ def test_a_closed_client_raises_what_a_closed_memory_raises(name: str, monkeypat
         client.close()
     with pytest.raises(StorageError, match="this client is closed") as caught:
         list(verb_of(client, name)(**values(verb_of(client, name))))  # an export begins when it is read
-    assert caught.value.hint == "make a new one"
+    assert caught.value.hint == "create a new one"
 
     async def steps() -> None:
         async with AsyncClient("http://127.0.0.1:1", "key") as other:
@@ -320,7 +320,7 @@ def test_a_long_export_is_put_back_in_pieces(service: tuple[str, Memory], monkey
         assert client.load(iter(lines))["memories"] == 20
         assert client.load(lines)["already_there"] >= 20
         assert client.get_all(user_id="alice", counts=True)["total"] == 20
-        with pytest.raises(InvalidInput, match="not an export"):
+        with pytest.raises(InvalidInput, match="not a Memstone export"):
             client.load([])
 
 

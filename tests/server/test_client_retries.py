@@ -199,7 +199,7 @@ def test_somebody_who_is_not_memstone_is_noticed(service: Scripted, client: Clie
 
 def test_an_unknown_route_is_not_taken_for_an_unknown_memory(service: Scripted, client: Client) -> None:
     service.answers = [problem(404, {"code": "not_found", "detail": "Not Found", "hint": ""})]
-    with pytest.raises(BackendRejected, match="does not know this call"):
+    with pytest.raises(BackendRejected, match="does not know this route"):
         client.delete("x")
 
 

@@ -215,7 +215,7 @@ def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], addres
             Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server}), "rt_1_2", _Shown()
         )
     assert printed.getvalue().startswith(
-        f"Memstone listens on {address} and keeps everything in postgresql://db/memstone"
+        f"Memstone is listening on {address} and stores everything in postgresql://db/memstone"
     )
     assert f"curl {address}/v1/memories" in printed.getvalue()
     assert f'Client("{address}"' in printed.getvalue()
@@ -233,7 +233,7 @@ def test_a_service_says_that_it_listens_when_it_does_and_shows_its_key_in_any_ca
     key = ended.stdout.partition("export MEMSTONE_KEY=")[2].strip()
     with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as service:  # noqa: S603
         assert service.stdout is not None
-        url = re.search(r"listens on (\S+)", service.stdout.readline())
+        url = re.search(r"listening on (\S+)", service.stdout.readline())
         assert url is not None
         with Client(url[1], key) as client:
             first = client.admin.keys.list()[0]
@@ -266,7 +266,7 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
     for _ in range(2):
         with suppress(SystemExit):
             run_command(["--db", f"{tmp_path}/m.db", "serve"])
-        shown.append(capsys.readouterr().out.count("shown this once"))
+        shown.append(capsys.readouterr().out.count("shown only once"))
     assert shown == [1, 0]
 
 
@@ -279,7 +279,7 @@ def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
     monkeypatch.setattr("memstone.server.observe.configure_logging", refuses)
     monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
     run_command(["--db", f"{tmp_path}/m.db", "serve"])
-    assert capsys.readouterr().out.count("shown this once") == 1
+    assert capsys.readouterr().out.count("shown only once") == 1
 
 
 def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:

@@ -18,7 +18,7 @@ from tests.server.world import World
 
 INSIDE = "/srv/secret/memstone.db: no such column: SELECT text FROM memories"
 WHERE = {"query": "Where do I live?", "user_id": "alice"}
-HIDDEN = "the store cannot do this now"
+HIDDEN = "the store is not available right now"
 
 
 @pytest.fixture(params=[StorageError, Corrupted])

@@ -176,7 +176,7 @@ def test_a_model_that_nobody_runs_is_an_error_with_a_hint(gate: Gate, tmp_path: 
         served(create_app(config)) as url,
         openai.OpenAI(api_key=memory.admin.keys.create()["key"], base_url=f"{url}/v1", max_retries=0) as client,
     ):
-        with pytest.raises(openai.BadRequestError, match="no upstream runs"):
+        with pytest.raises(openai.BadRequestError, match="no upstream serves"):
             client.chat.completions.create(model="claude", messages=[{"role": "user", "content": "x"}])
         with pytest.raises(openai.APIStatusError) as failed:
             client.chat.completions.create(model="gpt-1", messages=[{"role": "user", "content": "x"}])

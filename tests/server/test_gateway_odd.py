@@ -159,7 +159,7 @@ def test_what_cannot_be_understood_is_counted_and_logged(
 
 def test_a_stream_that_closes_inside_an_event_ends_in_an_error_that_can_be_read(gate: Gate) -> None:
     answers(gate, CHAT, pieces(chunk(content="one"), 'data: {"id":"1","choi'))
-    with pytest.raises(openai.APIError, match="ended its answer early"):
+    with pytest.raises(openai.APIError, match="ended its response early"):
         list(ask(gate.openai(user_id="alice"), "hi", stream=True))
     text = post(gate, {"model": "m", "stream": True, "messages": [USER]}).text
     assert text.startswith(chunk(content="one") + 'data: {"error"')

@@ -82,7 +82,7 @@ def test_whoever_does_not_ask_gets_every_byte_as_it_came(gate: Gate, path: str, 
 
 def test_an_upstream_that_closes_as_if_it_had_ended_is_not_taken_for_ended(gate: Gate) -> None:
     gate.upstream.reply, gate.upstream.stop_after = "Oslo is nice in winter", 2
-    with pytest.raises(openai.APIError, match="ended its answer early"):
+    with pytest.raises(openai.APIError, match="ended its response early"):
         list(ask(gate.openai(user_id="alice"), "I like skiing", stream=True))
     until(lambda: gate.tasks == 0)
     assert "Oslo is" in [one["memory"] for one in gate.turns("alice") if one["role"] == "assistant"][-1]

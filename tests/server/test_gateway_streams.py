@@ -83,13 +83,13 @@ def test_ten_streams_that_the_upstream_cuts_end_in_an_error_and_are_kept(gate: G
     gate.upstream.cut_after = 3
     client = gate.openai(user_id="alice")
     for number in range(10):
-        with pytest.raises(openai.APIError, match="ended its answer early"):
+        with pytest.raises(openai.APIError, match="ended its response early"):
             list(ask(client, f"message {number}", stream=True))
     until(lambda: len(gate.turns("alice")) == 20)
     until(lambda: gate.tasks == 0)
     anthropic_client = gate.anthropic(user_id="bob")
     with (
-        pytest.raises(Exception, match="ended its answer early"),
+        pytest.raises(Exception, match="ended its response early"),
         anthropic_client.messages.stream(
             model="m", max_tokens=9, messages=[{"role": "user", "content": "hi"}]
         ) as answer,

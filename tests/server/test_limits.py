@@ -216,7 +216,7 @@ def test_what_goes_to_a_model_has_a_limit_of_its_own(path: str, *, chunked: bool
         for agent in ("nurse", "ward/nurse"):
             world.run(world.app.state.memstone.memory.agents.save, agent)
         passed = world.client.post(path, content=body(4_000))
-        assert "no upstream runs the model" in passed.json()["detail"]
+        assert "no upstream serves the model" in passed.json()["detail"]
         refused = world.client.post(path, content=body(9_000))
         assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
         assert "gateway.body_bytes" in refused.json()["hint"]

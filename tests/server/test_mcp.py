@@ -217,7 +217,7 @@ def test_what_a_model_leaves_empty_or_writes_oddly_is_no_fault_of_the_service(se
         added = await data_of(client, "memory_add", content="I live in Oslo", key=None, session_id=None)
         assert added["message"] == "memories: 1 stored"
         again = await data_of(client, "memory_add", content="I live in Oslo")
-        assert again["message"] == "it was known already"
+        assert again["message"] == "it was already known"
         for limit in (None, 3.0):
             assert (await data_of(client, "memory_search", query="Oslo", limit=limit))["count"] == 1
         long = await client.call_tool("memory_add", {"content": "Tea", "key": "k" * 600})
@@ -350,7 +350,7 @@ def test_a_tool_that_breaks_says_so_without_telling_what_was_said(
         call = _tool_call("memory_search", query="tea", user_id="alice")
         answer = world.client.post("/mcp", json=call, headers=ACCEPTS)
     told = answer.json()["result"]["structuredContent"]
-    assert (told["success"], told["error"]["message"]) == (False, "something went wrong in here")
+    assert (told["success"], told["error"]["message"]) == (False, "internal error")
     assert "Oslo" not in answer.text + capsys.readouterr().err
 
 

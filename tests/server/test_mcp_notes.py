@@ -78,7 +78,7 @@ def test_what_teaches_nothing_is_kept_word_for_word(config: dict[str, Any]) -> N
             assert (data["memory"]["content"], data["message"]) == (text, "memories: 1 stored")
             again = await model.adds(text)
             assert [one["event"] for one in again["changes"]] == ["NONE"]
-            assert (again["memory"]["id"], again["message"]) == (data["memory"]["id"], "it was known already")
+            assert (again["memory"]["id"], again["message"]) == (data["memory"]["id"], "it was already known")
         assert await model.knows() == sorted(NOTES)
 
     with_model(steps, **{**config, "write": {"mode": "manual"}} if config else {})
@@ -135,7 +135,7 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
         await model.fails("This repo uses pnpm, not npm.", "nothing was stored: memory is paused", key="pm")
 
     async def full(model: Model) -> None:
-        await model.fails("The door code hangs inside.", "no more can be stored")
+        await model.fails("The door code hangs inside.", "nothing more can be stored")
 
     with_model(dropped, extract={"redact": {"card": "drop"}})
     with_model(masked)
@@ -147,7 +147,7 @@ def test_what_may_not_be_stored_is_not_stored_as_a_note_either() -> None:
 @pytest.mark.parametrize("said", ["Hello there!", "Thanks a lot, that is great", "ok!", "Good morning everyone :)"])
 def test_courtesies_are_nothing_to_remember(said: str) -> None:
     async def work(model: Model) -> None:
-        await model.fails(said, "nothing was stored: it says nothing to remember")
+        await model.fails(said, "nothing was stored: there is nothing to remember in it")
 
     with_model(work)
 
@@ -166,7 +166,7 @@ def test_what_a_model_is_asked_to_remember_is_stored_where_memory_is_off_for_cha
         data = await model.adds("This repo uses pnpm, not npm.", **named)
         assert data["memory"]["content"] == "This repo uses pnpm, not npm."
         assert await model.knows() == ["This repo uses pnpm, not npm."]
-        assert (await model.adds("This repo uses pnpm, not npm.", **named))["message"] == "it was known already"
+        assert (await model.adds("This repo uses pnpm, not npm.", **named))["message"] == "it was already known"
         assert (await model.memory.settings.get(user_id="me"))["settings"][next(iter(setting))] in (False, 0)
 
     with_model(work)

@@ -338,7 +338,7 @@ def test_a_store_that_is_closed_is_said_to_be_there_again_later() -> None:
         for spec in TOOLS.values():
             answer = await call_tool(spec, ToolCall(memory, base(spec), "alice"))
             assert (answer["success"], answer["error"]["retryable"]) == (False, True), (spec.name, answer)
-            assert answer["error"]["message"] == "the store cannot do this now"
+            assert answer["error"]["message"] == "the store is not available right now"
 
     asyncio.run(run())
 

@@ -286,7 +286,7 @@ def test_a_service_shows_details_when_its_settings_ask_for_them(tmp_path: Any, l
     ):
         assert service.stdout is not None
         said = [service.stdout.readline() for _ in range(4)]
-        url, key = (re.search(pattern, "".join(said)) for pattern in (r"listens on (\S+)", r"MEMSTONE_KEY=(\S+)"))
+        url, key = (re.search(pattern, "".join(said)) for pattern in (r"listening on (\S+)", r"MEMSTONE_KEY=(\S+)"))
         assert url, said
         assert key, said
         with Client(url[1], key[1]) as client:

@@ -135,7 +135,7 @@ def test_who_comes_through_a_proxy_on_this_machine_is_not_taken_for_somebody_on_
 
 
 def test_a_proxy_that_is_no_address_is_refused_with_the_name_of_the_setting() -> None:
-    with pytest.raises(ConfigError, match=r"server\.proxies.*'nginx' is no address or network"):
+    with pytest.raises(ConfigError, match=r"server\.proxies.*'nginx' is not an address or network"):
         Settings.of({"server": {"proxies": ["nginx"]}})
 
 

@@ -118,7 +118,7 @@ def test_no_route_takes_a_name_twice(stocked: Stocked) -> None:
 def test_no_line_of_an_import_has_a_name_twice(stocked: Stocked) -> None:
     head = '{"type": "header", "format": "memstone-export", "version": 1, "version": 2}'
     answer = stocked.world.client.post("/v1/import", content=head)
-    assert (answer.status_code, answer.json()["detail"]) == (400, "line 1 has a name twice")
+    assert (answer.status_code, answer.json()["detail"]) == (400, "line 1 has a duplicate name")
 
 
 def test_filters_have_one_form_everywhere(stocked: Stocked) -> None:
@@ -199,14 +199,14 @@ def test_no_object_inside_a_body_takes_a_field_it_does_not_know(stocked: Stocked
         ("POST", "/v1/memories/search", "?user_id=z", {"query": "tea"}, "send user_id in the body"),
         ("POST", "/v1/memories", "", {"messages": "I like tea", "userid": "z"}, "did you mean user_id?"),
         ("PUT", "/v1/settings", "", {"user_id": "z", "values": {}}, "send user_id in the query"),
-        ("PUT", "/v1/settings", "?user_id=z", {"settings": {}}, "what is asked for here is values"),
+        ("PUT", "/v1/settings", "?user_id=z", {"settings": {}}, "this route takes values"),
         ("POST", "/memory/ingest", "", {"user_id": "z", "turns": []}, "give agent_id and conversation_id"),
         (
             "POST",
             "/memory/ingest",
             "",
             {"agent_id": "a", "conversation_id": "c", "turns": [{"role": "user", "content": "I like tea"}]},
-            "what is asked for here is user and assistant",
+            "this route takes user and assistant",
         ),
         (
             "POST",
@@ -235,7 +235,7 @@ def test_no_object_inside_a_body_takes_a_field_it_does_not_know(stocked: Stocked
             "/v1/memories",
             "?user_id=z",
             {"filters": {"a": 1}},
-            "leave the body out; the query parameters are agent_id",
+            "leave out the body; the query parameters are agent_id",
         ),
     ],
 )

@@ -83,5 +83,5 @@ def test_what_another_system_exported_is_taken_in_as_a_job(world: Room) -> None:
 def test_what_is_no_export_is_sent_to_the_way_that_takes_it(world: World) -> None:
     answer = world.client.post("/v1/import", content='{"memory": "User lives in Oslo.", "user_id": "alice"}\n')
     assert answer.status_code == 400
-    assert answer.json()["detail"].endswith("this is not an export of Memstone")
+    assert answer.json()["detail"].endswith("this is not a Memstone export")
     assert "POST /v1/console/import" in answer.json()["hint"]

@@ -204,7 +204,7 @@ def test_a_key_finds_what_it_brought_in_the_name_of_somebody(world: Room) -> Non
     tea = {"userId": "alice", "vectorId": "tea"}
     gone = plain.post("/delete-memory", json=tea).json()
     assert (gone["event"], gone["user_id"]) == ("DELETE", "alice")
-    assert "alice holds no" in plain.post("/delete-memory", json=tea).json()["detail"]
+    assert "alice has no" in plain.post("/delete-memory", json=tea).json()["detail"]
     assert alice.post("/insert", json={"vectors": [TEA]}).json()["count"] == 1
     assert plain.post("/deleteByIds", json={"ids": ["tea", "chess"]}).json()["ids"] == ["tea", "chess"]
     assert alice.post("/getByIds", json={"ids": ["chess", "tea"]}).json()["vectors"] == []

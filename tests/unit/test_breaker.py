@@ -123,7 +123,7 @@ def test_a_refusal_says_what_happened_and_when_to_try_again(mode: str) -> None:
         return str(caught.value)
 
     assert run(mode, scenario) == (
-        "model scripted at this machine is not asked after 2 failures in a row "
+        "model scripted at this machine is not called after 2 failures in a row "
         "(try again in 25 s; the last failure was backend_unavailable)"
     )
 

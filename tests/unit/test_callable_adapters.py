@@ -250,7 +250,7 @@ def test_an_error_in_a_script_is_raised_and_so_is_the_end_of_it() -> None:
     llm = ScriptedLlm([RateLimited("later")])
     with pytest.raises(RateLimited):
         played(llm, 1)
-    with pytest.raises(LLMError, match="no further answer"):
+    with pytest.raises(LLMError, match="no more answers"):
         played(llm, 1)
     assert len(llm.prompts) == 2
 

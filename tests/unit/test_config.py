@@ -65,7 +65,7 @@ def test_a_store_of_another_kind_is_refused_with_examples(url: str) -> None:
         ({"llm": {}}, "llm.provider"),
         ({"limits": {"page": 0}}, "limits.page"),
         ({"policy": {"strategy": "best"}}, "policy.strategy"),
-        ({"store": {"url": "memory:"}, "history": {"db_path": "h.db"}}, "two places"),
+        ({"store": {"url": "memory:"}, "history": {"db_path": "h.db"}}, "differ"),
     ],
 )
 def test_what_is_wrong_is_named_and_its_value_is_not_shown(config: dict[str, Any], named: str) -> None:

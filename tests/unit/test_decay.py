@@ -67,7 +67,7 @@ def test_a_time_that_cannot_be_is_refused(days: float) -> None:
 
 
 def test_two_times_at_once_are_refused() -> None:
-    with pytest.raises(ConfigError, match="twice"):
+    with pytest.raises(ConfigError, match="the same thing"):
         time_constant(time_constant_days=30, half_life_days=20)
 
 

@@ -32,7 +32,7 @@ def asks(outage: Outage) -> str:
     try:
         return "once" if outage.admit("the model") else "freely"
     except BackendUnavailable as error:
-        return "no" if error.retryable and "not asked" in error.message else str(error)
+        return "no" if error.retryable and "not be called" in error.message else str(error)
 
 
 def test_after_enough_attempts_in_vain_nobody_asks_until_one_may_try() -> None:

@@ -251,7 +251,7 @@ def test_what_is_not_recognised_says_so() -> None:
 
 
 def test_an_export_of_memstone_is_left_to_those_who_restore_it() -> None:
-    with pytest.raises(InvalidInput, match="an export of Memstone"):
+    with pytest.raises(InvalidInput, match="a Memstone export"):
         read_text(
             b'{"type": "header", "format": "memstone-export", "version": 1}\n{"type": "memory"}\n', "auto", Reading(9)
         )

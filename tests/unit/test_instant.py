@@ -17,7 +17,7 @@ moments = st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 
     "given_time",
     [
         datetime(2026, 5, 7, 12, tzinfo=UTC),
-        datetime(2026, 5, 7, 12),  # noqa: DTZ001 - without a zone it means UTC
+        datetime(2026, 5, 7, 12),  # noqa: DTZ001 - without a time zone it means UTC
         datetime(2026, 5, 7, 14, tzinfo=timezone(timedelta(hours=2))),
         "2026-05-07T12:00:00Z",
         "2026-05-07T12:00:00",

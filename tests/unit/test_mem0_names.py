@@ -26,7 +26,7 @@ def test_arguments_may_have_the_names_of_mem0() -> None:
 def test_one_thing_under_two_names_is_an_error() -> None:
     with mem0.Memory(HASH) as memory:
         for options in ({"limit": 5, "top_k": 5}, {"min_score": 0.1, "threshold": 0.2}):
-            with pytest.raises(InvalidInput, match="two names for one thing"):
+            with pytest.raises(InvalidInput, match="two names for the same argument"):
                 memory.search("Oslo", user_id="alice", **options)
 
 

@@ -66,7 +66,7 @@ def test_a_stored_setting_may_be_what_the_configuration_may_be(name: str) -> Non
     for value in bad:
         with pytest.raises(InvalidInput, match=name) as caught:
             validate_setting(name, value)
-        assert caught.value.hint.startswith("it is ")
+        assert caught.value.hint.startswith("expected ")
         with pytest.raises(ConfigError):
             Settings.of({section: {key: value}})
 
@@ -95,8 +95,8 @@ def test_every_stored_setting_is_one_of_the_configuration_and_of_the_policy() ->
     [
         ("context.budgt", "did you mean context.budget?"),
         ("upkeep.salience_flor", "did you mean upkeep.salience_floor?"),
-        ("store.url", "docs/guides/settings.md names those that can be stored"),
-        (7, "docs/guides/settings.md names those that can be stored"),
+        ("store.url", "docs/guides/settings.md lists the settings that can be stored"),
+        (7, "docs/guides/settings.md lists the settings that can be stored"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_helps(name: Any, hint: str) -> None:

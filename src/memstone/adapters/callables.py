@@ -18,7 +18,9 @@ def checked_callable(function: object, what: str, io: Io) -> Any:
     if not callable(function):
         raise ConfigError(f"{what} must be callable, not {type(function).__name__}")
     if is_async(function) and not io.on_loop:
-        raise ConfigError(f"{what} is an async function", hint="use AsyncMemory, which awaits it, or pass a plain one")
+        raise ConfigError(
+            f"{what} is an async function", hint="use AsyncMemory, which awaits it, or pass a regular function"
+        )
     return function
 
 

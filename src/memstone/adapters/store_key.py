@@ -25,7 +25,7 @@ _KEY_BYTES: Final = 32
 _FORM: Final = "memstone-key-1 "
 _LEAST_CHARS: Final = 32
 _SECONDS: Final = 30.0
-_NEW: Final = "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` makes one"
+_NEW: Final = "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` creates one"
 _ONLY_ME: Final = 0o600
 _MY_FOLDER: Final = 0o700
 
@@ -69,7 +69,7 @@ class FileKey:
             raise ConfigError(f"there is no key at {source}")
         known = self._make(f"{_FORM}{wanted.hex()}\n")
         if known != wanted:
-            raise Conflict(f"there is another key at {self._path}", hint="move it away if nothing needs it any more")
+            raise Conflict(f"there is already a different key at {self._path}", hint="move it away if nothing needs it")
 
     def _find(self) -> bytes | None:
         return _read_file(self._path)
@@ -90,7 +90,7 @@ class FileKey:
             pass
         except OSError as error:
             raise ConfigError(
-                f"the key {self._path} cannot be made: {error}", hint="store.key says where it is kept"
+                f"the key {self._path} cannot be created: {error}", hint="store.key sets where it is kept"
             ) from error
         finally:
             part.unlink(missing_ok=True)
@@ -143,7 +143,9 @@ class KeyringKey:
         try:
             found = keyring.get_password(self._config.service, self._config.name)
         except keyring.errors.KeyringError as error:
-            raise ConfigError(f"{self.place} cannot be read: {type(error).__name__}", hint="is it locked?") from error
+            raise ConfigError(
+                f"{self.place} cannot be read: {type(error).__name__}", hint="check whether it is locked"
+            ) from error
         return None if found is None else _parse_key(str(found), self.place)
 
     def _make(self) -> bytes:
@@ -153,7 +155,9 @@ class KeyringKey:
         try:
             keyring.set_password(self._config.service, self._config.name, made)
         except keyring.errors.KeyringError as error:
-            raise ConfigError(f"{self.place} takes no key: {type(error).__name__}", hint="is it locked?") from error
+            raise ConfigError(
+                f"{self.place} does not accept the key: {type(error).__name__}", hint="check whether it is locked"
+            ) from error
         return _parse_key(made, self.place)
 
 
@@ -163,7 +167,7 @@ def _import_keyring() -> Any:
         import keyring.errors
     except ImportError as error:
         raise MissingExtra(
-            "store.key names the keyring, and the package keyring is not installed",
+            "store.key uses the keyring, but the package keyring is not installed",
             hint="pip install 'memstone[keyring]'",
         ) from error
     return keyring
@@ -209,7 +213,7 @@ class CommandKey:
                 self._words, capture_output=True, check=True, text=True, timeout=_SECONDS, stdin=subprocess.DEVNULL
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            raise ConfigError(f"{self.place} gave no key: {type(error).__name__}", hint="see store.key") from error
+            raise ConfigError(f"{self.place} returned no key: {type(error).__name__}", hint="see store.key") from error
         return _parse_key(done.stdout, self.place)
 
 
@@ -248,9 +252,9 @@ def _parse_key(text: str, place: str) -> bytes:
             key = b""
         if len(key) == _KEY_BYTES:
             return key
-        raise ConfigError(f"{place} holds no whole key", hint="put back the copy that you kept of it")
+        raise ConfigError(f"{place} contains an incomplete key", hint="restore it from your own copy")
     if len(given) < _LEAST_CHARS:
-        raise ConfigError(f"{place} holds no key: it takes {_LEAST_CHARS} characters at least", hint=_NEW)
+        raise ConfigError(f"{place} contains no valid key: a key has at least {_LEAST_CHARS} characters", hint=_NEW)
     return hashlib.sha256(b"memstone key 1\n" + given.encode()).digest()
 
 
@@ -260,7 +264,7 @@ def _parse_key(text: str, place: str) -> bytes:
 _SEALING_FORM: Final = "sealed:1:"
 _PURPOSE: Final = b"memstone sealing 1\n"
 _NONCE_BYTES: Final = 12
-_LOST: Final = "put the key back that it was sealed with (see store.key), or set it anew"
+_LOST: Final = "restore the key it was encrypted with (see store.key), or set the value again"
 
 
 class AesGcm:
@@ -285,7 +289,7 @@ class AesGcm:
             raw = base64.b64decode(sealed.removeprefix(_SEALING_FORM), altchars=b"-_", validate=True)
             opened: bytes = cipher.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], about.encode())
         except (InvalidTag, ValueError, binascii.Error) as error:
-            raise Corrupted("a sealed value cannot be read with this key", hint=_LOST) from error
+            raise Corrupted("an encrypted value cannot be read with this key", hint=_LOST) from error
         return opened.decode()
 
 
@@ -294,7 +298,7 @@ def _build_cipher(key: bytes) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:
         raise MissingExtra(
-            "keys of providers are stored encrypted, and the package cryptography is not installed",
-            hint="pip install 'memstone[server]', or name the key in the configuration file",
+            "provider keys are stored encrypted, but the package cryptography is not installed",
+            hint="pip install 'memstone[server]', or put the key in the configuration file",
         ) from error
     return AESGCM(hmac.new(key, _PURPOSE, hashlib.sha256).digest())

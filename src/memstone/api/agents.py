@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class AgentVerbs(Group):
-    """The agents that share this memory, each with its settings."""
+    """Agents that share this memory, each with its settings."""
 
     def list(self, *, limit: int = 100, offset: int = 0) -> AgentList:
-        """List the agents of this memory, each with its settings and how many memories it has.
+        """List the agents of this memory, each with its settings and memory count.
 
-        An agent that ``add`` or ``ingest`` names for the first time is registered by itself.
+        When ``add`` or ``ingest`` names an agent for the first time, it is registered automatically.
         """
         from memstone.engine import agents
 
@@ -39,11 +39,11 @@ class AgentVerbs(Group):
         system_prompt: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> AgentItem:
-        """Create an agent or change one; what you leave out stays as it is, and '' removes a model or a prompt.
+        """Create or change an agent; what you leave out stays as it is, and '' removes a model or a prompt.
 
-        ``settings`` take the place of all that were set for it, but for quotas and masking. Two of them are switches by
-        names that hosts know: ``disableMemory`` (nothing is stored and nothing shown) and ``searchMemoryEnabled`` (it
-        may search by itself).
+        ``settings`` replace all settings of the agent, except quotas and masking. Two of them have names that host
+        applications know: ``disableMemory`` (nothing is stored and nothing is shown) and ``searchMemoryEnabled`` (the
+        agent can search by itself).
         """
         from memstone.engine import agents
 
@@ -51,9 +51,10 @@ class AgentVerbs(Group):
         return drive(self.engine.run(agents.save_agent, change))
 
     def delete(self, agent_id: str | int, *, dry_run: bool = False) -> AgentDeletion:
-        """Remove an agent with its memories, vectors, signals and settings. ``NotFoundError`` when there is none.
+        """Remove an agent with its memories, vectors, signals and settings.
 
-        What it learned of who its users are, and of how they want to be served, stays theirs.
+        Raises ``NotFoundError`` if there is none. What it learned about who its users are, and how they want to be
+        served, stays with the users.
         """
         from memstone.engine import agents
 

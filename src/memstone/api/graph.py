@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class GraphVerbs(Group):
-    """The people, places and things that memories speak of, and how they are related."""
+    """People, places and things in memories, and how they are related."""
 
     def entities(
         self,
@@ -23,7 +23,7 @@ class GraphVerbs(Group):
         limit: int = 100,
         offset: int = 0,
     ) -> EntityList:
-        """List the people, places and things that memories speak of, most often mentioned first."""
+        """List the people, places and things in memories, most mentioned first."""
         return drive(self.engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset))
 
     def relations(
@@ -35,6 +35,6 @@ class GraphVerbs(Group):
         limit: int = 100,
         offset: int = 0,
     ) -> RelationList:
-        """List how they are related, what was said last first; ``valid_to`` tells what no longer holds."""
+        """List how people and things are related, newest first; ``valid_to`` marks what no longer holds."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.relations(given, limit, offset))

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class ProfileVerbs(Group):
-    """What a model is always shown of a user, and what it would be shown for a message."""
+    """What a model always sees about a user, and what it would see for a message."""
 
     def get(
         self, *, user_id: str | int | None = None, agent_id: str | int | None = None, tokens: int | None = None
     ) -> ProfileResult:
-        """Return what a model is always shown of a user.
+        """Return what a model always sees about a user.
 
-        The ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and ``turns``: what
-        they said before today and no fact holds. It is made without a search and without an embedding. ``left_out``
-        names what is known and not in it, with the reason; ``complete`` is false where it is too much for ``tokens``,
-        else ``context.profile_tokens``.
+        It has the ``instructions`` they gave, ``facts`` with what each is ``about``, most important first, and
+        ``turns``: what they said before today that no fact covers. It needs no search and no embedding. ``left_out``
+        lists what is known but not in it, with the reason; ``complete`` is false if there is too much for ``tokens``,
+        or else ``context.profile_tokens``.
         """
         from memstone.engine.recall import profile
 
@@ -34,10 +34,10 @@ class ProfileVerbs(Group):
         return drive(self.engine.run(profile.get_profile, given, tokens))
 
     def set_visibility(self, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
-        """Decide whether models are shown a memory.
+        """Choose whether models see a memory.
 
-        ``pinned``: always, before everything else in the profile. ``hidden``: not in the profile, but when a message
-        calls for it. ``private``: never; searches and lists still find it. ``default`` takes the decision back.
+        ``pinned``: always, first in the profile. ``hidden``: not in the profile, but shown when a message calls for it.
+        ``private``: never; searches and lists still find it. ``default`` removes the choice.
         """
         from memstone.engine.storing import status
 
@@ -51,10 +51,10 @@ class ProfileVerbs(Group):
         run_id: str | int | None = None,
         limit: int = 100,
     ) -> PinnedFactList:
-        """List facts with what they weigh, the most salient first.
+        """List facts with their weight, most salient first.
 
-        ``source_count`` is how many episodes speak of a fact, ``source_episode_id`` the one it comes from (None when it
-        was not learned from a session), ``use_count`` and ``last_used`` how often and when it was shown to a model.
+        ``source_count`` is how many episodes mention a fact, ``source_episode_id`` the one it comes from (None if it
+        was not learned from a session), ``use_count`` and ``last_used`` how often and when a model saw it.
         """
         from memstone.engine.layers import identity
 
@@ -71,9 +71,9 @@ class ProfileVerbs(Group):
         budget: int | None = None,
         as_of: When | None = None,
     ) -> ContextPreview:
-        """Return what ``context`` would give for a message, for people to look at.
+        """Return what ``context`` would return for a message, for people to look at.
 
-        Secrets and the addresses and numbers of people are masked, and nothing counts as used.
+        Secrets, addresses and personal numbers are masked, and nothing counts as used.
         """
         from memstone.engine.recall import console
 
@@ -92,13 +92,14 @@ class ProfileVerbs(Group):
         max_tokens: int | None = None,
         scope: SearchScope | None = None,
     ) -> SearchPreview:
-        """Try a search: the hits that fit into ``max_tokens``, and why each is there. Nothing counts as used.
+        """Try a search: the results that fit into ``max_tokens``, and why each is there. Nothing counts as used.
 
-        ``block`` is what a chat with this message would be given, to the line, and ``injected`` says of each item
-        whether it is in it. Without ``max_tokens`` the configured budget holds; where that is 0 nothing fits.
+        ``block`` is exactly what a chat with this message would get, and ``injected`` says for each item whether it is
+        in it. Without ``max_tokens`` the configured budget applies; if that is 0, nothing fits.
 
-        Each item says its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
-        and ``fts_score``; ``resolution`` how it was looked for in the end, ``totals`` how much was found and fits.
+        Each item has its ``tier`` (``hybrid``, ``vector``, ``keyword`` or ``recent``), its ``tokens``, ``vec_score``
+        and ``fts_score``; ``resolution`` says how the search was done in the end, ``totals`` how much was found and
+        fits.
         """
         from memstone.engine.recall import preview
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ReviewVerbs(Group):
-    """Look through what is known, set it right, and say what was useful."""
+    """Look through memories, correct them, and say what was useful."""
 
     def list(
         self,
@@ -42,12 +42,12 @@ class ReviewVerbs(Group):
         limit: int = 60,
         as_of: When | None = None,
     ) -> PreviewList:
-        """List memories of every layer, also what is disabled or in quarantine, for people to look at.
+        """List memories of every layer, including disabled and quarantined ones, for people to look at.
 
-        Each result has a ``preview`` of its text without secrets, addresses and numbers of people, and says in ``why``
-        what it has to do with ``q``; without one, the newest are shown. ``statuses`` may also name ``evicted`` and
-        ``deleted``. With ``everybody`` it is those of all, and ``q`` is looked for literally. ``limit`` is 1 to 250.
-        With ``as_of`` it is what held then, also of what was deleted since, if ``statuses`` name that.
+        Each result has a ``preview`` of its text without secrets, addresses and personal numbers, and says in ``why``
+        how it matches ``q``; without ``q``, you get the newest. ``statuses`` can also contain ``evicted`` and
+        ``deleted``. With ``everybody`` it covers all users, and ``q`` is searched literally. ``limit`` is 1 to 250.
+        With ``as_of`` you get what was valid then, including what was deleted since if ``statuses`` contain that.
         """
         from memstone.engine.recall import console
 
@@ -57,25 +57,25 @@ class ReviewVerbs(Group):
         return drive(self.engine.run(console.console_search, request))
 
     def approve(self, memory_id: str, reason: str | None = None) -> StatusResult:
-        """Let a memory out of quarantine."""
+        """Release a memory from quarantine."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.approve_memory, memory_id, reason))
 
     def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> StatusResult:
-        """Delete a memory that is in quarantine; it does not come back by itself."""
+        """Delete a memory in quarantine; it does not come back by itself."""
         from memstone.engine.storing import status
 
         return drive(self.engine.dry(dry_run).run(status.reject_memory, memory_id, reason))
 
     def quarantine(self, memory_id: str, reason: str | None = None) -> StatusResult:
-        """Put a memory aside until somebody approves it; ``get_all(status="quarantined")`` lists what waits."""
+        """Hold a memory back until someone approves it; ``get_all(status="quarantined")`` lists these."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.quarantine_memory, memory_id, reason))
 
     def disable(self, memory_id: str, reason: str | None = None) -> StatusResult:
-        """Recall a memory no more, but keep it; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
+        """Keep a memory but stop recalling it; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
         from memstone.engine.storing import status
 
         return drive(self.engine.run(status.disable_memory, memory_id, reason))
@@ -87,10 +87,10 @@ class ReviewVerbs(Group):
         return drive(self.engine.run(status.enable_memory, memory_id, reason))
 
     def restore(self, memory_id: str, version: int | None = None) -> RestoreResult:
-        """Bring back a memory that was deleted, evicted, overtaken or disabled; or what an earlier version said.
+        """Bring back a deleted, evicted, replaced or disabled memory, or the text of an earlier version.
 
-        What comes back is the next version, for those who see the memory now or saw it last. What was erased cannot be
-        restored, and ``NotFoundError`` says so.
+        It becomes the next version, for those who see the memory now or saw it last. An erased memory cannot be
+        restored; you get a ``NotFoundError``.
         """
         from memstone.engine.undoing import undo as restore
 
@@ -108,13 +108,13 @@ class ReviewVerbs(Group):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> RollbackResult:
-        """Take back what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
+        """Undo what a source did, or what was done since a time, in a scope or with ``everybody`` in all.
 
-        It goes from the newest to the oldest.
+        It goes from the newest to the oldest change.
 
-        A source is an actor, a job, or the means by which something was learned (``pattern``, ``facts``, ``digest``).
-        What somebody changed after it stays, and is among the ``conflicts``. With ``dry_run`` nothing is changed, and
-        the answer says what would be. ``undo(job_id=...)`` takes a rollback back.
+        A source is an actor, a job, or the method by which something was learned (``pattern``, ``facts``, ``digest``).
+        What someone changed after it stays, and is listed in ``conflicts``. With ``dry_run`` nothing is changed, and
+        the answer says what would be. ``undo(job_id=...)`` undoes a rollback.
 
         Returns ``{"undone", "memories", "by_event", "conflicts", "skipped", "job_id"}``.
         """
@@ -135,7 +135,8 @@ class ReviewVerbs(Group):
     ) -> EventFeed:
         """List what happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
 
-        Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; the next call goes on there.
+        Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; pass the cursor to the next
+        call.
         """
         from memstone.engine import results
 
@@ -151,10 +152,10 @@ class ReviewVerbs(Group):
         limit: int = 100,
         offset: int = 0,
     ) -> ReplacementList:
-        """List what took the place of what for somebody, newest first, with both texts and the reason.
+        """List what replaced what for a user, newest first, with both texts and the reason.
 
         ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
-        it is None for what was taken away.
+        it is None if the memory was taken away.
         """
         from memstone.engine.storing import sharing
 
@@ -172,9 +173,9 @@ class ReviewVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> FeedbackResult:
-        """Say whether a memory was useful, or all that a receipt names; it gains or loses weight.
+        """Say whether a memory, or everything in a receipt, was useful; it gains or loses weight.
 
-        Of a memory that several hold, ``user_id`` says who judges; its weight is then left as it is for the others.
+        If several users share a memory, ``user_id`` says who judges; its weight then stays the same for the others.
         """
         from memstone.engine.storing import feedback
 
@@ -183,9 +184,9 @@ class ReviewVerbs(Group):
         return drive(self.engine.run(feedback.record_feedback, about, given, note, useful=useful))
 
     def record_answer(self, receipt_id: str, answer: str) -> UseReport:
-        """Record what a model answered to a prompt with a context: which memories it used is worked out from it.
+        """Record a model's answer to a prompt with a context, and work out which memories it used.
 
-        A memory counts as used when the answer holds what it says and the question did not. Returns ``used`` and
+        A memory counts as used if the answer contains what it says and the question did not. Returns ``used`` and
         ``unused`` ids, and the ``share`` of each in ``results``.
         """
         from memstone.engine.storing import feedback

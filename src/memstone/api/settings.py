@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SettingVerbs(Group):
-    """Settings that live in the store, and pauses."""
+    """Settings in the store, and pauses."""
 
     def get(
         self,
@@ -32,10 +32,10 @@ class SettingVerbs(Group):
         agent_id: str | int | None = None,
         names: Vocabulary = "native",
     ) -> SettingsReport:
-        """Return every setting as it holds for a user, an agent, both, or (when you name nobody) the tenant.
+        """Return the settings that apply to a user, an agent, both, or (if you name nobody) the tenant.
 
-        A value comes from the agent, else the user, else the tenant, else the configuration, the preset or the
-        default; ``sources`` says which. ``names`` chooses the vocabulary: ``native`` (``context.budget``), ``gateway``
+        A value comes from the agent, else the user, else the tenant, else the configuration, the preset or the default;
+        ``sources`` says which. ``names`` chooses the vocabulary: ``native`` (``context.budget``), ``gateway``
         (``memoryMaxTokens``), ``companion`` (``memoryBudgetTokens``) or ``agent`` (``disableMemory``).
 
         Returns ``{"settings": {name: value}, "sources": {name: source}, "preset": ...}``.
@@ -51,11 +51,11 @@ class SettingVerbs(Group):
         user_id: str | int | None = None,
         agent_id: str | int | None = None,
     ) -> SettingsChange:
-        """Store settings for a user, an agent or (when you name nobody) the tenant, all or none; they hold at once.
+        """Store settings for a user, an agent or (if you name nobody) the tenant, all or none; they apply at once.
 
-        Names may be of any vocabulary. Our own are checked: ``InvalidInput`` names what is unknown or cannot be. Those
-        of other products are brought into form instead, as they expect it: a number is rounded and moved into its
-        range, and what makes no sense becomes the default. Other processes notice within a second.
+        Names can be of any vocabulary. Memstone's own are checked: ``InvalidInput`` names an unknown setting or an
+        invalid value. Values under the names of other products are corrected instead: a number is rounded and moved
+        into its range, and an invalid value becomes the default. Other processes notice within a second.
         """
         from memstone.engine import settings
 
@@ -69,9 +69,10 @@ class SettingVerbs(Group):
         agent_id: str | int | None = None,
         dry_run: bool = False,
     ) -> SettingsRemoval:
-        """Remove stored settings; what stands below them holds again.
+        """Remove stored settings; the next level applies again.
 
-        When none are named it is all of them, but for quotas and masking of a user or an agent: they go when named.
+        Without names, all of them are removed, except quotas and masking of a user or an agent: name those to remove
+        them.
         """
         from memstone.engine import settings
 
@@ -86,11 +87,11 @@ class SettingVerbs(Group):
         run_id: str | int | None = None,
         until: When | None = None,
     ) -> PauseResult:
-        """Pause memory for a user, an agent or a session, until a moment or until ``resume``.
+        """Pause memory for a user, an agent or a session, until a time or until ``resume``.
 
-        Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. What was
-        known stays, and a search by hand finds it. If you name several, it is paused where all of them meet: with a
-        user and a session only that session of this user.
+        Meanwhile nothing they say is stored (``add`` answers ``"paused"``) and nothing is shown to a model. Existing
+        memories stay, and a search finds them. If you name several ids, the pause applies only where all of them match:
+        with a user and a session, only to that session of this user.
         """
         from memstone.engine.access import admission
 
@@ -105,7 +106,7 @@ class SettingVerbs(Group):
         run_id: str | int | None = None,
         dry_run: bool = False,
     ) -> ResumeResult:
-        """End a pause; name exactly those that it was made for."""
+        """End a pause; name exactly the ids it was made for."""
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
@@ -119,7 +120,7 @@ class SettingVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
     ) -> PauseList:
-        """List the pauses that hold for those you name, or with ``everybody`` all there are; and until when."""
+        """List the pauses that apply to the ids you name, or with ``everybody`` all of them, and until when."""
         from memstone.engine.access import admission
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
@@ -128,8 +129,8 @@ class SettingVerbs(Group):
     def suggest_instructions(self, use_case: str) -> InstructionSuggestion:
         """Suggest instructions and settings for a use case in plain words, such as "a cooking coach".
 
-        A language model is asked once, where one is configured, else rules answer; ``source`` says which. Secrets, and
-        what the law protects, are left out unless the use case asks for them. It only suggests: nothing is changed.
+        If a language model is configured, it is asked once; otherwise rules answer. ``source`` says which. Secrets, and
+        what the law protects, are left out unless the use case needs them. It only suggests: nothing is changed.
         """
         from memstone.engine.learning import instructions
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class VectorVerbs(Group):
-    """Memories whose vectors you bring along."""
+    """Memories with your own vectors."""
 
     def insert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> VectorCount:
         """Store up to 1,000 vectors (``{"id", "values", "metadata"}``) for a user, all of them or none.
 
-        An id that is there already is left as it is, and the user holds it from then on. They stand in a space of their
-        own for each dimension, apart from that of the embedder. What ``metadata`` calls ``content`` or ``text`` is what
-        a search by words finds. Without a user they are held by nobody until somebody is linked to them.
+        An existing id is left as it is and shared with the user. The vectors are in a separate space for each
+        dimension, apart from those of the embedder. The field ``content`` or ``text`` of ``metadata`` is what a search
+        by words finds. Without a user they belong to nobody until someone is linked to them.
 
         Returns ``{"count": n, "ids": [...]}``.
         """
@@ -29,7 +29,7 @@ class VectorVerbs(Group):
         return drive(self.engine.run(vector_service.put_vectors, vectors, user_id, overwrites=False))
 
     def upsert(self, vectors: Sequence[Mapping[str, Any]], *, user_id: str | int | None = None) -> VectorCount:
-        """Store vectors as ``insert`` does, but give an id that is there its next version, for all who hold it."""
+        """Store vectors as ``insert`` does, but give an existing id its next version, for all who share it."""
         from memstone.engine import vector_service
 
         return drive(self.engine.run(vector_service.put_vectors, vectors, user_id, overwrites=True))
@@ -44,7 +44,7 @@ class VectorVerbs(Group):
         values: bool = False,
         metadata: bool = True,
     ) -> VectorMatches:
-        """Return the vectors of a user that are nearest to one, of the same dimension, best first.
+        """Return the vectors of a user that are most similar to one, with the same dimension, best first.
 
         ``score`` is 1 minus the cosine distance. Without a user it is a ``ScopeError``, unless ``everybody`` is true.
 
@@ -68,7 +68,7 @@ class VectorVerbs(Group):
         reason: str | None = None,
         dry_run: bool = False,
     ) -> VectorCount:
-        """Delete vectors for all who hold them; return the ids of those that were there."""
+        """Delete vectors for all who share them; return the ids of those that existed."""
         from memstone.engine import vector_service
 
         return drive(self.engine.dry(dry_run).run(vector_service.delete_vectors, ids, reason))
@@ -76,7 +76,7 @@ class VectorVerbs(Group):
     def unlink(
         self, vector_id: str, *, user_id: str | int | None = None, reason: str | None = None, dry_run: bool = False
     ) -> VectorUnlink:
-        """Take a vector from one user; the others keep it, and with the last one it is deleted."""
+        """Take a vector away from one user; the others keep it, and with the last one it is deleted."""
         from memstone.engine import vector_service
 
         return drive(self.engine.dry(dry_run).run(vector_service.unlink_vector, vector_id, user_id, reason))

@@ -52,16 +52,16 @@ if TYPE_CHECKING:
 
 
 class MemoryVerbs(Group):
-    """The verbs of a memory, and the groups in which everything else stands."""
+    """The methods of a memory, and the groups with everything else."""
 
     @property
     def sessions(self) -> SessionVerbs:
-        """Conversations: take them in, end them, read what was said and what they were about."""
+        """Conversations: store them, end them, read what was said and what they were about."""
         return SessionVerbs(self.engine)
 
     @property
     def review(self) -> ReviewVerbs:
-        """Look through what is known, set it right, and say what was useful."""
+        """Look through memories, correct them, and say what was useful."""
         return ReviewVerbs(self.engine)
 
     @property
@@ -71,37 +71,37 @@ class MemoryVerbs(Group):
 
     @property
     def profile(self) -> ProfileVerbs:
-        """What a model is always shown of a user, and what it would be shown for a message."""
+        """What a model always sees about a user, and what it would see for a message."""
         return ProfileVerbs(self.engine)
 
     @property
     def graph(self) -> GraphVerbs:
-        """The people, places and things that memories speak of, and how they are related."""
+        """People, places and things in memories, and how they are related."""
         return GraphVerbs(self.engine)
 
     @property
     def sharing(self) -> SharingVerbs:
-        """Who holds a memory: share it, take it back, hand it over."""
+        """Share memories, stop sharing them, and move them to someone else."""
         return SharingVerbs(self.engine)
 
     @property
     def vectors(self) -> VectorVerbs:
-        """Memories whose vectors you bring along."""
+        """Memories with your own vectors."""
         return VectorVerbs(self.engine)
 
     @property
     def settings(self) -> SettingVerbs:
-        """Settings that live in the store, and pauses."""
+        """Settings in the store, and pauses."""
         return SettingVerbs(self.engine)
 
     @property
     def agents(self) -> AgentVerbs:
-        """The agents that share this memory, each with its settings."""
+        """Agents that share this memory, each with its settings."""
         return AgentVerbs(self.engine)
 
     @property
     def admin(self) -> AdminVerbs:
-        """Look after a store: its health, its upkeep, its copies, and who may use it."""
+        """Look after a store: health, upkeep, backups, keys and accounts."""
         return AdminVerbs(self.engine)
 
     def add(
@@ -123,26 +123,26 @@ class MemoryVerbs(Group):
         keep_turns: bool | None = None,
         project_id: str | int | None = None,
     ) -> AddResult:
-        """Learn from messages: text (which a user said), one message, or a list of them.
+        """Learn from messages: a text (said by a user), one message, or a list of them.
 
-        Every message is kept as a turn, and the facts it states are added, revised, retracted or ignored against what
-        is known; each result says which, why, and what words it comes from. Nothing to learn is no error: ``results``
-        is then empty. A small network learns by default, a language model where one is configured; ``prompt`` replaces
-        its instructions for this call. When a model or the embedder is out of reach the answer is ``"deferred"``, with
-        the ``error``, and the next call in the same scope tries again; ``strict=True`` raises instead, and nothing is
-        written. With ``keep_turns=False`` the facts keep their quotes, and what was said is not kept. Secrets are
-        masked before anything is stored, and ``warnings`` say so.
+        Every message is stored as a turn. The facts it states are compared with what is known, and added, updated,
+        deleted or ignored; each result says which, why, and what words it comes from. Nothing to learn is not an error:
+        ``results`` is then empty. A small neural network learns by default, or a language model if one is configured;
+        ``prompt`` replaces its instructions for this call. If a model or the embedder cannot be reached, the answer is
+        ``"deferred"``, with the ``error``, and the next call in the same scope retries; with ``strict=True`` the call
+        raises the error instead, and nothing is written. With ``keep_turns=False`` the facts keep their quotes, and the
+        turns are not stored. Secrets are masked before anything is stored, and ``warnings`` say so.
 
         With ``infer=False`` each user or assistant message is stored as it is, once: the same text by the same speaker
-        in exactly the same scope reports ``NONE``. Only then may it have a ``kind`` and a ``key``; a second add under a
-        key replaces the text of the first and keeps its id.
+        in exactly the same scope returns ``NONE``. Only then can you pass a ``kind`` and a ``key``; a second add with
+        the same key replaces the text of the first and keeps its id.
 
-        ``filters`` may name the scope, and choose the memories that new facts are compared with: the others are neither
-        changed by them nor taken to say the same. ``metadata`` is kept with everything that comes of the call.
-        ``occurred_at`` is when it was said; after ``expires_at`` it is no longer seen. What is said in a project
-        (``project_id``) is remembered there as well, and only there when nobody else is named.
+        ``filters`` can give the scope, and choose the memories that new facts are compared with: the others are neither
+        changed nor treated as already known. ``metadata`` is stored with everything from the call. ``occurred_at`` is
+        when it was said; after ``expires_at`` it is hidden. What is said in a project (``project_id``) is also
+        remembered there, and only there if the call names nobody else.
 
-        Where memory forms later (``write.mode``) what was said is kept, no model is asked, and the status is
+        If Memstone learns later (``write.mode``), the turns are stored, no model is asked, and the status is
         ``"queued"``.
 
         Returns ``{"results": [{"id", "event", "memory", ...}], "status": "ok" | "partial" | "deferred" | "queued"}``.
@@ -158,11 +158,11 @@ class MemoryVerbs(Group):
         *,
         idempotency_key: str | None = None,
     ) -> AddBatchResult:
-        """Remember up to 1,000 items; each holds the arguments of ``add``.
+        """Add up to 1,000 items; each has the arguments of ``add``.
 
-        They are learned from one after the other; those with ``infer=False`` are stored in one transaction, after that.
-        An item that is wrong has its own error and does not hold the others up. With an ``idempotency_key`` the same
-        batch is carried out once, however often it is sent within a day.
+        Memstone learns from them one after the other; those with ``infer=False`` are stored in one transaction after
+        that. An invalid item gets its own error and does not affect the others. With an ``idempotency_key`` the same
+        batch is processed once, however often you send it within a day.
         """
         return drive(self.engine.add_many(items, idempotency_key))
 
@@ -179,15 +179,15 @@ class MemoryVerbs(Group):
         learn: bool = False,
         progress: Progress | None = None,
     ) -> IngestResult:
-        """Keep a transcript of any length as it is, turn by turn, without learning from it now.
+        """Store a transcript of any length as it is, turn by turn, without learning from it yet.
 
-        A turn is a message that may also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
-        a time it was said when the one before it was. What is known is not stored twice, so a transcript may be sent
-        again. With ``learn=True`` it also waits in the inbox, and ``flush`` learns its facts. ``progress(done, total)``
-        is called as it goes.
+        A turn is a message that can also have its ``occurred_at`` (or ``timestamp``), ``name`` and ``run_id``; without
+        a time it has the time of the one before. Known turns are not stored twice, so you can send a transcript again.
+        With ``learn=True`` it is also queued, and ``flush`` learns its facts. ``progress(done, total)`` is called
+        during the work.
 
-        Returns how many turns were ``stored``, ``known``, ``deleted`` (by a person, so not taken back), ``masked``,
-        ``dropped``, ``skipped`` (what tools and systems say), and how many pieces were ``queued`` for learning.
+        Returns how many turns were ``stored``, ``known``, ``deleted`` (by a person, so they stay deleted), ``masked``,
+        ``dropped``, ``skipped`` (tool and system messages), and how many pieces were ``queued`` for learning.
         """
         request = IngestRequest(turns, user_id, agent_id, run_id, metadata, occurred_at, expires_at, learn, progress)
         return drive(self.engine.ingest(request))
@@ -212,19 +212,19 @@ class MemoryVerbs(Group):
     ) -> SearchResults:
         """Find memories by words and by meaning, best first.
 
-        The scope may be given by keywords or inside ``filters``; ``scope`` widens or narrows it: ``session`` (the run),
-        ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which is everybody's).
-        ``limit`` is 100 unless you give it.
-        ``strategy`` is ``hybrid`` (words and meaning), ``semantic`` (meaning), ``exact`` (the newest that hold the
-        words), ``recent`` (the newest, whatever the query), ``vector`` or ``text`` (one channel alone). ``as_of``
-        searches what was known at that time. ``explain`` adds what each score is made of. With a ``project_id`` what is
-        known in the project is found too.
+        You can give the scope by keywords or inside ``filters``. ``scope`` widens or narrows it: ``session`` (the run),
+        ``owner`` (every run of the user), ``global`` (also what belongs to the user ``*``, which everybody shares).
+        ``limit`` is 100 by default. ``strategy`` is ``hybrid`` (words and meaning), ``semantic`` (meaning), ``exact``
+        (the newest that contain the words), ``recent`` (the newest, whatever the query), ``vector`` or ``text`` (one
+        channel only). ``as_of`` searches what was known at that time. ``explain`` adds the parts of each score. With a
+        ``project_id``, the search also finds what is known in the project.
 
-        ``layers=["turn"]`` looks for what was said. A turn that was overtaken names what holds now in
-        ``superseded_by``; where facts are looked for as well, a turn whose fact is found is its ``source``,
-        and is shown itself only if it answers better.
+        ``layers=["turn"]`` searches what was said. A turn that is out of date names what holds now in
+        ``superseded_by``. If facts are searched as well, a turn whose fact is found is its ``source``, and appears
+        itself only if it answers better.
 
-        Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was out.
+        Returns ``{"results": [{"id", "memory", "score", "metadata", ...}]}``; ``degraded`` says which channel was
+        missing.
         """
         request = SearchRequest(query, user_id, agent_id, run_id, limit, filters, min_score, layers, as_of, strategy)
         request.explain, request.show_expired, request.scope = explain, show_expired, scope
@@ -244,14 +244,14 @@ class MemoryVerbs(Group):
         as_of: When | None = None,
         scope: SearchScope | None = None,
     ) -> ContextPack:
-        """Return what to put into a prompt for this message, within a budget of tokens; empty if memory does not help.
+        """Return what to put into a prompt for a message, within a token budget; empty if memory does not help.
 
         ``gate`` is ``always``, ``heuristic`` (rules decide whether memory helps, and which part of it) or ``llm``. The
-        pack's ``text`` is fenced and comes in two parts: ``stable`` stays the same byte for byte until what it is made
-        of changes, ``volatile`` belongs to this query. ``citations`` say where each line comes from, ``receipt_id``
-        leads to the account of what was considered, chosen and dropped. With a ``project_id`` what is known in the
-        project is shown as well. ``as_of`` tells what would have been shown at that time. ``scope`` is ``session`` (the
-        run alone), ``owner`` (whatever the run) or ``global`` (also what is everybody's).
+        pack's ``text`` is fenced and comes in two parts: ``stable`` stays byte-for-byte the same until its memories
+        change, ``volatile`` belongs to this query. ``citations`` say where each line comes from, and ``receipt_id``
+        leads to the record of what was considered, chosen and dropped. With a ``project_id``, what is known in the
+        project is shown as well. ``as_of`` returns what a model would have seen at that time. ``scope`` is ``session``
+        (only the run), ``owner`` (every run) or ``global`` (also what everybody shares).
         """
         more: dict[str, Any] = {"project_id": project_id, "as_of": as_of, "scope": scope}
         return drive(self.engine.context(ContextRequest(query, user_id, agent_id, run_id, budget, gate, **more)))
@@ -282,11 +282,10 @@ class MemoryVerbs(Group):
         show_expired: bool = False,
         counts: bool = False,
     ) -> MemoryList:
-        """List what a scope sees, most recently written first.
+        """List the memories of a scope, most recently written first.
 
-        ``limit`` is 100 unless you give it. ``q`` keeps memories whose text or key
-        contains it. ``offset`` wins over ``page``. ``counts`` adds how many
-        match in all and by kind.
+        ``limit`` is 100 by default. ``q`` keeps memories whose text or key contains it. ``offset`` takes precedence
+        over ``page``. ``counts`` adds how many match in total and by kind.
         """
         request = ListRequest(
             user_id,
@@ -317,10 +316,10 @@ class MemoryVerbs(Group):
         expires_at: When | None = UNSET,
         occurred_at: When | None = None,
     ) -> UpdateResult:
-        """Change a memory. Its id and birth stay, the old version stays in the history.
+        """Change a memory. Its id and creation time stay, and the old version stays in the history.
 
         ``metadata`` replaces the old metadata; ``expires_at=None`` and ``key=None`` clear them. Returns the memory as
-        it is now; ``NotFoundError`` when there is none.
+        it is now; raises ``NotFoundError`` if there is none.
         """
         request = UpdateRequest(memory_id, text, metadata, kind, key, expires_at, occurred_at)
         return drive(self.engine.update(request))
@@ -331,13 +330,13 @@ class MemoryVerbs(Group):
         *,
         idempotency_key: str | None = None,
     ) -> UpdateBatchResult:
-        """Change up to 1,000 memories in one transaction; each item holds the arguments of ``update``."""
+        """Change up to 1,000 memories in one transaction; each item has the arguments of ``update``."""
         return drive(self.engine.update_many(items, idempotency_key))
 
     def delete(self, memory_id: str, *, dry_run: bool = False) -> DeleteResult:
-        """Delete a memory; its history stays. ``NotFoundError`` when there is none.
+        """Delete a memory; its history stays. Raise ``NotFoundError`` if there is none.
 
-        With ``dry_run``, here and in every other deletion, the answer says what would be deleted and nothing is.
+        With ``dry_run``, here and in every other deletion, the answer says what would be deleted, and nothing is.
         """
         return drive(self.engine.dry(dry_run).delete(memory_id))
 
@@ -356,30 +355,30 @@ class MemoryVerbs(Group):
         filters: Filters | None = None,
         dry_run: bool = False,
     ) -> DeleteAllResult:
-        """Delete everything a scope sees, in every layer. Returns ``{"deleted": n}``."""
+        """Delete everything in a scope, in every layer. Returns ``{"deleted": n}``."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive(self.engine.dry(dry_run).delete_all(given, filters))
 
     def history(self, memory_id: str) -> list[HistoryEvent]:
-        """List everything that happened to a memory, oldest first; deleted ones keep theirs."""
+        """List everything that happened to a memory, oldest first; deleted memories keep their history."""
         return drive(self.engine.history(memory_id))
 
     def explain(self, memory_id: str) -> Explanation:
-        """Say why a memory is known: its words, the ``turn`` they come from, and every change with its reason.
+        """Explain why a memory is known: its words, the ``turn`` they come from, and every change with its reason.
 
-        ``memory`` is None for one that was deleted, and ``turn`` for one that was not learned from a turn, or whose
-        turn is gone; the ``history`` stays. ``NotFoundError`` when there never was such a memory.
+        ``memory`` is None if it was deleted, and ``turn`` is None if it was not learned from a turn, or its turn is
+        gone; the ``history`` stays. Raises ``NotFoundError`` if there never was such a memory.
         """
         from memstone.engine.recall import listing
 
         return drive(self.engine.run(listing.explain_memory, memory_id))
 
     def reset(self) -> None:
-        """Remove every memory, with history and indexes."""
+        """Remove all memories, with their history and indexes."""
         drive(self.engine.reset())
 
     def stats(self) -> StoreStats:
-        """Count live memories (and how many of them are turns), events, full-text rows, vectors, and what waits."""
+        """Count live memories (and how many of them are turns), events, full-text rows, vectors and queued work."""
         return drive(self.engine.stats())
 
     def export(
@@ -390,22 +389,22 @@ class MemoryVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
     ) -> Iterator[dict[str, Any]]:
-        """Export every version, link and event of a scope, or with ``everybody`` of all, one dictionary a line."""
+        """Export every version, link and event of a scope, or with ``everybody`` of all, one dictionary per line."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return drive_iter(self.engine.export(given, everybody=everybody))
 
     def load(self, records: ExportLines) -> LoadResult:
-        """Put an export back, ids and history included; what is there already is left alone.
+        """Restore an export with ids and history; what already exists is left alone.
 
-        ``records`` are what ``export`` gives, of this memory or another one.
+        ``records`` are what ``export`` returns, from this memory or another one.
         """
         return drive(self.engine.load(records))
 
     def undo(self, event_id: str | None = None, *, job_id: str | None = None) -> UndoResult:
-        """Take back one change, or with ``job_id`` everything a job did; all of it or nothing.
+        """Undo one change, or with ``job_id`` everything a job did; all of it or nothing.
 
-        ``history`` and ``events`` give the ids. A change can be taken back as long as nothing later touched the memory;
-        else a ``Conflict`` names what did. Undoing is an event of its own and may itself be undone.
+        ``history`` and ``review.events`` return the ids. You can undo a change as long as nothing has changed the
+        memory since; otherwise a ``Conflict`` names what did. An undo is an event too, and can itself be undone.
 
         Returns ``{"undone": n, "results": [{"id", "event", "memory", "status", "event_id", "undoes"}]}``.
         """

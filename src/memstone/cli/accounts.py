@@ -33,15 +33,15 @@ _FROM_STDIN: Final = click.option("--password-stdin", is_flag=True, help="Read t
 
 @click.group()
 def accounts() -> None:
-    """Make, list, change and remove the accounts of people who log in to the service."""
+    """Manage the accounts of people who log in to the service."""
 
 
 @accounts.command("add")
 @click.argument("login")
-@click.option("--name", default="", help="What the person is called.")
-@click.option("--role", type=_ROLES, default="viewer", show_default=True, help="What they may do.")
-@click.option("--for-user", help="They reach the memories of this user only.")
-@click.option("--for-agent", help="They reach the memories of this agent only.")
+@click.option("--name", default="", help="The person's name.")
+@click.option("--role", type=_ROLES, default="viewer", show_default=True, help="What the account may do.")
+@click.option("--for-user", help="Limit the account to this user's memories.")
+@click.option("--for-agent", help="Limit the account to this agent's memories.")
 @_FROM_STDIN
 @for_store
 def add(
@@ -54,19 +54,19 @@ def add(
     for_agent: str | None,
     password_stdin: bool,
 ) -> int:
-    """Let somebody log in; the password is asked for, and never shown."""
+    """Create an account. Memstone asks for the password and never shows it."""
     password = _read_password(from_stdin=password_stdin)
     with given.memory(create=True) as memory:
         made = memory.admin.accounts.create(login, password, name=name, role=role, user_id=for_user, agent_id=for_agent)
     if not given.answered(made):
-        print_line(f"{escape_control_chars(made['login'])} may log in as {made['role']}")
+        print_line(f"{escape_control_chars(made['login'])} can log in as {made['role']}")
     return OK
 
 
 @accounts.command("list")
 @for_store
 def listed(given: Given) -> int:
-    """Show the accounts."""
+    """List the accounts."""
     with given.memory() as memory:
         found = memory.admin.accounts.list()
     if not given.answered({"results": found}):
@@ -76,9 +76,9 @@ def listed(given: Given) -> int:
 
 def _show_accounts(found: Sequence[AccountItem]) -> None:
     if not found:
-        print_note("nobody may log in")
+        print_note("there are no accounts")
         return
-    columns = [Column("LOGIN", grows=True), Column("ROLE"), Column("NAME", grows=True, spare=1), Column("REACHES")]
+    columns = [Column("LOGIN", grows=True), Column("ROLE"), Column("NAME", grows=True, spare=1), Column("ACCESS")]
     table = Table([*columns, Column("LAST LOGIN", spare=2), Column("ID", spare=3)])
     for one in found:
         reach = one["user_id"] or one["agent_id"] or "the whole tenant"
@@ -89,11 +89,11 @@ def _show_accounts(found: Sequence[AccountItem]) -> None:
 
 @accounts.command("set")
 @click.argument("account")
-@click.option("--login", help="Another login.")
-@click.option("--name", help="What the person is called.")
-@click.option("--role", type=_ROLES, help="What they may do.")
-@click.option("--for-user", help="They reach the memories of this user only; '' is anybody's.")
-@click.option("--for-agent", help="They reach the memories of this agent only; '' is any.")
+@click.option("--login", help="The new login.")
+@click.option("--name", help="The person's name.")
+@click.option("--role", type=_ROLES, help="What the account may do.")
+@click.option("--for-user", help="Limit the account to this user's memories; '' removes the limit.")
+@click.option("--for-agent", help="Limit the account to this agent's memories; '' removes the limit.")
 @for_store
 def change(
     given: Given,
@@ -105,25 +105,25 @@ def change(
     for_user: str | None,
     for_agent: str | None,
 ) -> int:
-    """Change an account, named by its login or its id."""
+    """Change an account, given by its login or id."""
     values = {"login": login, "name": name, "role": role, "user_id": for_user, "agent_id": for_agent}
-    return _change_account(given, account, "is changed", **values)
+    return _change_account(given, account, "was changed", **values)
 
 
 @accounts.command("disable")
 @click.argument("account")
 @for_store
 def disable(given: Given, *, account: str) -> int:
-    """Let somebody log in no longer; their sessions end."""
-    return _change_account(given, account, "may no longer log in", disabled=True)
+    """Stop an account from logging in and end its sessions."""
+    return _change_account(given, account, "can no longer log in", disabled=True)
 
 
 @accounts.command("enable")
 @click.argument("account")
 @for_store
 def enable(given: Given, *, account: str) -> int:
-    """Let somebody log in again."""
-    return _change_account(given, account, "may log in", disabled=False)
+    """Let a disabled account log in again."""
+    return _change_account(given, account, "can log in", disabled=False)
 
 
 @accounts.command("passwd")
@@ -131,8 +131,8 @@ def enable(given: Given, *, account: str) -> int:
 @_FROM_STDIN
 @for_store
 def passwd(given: Given, *, account: str, password_stdin: bool) -> int:
-    """Give an account another password; its sessions end."""
-    return _change_account(given, account, "has another password", password=_read_password(from_stdin=password_stdin))
+    """Change an account's password and end its sessions."""
+    return _change_account(given, account, "has a new password", password=_read_password(from_stdin=password_stdin))
 
 
 def _change_account(given: Given, account: str, done: str, **values: Any) -> int:
@@ -147,23 +147,23 @@ def _change_account(given: Given, account: str, done: str, **values: Any) -> int
 @click.argument("account")
 @for_store
 def remove(given: Given, *, account: str) -> int:
-    """Remove an account; its sessions end."""
+    """Remove an account and end its sessions."""
     with given.memory() as memory:
         gone = memory.admin.accounts.remove(account)
     if not given.answered(gone):
-        print_line(f"{escape_control_chars(gone['login'])} is removed")
+        print_line(f"{escape_control_chars(gone['login'])} was removed")
     return OK
 
 
 @accounts.command("rotate-key")
-@click.option("--at-once", is_flag=True, help="Do not accept tokens that are out already.")
+@click.option("--at-once", is_flag=True, help="Stop accepting existing tokens immediately.")
 @for_store
 def rotate_key(given: Given, *, at_once: bool) -> int:
-    """Sign the tokens of people who log in with another key from now on; nobody has to log in again."""
+    """Change the key that signs login tokens. Nobody has to log in again."""
     with given.memory() as memory:
         answer = memory.admin.accounts.rotate_token_key(grace=not at_once)
     if not given.answered(answer):
-        print_line("tokens are signed with another key")
+        print_line("tokens are now signed with a new key")
     return OK
 
 
@@ -172,7 +172,10 @@ def _read_password(*, from_stdin: bool) -> str:
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     if not is_terminal(sys.stdin):
-        raise UsageError("there is nobody to ask for a password", hint="--password-stdin reads it from standard input")
+        raise UsageError(
+            "cannot ask for a password: there is no terminal",
+            hint="use --password-stdin to read it from standard input",
+        )
     given: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return given
 
@@ -181,9 +184,10 @@ def _read_password(*, from_stdin: bool) -> str:
 @click.argument("use_case", metavar="USE_CASE")
 @for_store
 def instructions(given: Given, *, use_case: str) -> int:
-    """Suggest what a memory should keep for a use case in plain words, and print it as settings.
+    """Suggest what to remember for a use case, as settings.
 
-    With a language model configured it is asked, else rules answer. Nothing is changed.
+    Describe the use case in plain words. If a language model is configured, it makes the suggestion; otherwise rules
+    do. Nothing is changed.
     """
     from memstone.memory import Memory
 
@@ -192,9 +196,9 @@ def instructions(given: Given, *, use_case: str) -> int:
     if not given.answered(answer):
         print_line(_as_toml(answer["example_settings"]["extract"]))
         for one in answer.get("degraded", ()):
-            print_note(f"warning: by rules, the language model failed: {one['message']}", "warn")
+            print_note(f"warning: made by rules, because the language model failed: {one['message']}", "warn")
         print_note(
-            f"for {', '.join(answer['domains'])}, by {_BY[answer['source']]}; put it into the configuration file"
+            f"for {', '.join(answer['domains'])}, by {_BY[answer['source']]}; copy this into the configuration file"
         )
     return OK
 

@@ -80,7 +80,7 @@ class Given:
             path = store_path(settings)
             if not create and path is not None and not path.exists():
                 raise NotFoundError(
-                    f"there is no store at {path}", hint="the first `memstone add` makes it; --db names another"
+                    f"there is no store at {path}", hint="the first `memstone add` creates it; use --db for another one"
                 )
             with Memory(settings) as memory:
                 yield memory
@@ -134,18 +134,18 @@ _STORE: Final = (
     _shared_option(
         "--db",
         metavar="PATH",
-        help="The SQLite file of the memory, or the URL of its database, instead of the configured one.",
+        help="SQLite file or database URL to use instead of the configured store.",
     ),
-    _shared_option("--config", metavar="FILE", help="A TOML file with settings; MEMSTONE_CONFIG names it as well."),
+    _shared_option("--config", metavar="FILE", help="TOML file with settings; you can also set MEMSTONE_CONFIG."),
 )
 _TALK: Final = (
     _shared_option("--json", is_flag=True, help="Print one JSON document; errors are JSON on standard error."),
-    _shared_option("--verbose", is_flag=True, help="Print what the library logs, and tracebacks of errors."),
+    _shared_option("--verbose", is_flag=True, help="Print log messages, and tracebacks of errors."),
 )
 _SCOPE: Final = (
-    _shared_option("--user", metavar="ID", help="Whose memory it is."),
-    _shared_option("--agent", metavar="ID", help="Which agent's memory it is."),
-    _shared_option("--run", metavar="ID", help="Which conversation's memory it is."),
+    _shared_option("--user", metavar="ID", help="The user whose memory to use."),
+    _shared_option("--agent", metavar="ID", help="The agent whose memory to use."),
+    _shared_option("--run", metavar="ID", help="The conversation (run) whose memory to use."),
 )
 
 
@@ -180,7 +180,7 @@ def for_store(function: Function) -> Function:
     def call_without_scope(context: click.Context, /, *args: Any, **options: Any) -> Any:
         given = context.ensure_object(Given)
         if any(given.scope().values()):
-            raise click.UsageError(f"{context.info_name} takes no --user, --agent or --run", context)
+            raise click.UsageError(f"{context.info_name} does not take --user, --agent or --run", context)
         return function(given, *args, **options)
 
     return _apply_options(_copy_function_details(call_without_scope, function), (*_STORE, *_TALK))
@@ -220,7 +220,7 @@ def parse_metadata(given: Sequence[str]) -> dict[str, Any] | None:
     for one in given:
         for name, value in _parse_metadata_item(one).items():
             if name in merged:
-                raise click.BadParameter(f"{name!r} is given twice", param_hint="--metadata")
+                raise click.BadParameter(f"{name!r} appears twice", param_hint="--metadata")
             merged[name] = value
     return merged if given else None
 
@@ -289,29 +289,29 @@ def confirm_by_typing(given: Given, wanted: str, question: str, *, without: str)
 
 
 def _ask_user(given: Given, without: str, ask: Callable[[], T]) -> T:
-    hint = f"--yes {without} without asking"
+    hint = f"use --yes to {without} without asking"
     if given.json:  # a program reads what is said, and would read the question
-        raise UsageError("with --json nobody is asked", hint=hint)
+        raise UsageError("with --json, Memstone does not ask questions", hint=hint)
     try:
         return ask()
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise
-        raise UsageError("there is nobody to ask", hint=hint) from None
+        raise UsageError("cannot ask for confirmation: there is no terminal", hint=hint) from None
 
 
 # --- ``entities``, ``relations`` --------------------------------------------------------------------------------------
 
 
-_SKIP: Final = "Leave so many out."
+_SKIP: Final = "Skip this many."
 
 
 @click.command()
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=int, default=0, help=_SKIP)
 @for_scope
 def entities(given: Given, *, limit: int, offset: int) -> int:
-    """List people, places and things that memories speak of, most often mentioned first."""
+    """List people, places and things, most mentioned first."""
     with given.memory() as memory:
         answer = memory.graph.entities(**given.scope(), limit=limit, offset=offset)
     if not given.answered(answer):
@@ -321,7 +321,7 @@ def entities(given: Given, *, limit: int, offset: int) -> int:
 
 def _show_entities(answer: EntityList) -> None:
     if not answer["results"]:
-        print_note("nothing is named")
+        print_note("no entities found")
         return
     table = Table(
         [
@@ -338,11 +338,14 @@ def _show_entities(answer: EntityList) -> None:
 
 
 @click.command()
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=int, default=0, help=_SKIP)
 @for_scope
 def relations(given: Given, *, limit: int, offset: int) -> int:
-    """List how they are related, what was stated last first; UNTIL tells what no longer holds."""
+    """List how people and things are related, newest first.
+
+    UNTIL shows since when a relation no longer holds.
+    """
     with given.memory() as memory:
         answer = memory.graph.relations(**given.scope(), limit=limit, offset=offset)
     if not given.answered(answer):
@@ -352,7 +355,7 @@ def relations(given: Given, *, limit: int, offset: int) -> int:
 
 def _show_relations(answer: RelationList) -> None:
     if not answer["results"]:
-        print_note("nothing is related")
+        print_note("no relations found")
         return
     table = Table(
         [

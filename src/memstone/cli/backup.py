@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from memstone.memory import Memory
     from memstone.results import BackupManifest, BackupRemainder
 
-_FOREIGN: Final = "Restore a backup that this store did not sign, without anything that lets somebody in."
-_KEY_FILE: Final = "The copy you kept of the key the backup was signed with; it becomes the key of this store."
+_FOREIGN: Final = "Restore a backup that this store did not sign, without its keys, accounts and secrets."
+_KEY_FILE: Final = "Your copy of the key that signed the backup; it becomes the key of this store."
 _VERIFIED: Final = {
-    "ours": "the backup is whole, and signed with the key of this store",
-    "foreign": "the backup is whole, but foreign: it is not signed with the key of this store",
+    "ours": "the backup is complete and signed with the key of this store",
+    "foreign": "the backup is complete but foreign: it is not signed with the key of this store",
 }
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--verify", is_flag=True, help="Check the backup FILE instead of making one.")
+@click.option("--verify", is_flag=True, help="Check the backup FILE instead of creating one.")
 @for_store
 def backup(given: Given, file: str, *, verify: bool) -> int:
     """Copy the whole store into FILE while it is in use.
 
-    FILE is one archive with a manifest: the schema, the rows of every table and SHA-256 sums, signed with the store's
-    key. It appears when it is complete. An older backup of that name is replaced; if FILE is a folder, the backup gets
-    a name of its own in it. `memstone restore` puts it back. Keep a copy of the key apart from the backups: on another
-    machine only who has it can restore keys and accounts.
+    FILE is one archive with a manifest (schema, row counts of every table, SHA-256 checksums), signed with the store's
+    key. FILE appears only when it is complete, and replaces an older backup of the same name. If FILE is a folder,
+    Memstone picks a name in it. To put a backup back, use `memstone restore`. Keep a copy of the key separate from the
+    backups: on another machine, you need it to restore keys and accounts.
     """
     return _verify_file(given, file) if verify else _write_file(given, file)
 
@@ -69,17 +69,17 @@ def _write_file(given: Given, file: str) -> int:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option("--foreign", is_flag=True, help=_FOREIGN)
 @click.option("--key-file", type=click.Path(exists=True, dir_okay=False), help=_KEY_FILE)
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
 def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes: bool) -> int:
-    """Put the backup FILE in the place of the whole store.
+    """Replace the whole store with the backup FILE.
 
-    FILE is checked first. Then it replaces what is there in one step, also for programs that have the store open. What
+    Memstone checks FILE first, then replaces the store in one step, also for programs that have it open. Anything that
     was erased after the backup was made is erased again.
 
-    A backup that is not signed with the key of this store is refused. On a new machine, --key-file names the copy you
-    kept of the key. With --foreign a backup is restored without its keys, accounts, sessions and secrets, and without
-    anything in it that a store does not have, such as triggers.
+    A backup that was not signed with the key of this store is refused. On a new machine, use --key-file to give your
+    copy of the key. Use --foreign to restore a backup without its keys, accounts, sessions and secrets, and without
+    anything that does not belong in a store, such as triggers.
     """
     if key_file is not None:
         from memstone.compose import adopt_store_key
@@ -97,7 +97,7 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
     if not given.answered(answer):
         print_line(f"restored as of {day_time(answer['created_at'])}: {_format_counts(answer)}")
         if answer["erased_again"]:
-            print_note(f"{answer['erased_again']:,} erasures that came later were carried out again", "note")
+            print_note(f"{answer['erased_again']:,} later erasures were applied again", "note")
         for left_out in _left_out(answer["left_out"]) if "left_out" in answer else ():
             print_note(f"left out: {left_out}", "note")
     return OK
@@ -109,10 +109,10 @@ def _left_out(told: BackupRemainder) -> list[str]:
 
 def _confirm_restore(given: Given, memory: Memory) -> bool:
     try:
-        memories = f"{memory.stats()['memories']:,} memories that are"
+        memories = f"{memory.stats()['memories']:,} memories"
     except Corrupted:
-        memories = "damaged store that is"
-    return memories.startswith("0 ") or ask_confirmation(given, f"Replace the {memories} there?", without="restores")
+        memories = "damaged store"
+    return memories.startswith("0 ") or ask_confirmation(given, f"Replace the existing {memories}?", without="restore")
 
 
 def _format_counts(answer: BackupManifest) -> str:

@@ -82,9 +82,9 @@ NEAR: Final = 0.3
 """Below this similarity the demo does not call something an answer."""
 
 NEXT: Final = (
-    ('memstone add "I live in Oslo" --user me', "say something, and see what is learned"),
+    ('memstone add "I live in Oslo" --user me', "add something, and see what is learned"),
     ('memstone search "Where is home?" --user me --explain', "find it, and see why"),
-    ("memstone doctor", "is all well?"),
+    ("memstone doctor", "check the installation"),
 )
 
 
@@ -217,14 +217,14 @@ _MEMORY: Final = Column("MEMORY", grows=True)
 @click.option("--slow", is_flag=True, help="Pause between the steps, on a terminal.")
 @for_store
 def demo(given: Given, *, slow: bool) -> int:
-    """Show what a memory does, in a made-up week.
+    """Show what Memstone does, in a made-up week.
 
-    It runs on this machine, in a temporary store that is removed at the end, or in the new file that --db names.
+    The demo runs on this machine, in a temporary store that is removed at the end. Use --db to keep it in a new file.
     """
     if given.config:
-        raise UsageError("the demo brings its own settings", hint="leave --config out")
+        raise UsageError("the demo uses its own settings", hint="leave out --config")
     if given.db and Path(given.db).expanduser().exists():
-        raise UsageError(f"{given.db} is there already", hint="the demo wants a new file of its own")
+        raise UsageError(f"{given.db} already exists", hint="the demo needs a new file")
     clock = StoppedClock(BEGINNING[0].when)
     with given.logging(), _open_demo_memory(given.db, clock) as memory:
         stage = Stage(memory, clock, quiet=given.json, slow=slow and is_terminal(sys.stdout))
@@ -258,7 +258,7 @@ def _run_steps(stage: Stage, given: Given) -> None:
         step(stage)
     stage.step(
         "What is in the store now",
-        "What holds, and every turn that was said: they are memories, too. What has expired is hidden, not erased.",
+        "The current facts, and every turn, because turns are memories too. Expired memories are hidden, not erased.",
     )
     counts = stage.quietly("stats")
     if not given.answered({"steps": stage.steps}):
@@ -266,7 +266,7 @@ def _run_steps(stage: Stage, given: Given) -> None:
 
 
 def _open_curtain() -> None:
-    print_line(style_text("Memstone: a made-up week of Maya, Jonas and their assistant", "bold"))
+    print_line(style_text("Memstone: a made-up week with Maya, Jonas and their assistant", "bold"))
     print_line(style_text("One SQLite file and a small model in this process. Nothing leaves this machine.", "dim"))
 
 
@@ -280,12 +280,12 @@ def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
     for command, purpose in NEXT:
         print_line(f"   {style_text(pad_text(command, wide), 'note')}   {style_text(purpose, 'dim')}")
     if db:
-        print_line(f"   {style_text(f'The story stays in {db}: memstone list --user maya --db {db}', 'dim')}")
+        print_line(f"   {style_text(f'The demo stays in {db}: memstone list --user maya --db {db}', 'dim')}")
 
 
 def _learn_facts(stage: Stage) -> None:
     stage.step(
-        "Monday and Tuesday: facts are learned from what is said",
+        "Monday and Tuesday: Memstone learns facts from conversations",
         "Every word is kept, as turns. Of what the users state, facts are made; a question states nothing, and what is "
         "known already is not stored twice.",
     )
@@ -310,8 +310,8 @@ def _add_statements(stage: Stage, told: Sequence[Said]) -> list[dict[str, Any]]:
 
 def _show_evidence(stage: Stage) -> None:
     stage.step(
-        "Every fact shows the words it comes from",
-        "Nothing is stored that nobody said: the quote is part of a turn, and the turn can be read.",
+        "Every fact shows the words it came from",
+        "Nothing is made up: the quote is part of a turn, and you can read the turn.",
     )
     fact = stage.quietly("search", "allergic to hazelnuts", user_id="maya", limit=1)["results"][0]
     fact = stage.call("get", fact["id"])
@@ -322,8 +322,8 @@ def _show_evidence(stage: Stage) -> None:
 
 def _search_memories(stage: Stage) -> None:
     stage.step(
-        "Found by words, and by meaning",
-        "Shown are two parts of each score. The second question shares no word with its answer.",
+        "Search by words and by meaning",
+        "You see two parts of each score. The second question shares no word with its answer.",
     )
     for query in ("hazelnuts", "Who does not eat meat?"):
         stage.hits(stage.call("search", query, user_id="maya", limit=2, explain=True))
@@ -340,14 +340,14 @@ def _change_mind(stage: Stage) -> None:
 
 
 def _look_back(stage: Stage) -> None:
-    stage.step("Friday: what did we know on Tuesday?", "Old versions can be asked, too.")
+    stage.step("Friday: what did we know on Tuesday?", "You can search old versions, too.")
     question: dict[str, Any] = {"user_id": "maya", "limit": 1, "explain": True}
     stage.hits(stage.call("search", "When is the standup?", at=FRIDAY, **question))
     stage.hits(stage.call("search", "When is the standup?", as_of=TUESDAY, **question))
 
 
 def _keep_apart(stage: Stage) -> None:
-    stage.step("Jonas asks, and Maya's memory stays hers", "The same question, two people.")
+    stage.step("Jonas asks, and does not see Maya's memories", "The same question, two people.")
     for user in ("maya", "jonas"):
         question: dict[str, Any] = {"user_id": user, "limit": 1, "min_score": NEAR, "explain": True}
         stage.hits(stage.call("search", "surprise party on Saturday", **question))
@@ -355,8 +355,8 @@ def _keep_apart(stage: Stage) -> None:
 
 def _keep_a_note(stage: Stage) -> None:
     stage.step(
-        "Friday and Saturday: a note, word for word and for a while",
-        "infer=False stores a text as it is. It may have a key, under which the next one replaces it, and an end.",
+        "Friday and Saturday: a note, stored word for word, that expires",
+        "infer=False stores a text as it is. A text with the same key replaces it, and it can have an expiry date.",
     )
     stage.call("add", NOTE, user_id="maya", infer=False, key="gym", expires_at=demo_time(7, 0))
     question: dict[str, Any] = {"user_id": "maya", "limit": 1, "min_score": NEAR, "explain": True}
@@ -365,7 +365,7 @@ def _keep_a_note(stage: Stage) -> None:
 
 
 def _delete_plan(stage: Stage) -> None:
-    stage.step("Sunday: the party is over, forget the plan", "It leaves every index at once. That it was there stays.")
+    stage.step("Sunday: the party is over, forget the plan", "It leaves every index at once. Its history stays.")
     stage.clock.moment = SUNDAY
     plan = stage.quietly("search", "surprise party", user_id="maya", limit=1)["results"][0]
     stage.call("delete", plan["id"])

@@ -19,21 +19,24 @@ if TYPE_CHECKING:
 # --- ``erase`` --------------------------------------------------------------------------------------------------------
 
 
-_REPORT: Final = "Write the report there; without it, it goes to the screen with --json only."
+_REPORT: Final = "Write the report to this file. Without it, only --json prints the report."
 
 
 @click.command()
-@click.option("--memory", "memory_id", metavar="ID", help="Only this memory; without a scope, for everybody.")
+@click.option("--memory", "memory_id", metavar="ID", help="Erase only this memory; without a scope, for everybody.")
 @click.option("--report", metavar="FILE", type=click.Path(dir_okay=False), help=_REPORT)
-@click.option("--verify", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Check a report instead.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option(
+    "--verify", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Check a report instead of erasing."
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_scope
 def erase(given: Given, *, memory_id: str | None, report: str | None, verify: str | None, yes: bool) -> int:
-    """Remove everything of somebody, for good.
+    """Erase everything about someone, for good.
 
-    Every layer and version, the history, what waits, names, words and vectors, also from the backups made with
-    `memstone backup`. What others see too stays with them. Nothing of it can be brought back: to confirm, type the
-    name. The report holds counts and checks, no content, and is sealed with the store's key: --verify checks it later.
+    This covers every layer and version, the history, queued work, names, words and vectors, and the backups made with
+    `memstone backup`. Memories that others can see stay with them. Nothing can be brought back: to confirm, you type
+    the name. The report contains counts and checks but no content, and is signed with the store's key: use --verify to
+    check it later.
     """
     if verify is not None:
         return _verify_report(given, verify, other=bool(memory_id or report))
@@ -60,8 +63,8 @@ def _confirm_erasure(given: Given, memory_id: str | None) -> bool:
     if not named:
         return True  # nobody is named, which the library refuses with its own words
     told, wanted = ", ".join(f"{name} {value}" for name, value in named), str(named[-1][1])
-    print_note(f"Everything of {told} will be erased, also from backups. It cannot be undone.", "warn")
-    return confirm_by_typing(given, wanted, f"Type {wanted} to erase it", without="erases")
+    print_note(f"This erases everything of {told}, also from backups. It cannot be undone.", "warn")
+    return confirm_by_typing(given, wanted, f"Type {wanted} to erase it", without="erase")
 
 
 def _show_erasure(answer: ErasureReport, report: str | None) -> None:
@@ -71,16 +74,16 @@ def _show_erasure(answer: ErasureReport, report: str | None) -> None:
     if table.rows:
         print_table(table)
     else:
-        print_note("there was nothing of it in the store", "note")
+        print_note("the store had nothing to erase", "note")
     if answer["kept_for_others"]:
-        print_note(f"{answer['kept_for_others']:,} memories stay, because others see them too", "note")
+        print_note(f"{answer['kept_for_others']:,} memories stay, because others can see them", "note")
     for check in answer["checks"]:
         _show_check(check)
     print_line(_summarize_erasure(answer))
     for place in answer["not_looked_at"]:
-        print_note(f"not looked at: {place}", "warn")
+        print_note(f"not checked: {place}", "warn")
     if answer["to_finish"]:
-        print_note("to remove it there, run as a superuser of the database:", "note")
+        print_note("to remove it there, run this as a superuser of the database:", "note")
         print_line("\n".join(answer["to_finish"]))
     if report is not None:
         print_line(f"report written to {report}")
@@ -88,12 +91,12 @@ def _show_erasure(answer: ErasureReport, report: str | None) -> None:
 
 def _summarize_erasure(answer: ErasureReport) -> str:
     if answer["complete"]:
-        return "erased, and every check was passed"
+        return "erased, and every check passed"
     if answer["pending"]:
-        return "erased; the file is written anew when it is quiet"
+        return "erased; the file will be rewritten when it is idle"
     if all(check["ok"] for check in answer["checks"]):
-        return "erased from every table, and every check was passed; the server keeps more"
-    return "erased, but not every check was passed"
+        return "erased from every table, and every check passed; the server still has other copies"
+    return "erased, but not every check passed"
 
 
 def _show_check(check: ErasureCheck) -> None:
@@ -109,11 +112,11 @@ def _show_check(check: ErasureCheck) -> None:
 
 def _verify_report(given: Given, file: str, *, other: bool) -> int:
     if other or any(given.scope().values()):
-        raise click.UsageError("--verify checks a report and goes with no other choice")
+        raise click.UsageError("--verify only checks a report and cannot be combined with other options")
     try:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise InvalidInput(f"{file} holds no JSON: {error}", hint="--report writes such a file") from error
+        raise InvalidInput(f"{file} is not JSON: {error}", hint="use --report to write such a file") from error
     with given.memory() as memory:
         answer = memory.admin.verify_erasure(report)
     if not given.answered(answer):
@@ -127,9 +130,9 @@ def _show_verified(answer: ErasureVerification) -> None:
     if not answer["sealed_by_this_store"]:
         print_note("error: the report was not written by this store", "bad")
     if not answer["complete"] and not answer["not_looked_at"]:
-        print_note("error: not every check was passed", "bad")
+        print_note("error: not every check passed", "bad")
     for table, count in answer["left"].items():
-        print_note(f"error: {count:,} rows from before the erasure are in {table}", "bad")
+        print_note(f"error: {count:,} rows from before the erasure are still in {table}", "bad")
     named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in answer["subject"].items())
     if answer["ok"]:
         print_line(f"the report is genuine, and nothing of {named} has come back")
@@ -142,20 +145,18 @@ COMMANDS: Final = (erase,)
 
 
 @click.command()
-@click.option("--apply", "applied", is_flag=True, help="Mask what is found; without it, it is only counted.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--apply", "applied", is_flag=True, help="Mask the secrets found. Without it, they are only counted.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
 def redact(given: Given, *, applied: bool, yes: bool) -> int:
-    """Look for secrets in what is stored, and mask them.
+    """Find secrets in stored memories, and mask them.
 
-    Credentials and card numbers are masked before something is stored. This is for what was stored before, or while
-    extract.redact said something else. Every version, the history and the inbox are looked through. What is masked
-    cannot be brought back; backups and exports are not changed.
+    Memstone masks credentials and card numbers before it stores anything. Use this command for what was stored earlier,
+    or under another extract.redact setting. It looks through every version, the history and the inbox. Masking cannot
+    be undone. Backups and exports are not changed.
     """
     with given.memory() as memory:
-        if applied and not (
-            yes or ask_confirmation(given, "Mask every secret that is found, for good?", without="masks")
-        ):
+        if applied and not (yes or ask_confirmation(given, "Mask every secret found, for good?", without="mask")):
             print_note("nothing was masked")
             return NOTHING
         progress = Progress("masking" if applied else "looking")
@@ -174,13 +175,13 @@ def _masking_show(answer: RedactResult) -> None:
         for kind, count in sorted(answer["by_kind"].items()):
             table.add(kind, f"{count:,}")
         print_table(table)
-    done = "hold a secret" if answer["dry_run"] else "held a secret and are masked"
+    done = "contain a secret" if answer["dry_run"] else "contained a secret and are now masked"
     print_line(f"{answer['found']:,} of {answer['scanned']:,} rows {done}")
     if answer["found"] and answer["dry_run"]:
-        print_note("hint: --apply masks them", "note")
+        print_note("hint: use --apply to mask them", "note")
     for one in answer.get("degraded", ()):
         print_note(f"error: masked, but without vectors: {one['message']}", "bad")
-        print_note("hint: `memstone reindex` makes them", "note")
+        print_note("hint: run `memstone reindex` to build them", "note")
 
 
 MASKING_COMMANDS: Final = (redact,)

@@ -50,14 +50,14 @@ def describe_error(error: BaseException, command: str = "") -> tuple[dict[str, A
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return _error_fields("file", f"{place}{error.strerror or error}", _file_hint(error)), FAILED
-    hint = "this is a fault of Memstone, not yours; --verbose shows where it happened"
+    hint = "this is a bug in Memstone; use --verbose to see where it happened"
     return _error_fields("internal", f"{type(error).__name__}: {error}", hint), FAILED
 
 
 def _file_hint(error: OSError) -> str:
     if error.errno in _FULL:
-        return "make room there, or write somewhere else"
-    return "does it exist, and may you use it?"
+        return "free some space, or write somewhere else"
+    return "check that it exists and that you have access"
 
 
 def _error_fields(code: str, message: str, hint: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _cli_hint(error: MemstoneError) -> str:
     """The error's own hint, in the words of the command line where it speaks of Python."""
     if isinstance(error, ScopeError) and error.message == NO_SCOPE:
         more = ", or --everybody" if "everybody" in error.hint else ""
-        return f"say whose memory it is: --user, --agent or --run{more}"
+        return f"say whose memory to use: --user, --agent or --run{more}"
     if isinstance(error, NotFoundError) and error.hint == NotFoundError.default_hint:
-        return "`memstone list` shows ids; `memstone history ID` shows what became of a deleted memory"
+        return "`memstone list` shows ids; `memstone history ID` shows what happened to a deleted memory"
     return error.hint

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def identity(given: Given) -> int:
     """Show who a user is, or change it.
 
-    Overrides are what the user wrote: they are shown to every model, whatever the budget. What is derived comes from
-    what the user said, and the narrative is made of it.
+    Overrides are what the user wrote: every model sees them, whatever the budget. The derived part comes from what the
+    user said, and the narrative is a text made from it.
     """
     if click.get_current_context().invoked_subcommand is not None:
         return OK
@@ -45,7 +45,7 @@ def identity(given: Given) -> int:
 
 def _require_user(given: Given) -> str:
     if given.user is None:
-        raise click.UsageError("an identity belongs to a user: give --user")
+        raise click.UsageError("an identity belongs to a user: use --user")
     return given.user
 
 
@@ -53,9 +53,9 @@ def _require_user(given: Given) -> str:
 @click.argument("text")
 @for_scope
 def add_override(given: Given, text: str) -> int:
-    """Keep something in mind for good.
+    """Add something to keep in mind for good.
 
-    TEXT may be `-` for standard input. What is there already is not added again.
+    TEXT may be `-` for standard input. A text that is already there is not added again.
     """
     said = arguments.read_text_argument(text)
     with given.memory(create=True) as memory:
@@ -67,12 +67,14 @@ def add_override(given: Given, text: str) -> int:
 @click.argument("number", type=click.IntRange(min=1))
 @for_scope
 def remove_override(given: Given, number: int) -> int:
-    """Delete the override with this NUMBER, as `memstone identity` shows it."""
+    """Delete an override by its NUMBER in `memstone identity`."""
     with given.memory() as memory:
         try:
             answer = memory.identity.remove_override(number - 1, user_id=_require_user(given))
         except NotFoundError:
-            raise NotFoundError(f"no override has the number {number}", hint="`memstone identity` shows them") from None
+            raise NotFoundError(
+                f"there is no override number {number}", hint="`memstone identity` shows them"
+            ) from None
     return _report_change(given, answer)
 
 
@@ -81,9 +83,9 @@ def remove_override(given: Given, number: int) -> int:
 @click.option("--clear", is_flag=True, help="Delete all overrides.")
 @for_scope
 def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
-    """Put these TEXTS in the place of all overrides."""
+    """Replace all overrides with these TEXTS."""
     if bool(texts) == clear:
-        raise click.UsageError("give the texts, or --clear for none at all")
+        raise click.UsageError("give the texts, or use --clear to remove all of them")
     with given.memory(create=True) as memory:
         answer = memory.identity.set_overrides(list(texts), user_id=_require_user(given))
     return _report_change(given, answer)
@@ -91,15 +93,15 @@ def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
 
 @identity.command("write")
 @click.argument("text", required=False)
-@click.option("--back", is_flag=True, help="Give it back: the next consolidation makes it anew.")
+@click.option("--back", is_flag=True, help="Stop writing it by hand: the next consolidation rewrites it.")
 @for_scope
 def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
-    """Write the text about the user by hand; consolidation then leaves it alone.
+    """Write the text about the user by hand.
 
-    TEXT may be `-` for standard input.
+    Consolidation then leaves it alone. TEXT may be `-` for standard input.
     """
     if (text is None) != back:
-        raise click.UsageError("give the text, or --back")
+        raise click.UsageError("give the text, or use --back")
     said = None if text is None else arguments.read_text_argument(text)
     with given.memory(create=not back) as memory:
         answer = memory.identity.set_narrative(said, user_id=_require_user(given))
@@ -117,7 +119,7 @@ def _report_change(given: Given, answer: IdentityResult) -> int:
 def _show_identity(answer: IdentityResult) -> None:
     overrides, derived, narrative = answer["overrides"], answer["derived"], answer["narrative"]
     if not (overrides or derived or narrative):
-        print_note("nothing is known about who this user is")
+        print_note("nothing is known about this user")
         return
     if overrides:
         _show_numbered_entries("Overrides", overrides)
@@ -128,7 +130,7 @@ def _show_identity(answer: IdentityResult) -> None:
         _print_separator(overrides or derived)
         print_line(style_text("Narrative", "head"))
         print_line(escape_control_chars(narrative["text"]))
-        stale = ", something has changed since" if narrative["stale"] else ""
+        stale = ", out of date" if narrative["stale"] else ""
         when = day_time(narrative["generated_at"])
         print_line(style_text(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
 
@@ -148,12 +150,12 @@ def _print_separator(before: Sequence[Any]) -> None:
 
 
 @click.command()
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
-@click.option("--offset", type=int, default=0, help="Leave so many out.")
-@click.option("--since", metavar="TIME", help="Only of sessions from then on, in ISO 8601.")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
+@click.option("--offset", type=int, default=0, help="Skip this many.")
+@click.option("--since", metavar="TIME", help="Only sessions since this time, in ISO 8601.")
 @for_scope
 def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int:
-    """List what sessions were about, newest first."""
+    """List what past sessions were about, newest first."""
     with given.memory() as memory:
         answer = memory.sessions.episodes(**given.scope(), limit=limit, offset=offset, since=since)
     if not given.answered(answer):
@@ -163,7 +165,7 @@ def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int
 
 def _show_episodes(found: Sequence[EpisodeItem]) -> None:
     if not found:
-        print_note("no sessions have been distilled")
+        print_note("there are no episodes yet")
         return
     table = Table(
         [

@@ -69,7 +69,7 @@ def read_array_objects(file: str) -> Iterator[Line] | None:
 def _make_line(number: int, value: Any) -> Line:
     if isinstance(value, dict):
         return Line(number, value)
-    return Line(number, {}, InvalidInput(f"not an object but {type(value).__name__}", hint=ARRAY_HINT))
+    return Line(number, {}, InvalidInput(f"expected an object, not {type(value).__name__}", hint=ARRAY_HINT))
 
 
 def _read_document(path: Path, head: bytes) -> Any:
@@ -98,14 +98,14 @@ def _parse_json(raw: bytes) -> Any:
 
 _AT_ONCE: Final = 200
 _RESTORE_HINT: Final = (
-    "--restore puts it back as it was, with ids and history; --as-new takes what its live memories say as new ones"
+    "use --restore to put it back as it was, with ids and history, or --as-new to add its active facts as new memories"
 )
 
 
-_FORMAT: Final = "What FILE is, when it is not recognised by itself: " + ", ".join(FORMATS[1:]) + "."
-_MINE: Final = "You speak for --user: what they said is theirs, and facts about them need no approval."
-_RESTORE: Final = "FILE is an export of Memstone: put it back, ids and history included."
-_AS_NEW: Final = "FILE is an export of Memstone: take what it says as new memories."
+_FORMAT: Final = "The format of FILE, if it is not recognised: " + ", ".join(FORMATS[1:]) + "."
+_MINE: Final = "The data belongs to --user: its facts need no approval."
+_RESTORE: Final = "FILE is a Memstone export: restore it with ids and history."
+_AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memories."
 
 
 @click.command("import")
@@ -114,9 +114,11 @@ _AS_NEW: Final = "FILE is an export of Memstone: take what it says as new memori
 @click.option("--as-new", is_flag=True, help=_AS_NEW)
 @click.option("--format", "format_", type=click.Choice(FORMATS), default=AUTO, metavar="NAME", help=_FORMAT)
 @click.option("--mine", is_flag=True, help=_MINE)
-@click.option("--from-user", metavar="ID", help="Take only what FILE says is theirs.")
+@click.option("--from-user", metavar="ID", help="Import only this user's memories from FILE.")
 @click.option(
-    "--learn/--no-learn", default=True, help="Let the next `memstone flush --everybody` learn from conversations."
+    "--learn/--no-learn",
+    default=True,
+    help="Queue conversations, so that the next `memstone flush --everybody` learns from them.",
 )
 @for_scope
 def import_(
@@ -130,24 +132,23 @@ def import_(
     from_user: str | None,
     learn: bool,
 ) -> int:
-    """Remember what FILE says.
+    """Import memories or conversations from FILE.
 
-    FILE may be `-` for standard input. It may be a list of facts, as JSON lines or as a JSON array: an object each,
-    with text (or memory, or content) and, if you like, user_id, agent_id, run_id, metadata, occurred_at (or
-    created_at), name (or speaker), role, kind, key and expires_at. --user, --agent and --run stand in where a line
-    names nobody.
+    FILE may be `-` for standard input. It can be a list of facts, as JSON lines or a JSON array. Each fact is an object
+    with text (or memory, or content) and optionally user_id, agent_id, run_id, metadata, occurred_at (or created_at),
+    name (or speaker), role, kind, key and expires_at. --user, --agent and --run apply to lines that name nobody.
 
-    Or it is what another system exported: a ChatGPT or Claude archive or its conversations.json, memories of mem0, Open
-    WebUI or a gateway, notes in Markdown, or the database of an older companion or gateway. What was said becomes
-    turns; facts wait in quarantine until somebody approves them, unless --mine says whose they are.
+    FILE can also be an export of another system: a ChatGPT or Claude archive or its conversations.json, memories from
+    mem0, Open WebUI or a gateway, notes in Markdown, or the database of an older companion or gateway. Conversations
+    become turns. Facts wait in quarantine until someone approves them, unless you use --mine.
 
-    What is known already is not stored twice, and what was deleted stays deleted, so an import may be run again.
+    You can run an import again: known memories are not stored twice, and deleted ones stay deleted.
     """
     if restore and (as_new or any(given.scope().values())):
-        raise click.UsageError("--restore puts everything back where it was; it goes with no other choice")
+        raise click.UsageError("--restore puts everything back where it was and cannot be combined with other options")
     asked = format_ != AUTO or mine or from_user is not None
     if asked and (restore or as_new):
-        raise click.UsageError("an export of Memstone needs no --format, --mine or --from-user")
+        raise click.UsageError("a Memstone export does not take --format, --mine or --from-user")
     if asked or (not (restore or as_new) and is_foreign(file)):
         how = {"format": format_, "trusted": mine, "from_user": from_user, "learn": learn}
         return _import_foreign(given, file, how)
@@ -202,13 +203,13 @@ def _show_foreign(answer: ImportResult) -> None:
     counted = [f"{count:,} {name}" for name, count in kinds.items() if count]
     counted += [f"{answer['identity']:,} about who the user is"] if answer["identity"] else []
     stored = " and ".join(filter(None, (", ".join(counted[:-1]), *counted[-1:]))) or "nothing"
-    more = ((answer["quarantined"], "of them wait for approval"), (answer["known"], "already known"))
+    more = ((answer["quarantined"], "of them waiting for approval"), (answer["known"], "already known"))
     rest = [f"{count:,} {words}" for count, words in more if count]
     print_line(", ".join([f"{answer['format']}: {stored} stored", *rest]))
     if answer["quarantined"]:
-        print_note("hint: `memstone list --status quarantined` shows what waits; --mine says that it is yours", "note")
+        print_note("hint: see them with `memstone list --status quarantined`; use --mine if the data is yours", "note")
     if answer["queued"]:
-        print_note("hint: `memstone flush --everybody` learns from the conversations", "note")
+        print_note("hint: run `memstone flush --everybody` to learn from the conversations", "note")
 
 
 @contextmanager
@@ -224,11 +225,11 @@ def _is_export(first: Line | None, *, wanted: bool) -> bool:
     """Whether it is an export of Memstone, and that is what the caller says it is."""
     exported = first is not None and first.value.get("format") in formats_of("export")
     if exported and not wanted:
-        raise UsageError("this file is an export of Memstone", hint=_RESTORE_HINT)
+        raise UsageError("this file is a Memstone export", hint=_RESTORE_HINT)
     if wanted and not exported:
-        raise UsageError("this file is not an export of Memstone", hint="leave --restore and --as-new out")
+        raise UsageError("this file is not a Memstone export", hint="leave out --restore and --as-new")
     if first is not None and first.error is not None and first.error.hint == ARRAY_HINT:
-        raise UsageError("the file does not hold one JSON object per line", hint=ARRAY_HINT)
+        raise UsageError("the file does not contain one JSON object per line", hint=ARRAY_HINT)
     return exported
 
 
@@ -239,7 +240,7 @@ def _restore_export(given: Given, lines: Iterable[Line], progress: Progress) -> 
     if not given.answered(counts):
         known = counts["already_there"]
         print_line(
-            f"{counts['memories']:,} versions and {counts['events']:,} events restored, {known:,} were there already"
+            f"{counts['memories']:,} versions and {counts['events']:,} events restored, {known:,} already existed"
         )
     return OK
 
@@ -275,17 +276,17 @@ def _show_tally(tally: Tally) -> None:
         print_note(f"and {tally.failed - len(tally.errors):,} more lines", "bad")
     if tally.ignored_fields:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.ignored_fields.items()))
-        print_note(f"fields that were not taken along: {named}", "warn")
+        print_note(f"ignored fields: {named}", "warn")
     if tally.own_scope:
-        stand_in = "--user, --agent and --run stand in where it names nobody"
+        stand_in = "--user, --agent and --run apply only where it names nobody"
         print_note(f"{tally.own_scope:,} keep the user, agent and run that the file names: {stand_in}", "warn")
-        print_note("hint: `memstone reassign` hands memories over to somebody else", "note")
+        print_note("hint: use `memstone reassign` to give memories to someone else", "note")
     if tally.deferred:
-        print_note("hint: `memstone flush --everybody` tries again what could not be embedded", "note")
+        print_note("hint: run `memstone flush --everybody` to retry what could not be embedded", "note")
     if tally.left_out:
         named = ", ".join(f"{name} ({count:,})" for name, count in sorted(tally.left_out.items()))
-        print_note(f"left out, because only active facts are taken as new: {named}", "warn")
-        print_note("hint: --restore puts everything back", "note")
+        print_note(f"skipped, because only active facts are added as new: {named}", "warn")
+        print_note("hint: use --restore to put everything back", "note")
     print_line(_format_tally(tally))
 
 

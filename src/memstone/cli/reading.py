@@ -48,13 +48,15 @@ if TYPE_CHECKING:
 # --- ``search``, ``list``, ``get``, ``history``, ``stats`` ------------------------------------------------------------
 
 
-_FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}; all that are given must hold.'
-_AS_OF: Final = "What was known at that time, in ISO 8601."
-_LAYER: Final = "Which layer to list: fact, turn, episode or identity; facts unless named. May be repeated."
-_SEARCH_LAYER: Final = "Where to look; facts and turns unless `recall.layers` or this says otherwise. May be repeated."
-_EXPIRED: Final = "Also what has expired."
-_STRATEGY: Final = "By words and meaning, by meaning, by the literal words, the newest, or by one channel alone."
-_BREADTH: Final = "Only the --run, all runs of the --user, or also what is everybody's (the user `*`)."
+_FILTER: Final = 'A condition such as city=Oslo, age>=18 or {"city": "Oslo"}. May be repeated; all must hold.'
+_AS_OF: Final = "Search what was known at this time, in ISO 8601."
+_LAYER: Final = "Layer to list; the default is fact. May be repeated."
+_SEARCH_LAYER: Final = "Layer to search; the default is facts and turns, or `recall.layers`. May be repeated."
+_EXPIRED: Final = "Include expired memories."
+_STRATEGY: Final = (
+    "How to search: by words and meaning, by meaning, by exact words, newest first, or by one channel only."
+)
+_BREADTH: Final = "Search only the --run, all runs of the --user, or also what is shared with everybody (the user `*`)."
 _PARTS: Final = ("keyword", "semantic", "words", "speaker", "asking", "entity", "rrf", "rerank", "decay", "salience")
 """The parts of a score, in the order in which they come about."""
 _FIELDS: Final = ("kind", "key", "occurred_at", "expires_at", "status", "metadata")
@@ -63,15 +65,15 @@ _FIELDS: Final = ("kind", "key", "occurred_at", "expires_at", "status", "metadat
 
 @click.command()
 @click.argument("query")
-@click.option("--limit", "-n", type=int, default=10, show_default=True, help="At most so many.")
+@click.option("--limit", "-n", type=int, default=10, show_default=True, help="Maximum number of results.")
 @click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
-@click.option("--min-score", metavar="SCORE", type=float, help="How near in meaning a hit must be, from 0 to 1.")
+@click.option("--min-score", metavar="SCORE", type=float, help="Minimum similarity in meaning, from 0 to 1.")
 @click.option("--as-of", metavar="TIME", help=_AS_OF)
 @click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_SEARCH_LAYER)
 @click.option("--strategy", type=click.Choice(STRATEGIES), help=_STRATEGY)
 @click.option("--scope", "breadth", type=click.Choice(SCOPES), help=_BREADTH)
 @click.option("--expired", is_flag=True, help=_EXPIRED)
-@click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @for_scope
 def search(
     given: Given,
@@ -87,7 +89,7 @@ def search(
     expired: bool,
     explain: bool,
 ) -> int:
-    """Find memories by words and by meaning, best first.
+    """Find memories by words and meaning, best first.
 
     QUERY may be `-` for standard input.
     """
@@ -151,14 +153,16 @@ def _parts_of(hits: Sequence[SearchHit]) -> list[str]:
 
 
 @click.command("list")
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
-@click.option("--offset", type=int, help="Leave so many out; wins over --page.")
-@click.option("--page", type=int, help="Which page of --limit memories, from 1.")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
+@click.option("--offset", type=int, help="Skip this many; takes precedence over --page.")
+@click.option("--page", type=int, help="Page number, from 1; a page has --limit memories.")
 @click.option("--kind", type=click.Choice(KINDS), help="Only of this kind.")
-@click.option("--q", metavar="TEXT", help="Only those whose text or key contains this.")
+@click.option("--q", metavar="TEXT", help="Only memories whose text or key contains this.")
 @click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
 @click.option(
-    "--status", type=click.Choice(["active", "disabled", "evicted", "quarantined"]), help="Only in this state."
+    "--status",
+    type=click.Choice(["active", "disabled", "evicted", "quarantined"]),
+    help="Only memories with this status.",
 )
 @click.option("--as-of", metavar="TIME", help=_AS_OF)
 @click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help=_LAYER)
@@ -178,7 +182,7 @@ def list_(
     layers: Sequence[LayerName],
     expired: bool,
 ) -> int:
-    """List what a --user, --agent or --run sees, newest first."""
+    """List memories of a --user, --agent or --run, newest first."""
     filters = arguments.parse_filter_options(conditions)
     with given.memory() as memory:
         answer = memory.get_all(
@@ -228,15 +232,15 @@ def _show_memories(memories: Sequence[MemoryItem]) -> None:
 
 @click.command()
 @click.argument("memory_id", metavar="ID")
-@click.option("--expired", is_flag=True, help="Show it also when it has expired.")
+@click.option("--expired", is_flag=True, help="Show it even if it has expired.")
 @for_store
 def get(given: Given, memory_id: str, *, expired: bool) -> int:
-    """Show one memory and all that is kept with it."""
+    """Show one memory with all its details."""
     with given.memory() as memory:
         found = memory.get(memory_id)
         ended = _find_expired(memory, memory_id) if found is None else None
     if ended is not None and not expired:
-        hint = f"--expired shows it; `memstone update {ended['id']} --expires never` brings it back"
+        hint = f"use --expired to show it, or `memstone update {ended['id']} --expires never` to bring it back"
         raise NotFoundError(f"memory {memory_id} expired on {day_time(ended['expires_at'])}", hint=hint)
     shown = found or ended
     if shown is None:
@@ -279,7 +283,7 @@ def _to_plain_text(value: object) -> str:
 @click.argument("memory_id", metavar="ID")
 @for_store
 def history(given: Given, memory_id: str) -> int:
-    """Show what happened to a memory, also to a deleted one."""
+    """Show what happened to a memory, even a deleted one."""
     with given.memory() as memory:
         events = memory.history(memory_id)
     if not events:
@@ -324,7 +328,7 @@ def _format_field(name: str, value: object) -> str:
 @click.command()
 @for_store
 def stats(given: Given) -> int:
-    """Count memories, events, index rows, and what waits."""
+    """Count memories, events, index rows and queued work."""
     with given.memory() as memory:
         counts = memory.stats()
     if not given.answered(counts):
@@ -345,9 +349,9 @@ COMMANDS: Final = (search, list_, get, history, stats)
 # --- ``context``, ``profile`` and ``visibility`` ----------------------------------------------------------------------
 
 
-_BUDGET: Final = "At most so many tokens, instead of what is configured."
-_GATE: Final = "What is shown: the profile and what is near, whatever fits, what rules or a model decide, or nothing."
-_SHOWN_AS_OF: Final = "What would have been shown at that time, in ISO 8601."
+_BUDGET: Final = "Maximum number of tokens, instead of the configured one."
+_GATE: Final = "How to choose: the profile and what is close, whatever fits, by rules or a model, or nothing."
+_SHOWN_AS_OF: Final = "Show what a model would have seen at this time, in ISO 8601."
 
 _STEPS: Final = ("cache", "gate", "search", "relevance", "read", "plan")
 """In the order in which they are done; a receipt holds them in none."""
@@ -360,10 +364,11 @@ _STEPS: Final = ("cache", "gate", "search", "relevance", "read", "plan")
 @click.option("--as-of", metavar="TIME", help=_SHOWN_AS_OF)
 @for_scope
 def context(given: Given, query: str, *, budget: int | None, gate: GateName | None, as_of: str | None) -> int:
-    """Show what a model would be told for QUERY, and why that.
+    """Show what a model would see for QUERY, and why.
 
-    The block comes first, as it would stand in a prompt. Below it stands what was chosen, what was looked at and left
-    out, and what each step took. QUERY may be `-` for standard input. The answer as JSON holds the receipt as well.
+    The block comes first, exactly as it would appear in a prompt. Below it you see what was chosen, what was considered
+    and left out, and how long each step took. QUERY may be `-` for standard input. With --json, the answer includes the
+    receipt.
     """
     wanted = arguments.read_text_argument(query)
     with given.memory() as memory:
@@ -442,15 +447,16 @@ def _show_account(pack: ContextPack, receipt: Mapping[str, Any]) -> None:
 
 
 @click.command()
-@click.option("--tokens", metavar="TOKENS", type=int, help="At most so many, instead of what is configured.")
+@click.option("--tokens", metavar="TOKENS", type=int, help="Maximum number of tokens, instead of the configured one.")
 @for_scope
 def profile(given: Given, *, tokens: int | None) -> int:
-    """Show what a model is always told of a user, most important first, and what is left out.
+    """Show what a model always sees about a user.
 
-    Standing instructions come first, then facts, then what the user said before today and no fact holds.
+    The most important entries come first, and the ones left out last. Standing instructions come first, then facts,
+    then what the user said before today that no fact covers.
     """
     if given.user is None:
-        raise click.UsageError("a profile belongs to a user: give --user")
+        raise click.UsageError("a profile belongs to a user: use --user")
     with given.memory() as memory:
         answer = memory.profile.get(user_id=given.user, agent_id=given.agent, tokens=tokens)
         if not given.answered(answer):
@@ -463,7 +469,7 @@ def _show_profile(memory: Memory, answer: ProfileResult) -> None:
     rows += [(one["about"], one) for one in answer["facts"]]
     rows += [(f"said {one['date']}", one) for one in answer["turns"]]
     if not rows:
-        print_note("nothing is known of this user")
+        print_note("nothing is known about this user")
     table = Table([Column("ABOUT"), Column("ID", spare=1), Column("MEMORY", grows=True)])
     for about, one in rows:
         table.add(about, one["id"], one["memory"])
@@ -479,10 +485,10 @@ def _show_profile(memory: Memory, answer: ProfileResult) -> None:
 @click.argument("wanted", metavar="WANTED", type=click.Choice([str(one) for one in Visibility]))
 @for_store
 def visibility(given: Given, memory_id: str, wanted: VisibilityName) -> int:
-    """Decide whether models are shown a memory.
+    """Choose whether models see a memory.
 
-    WANTED is `pinned` (always, before everything else in the profile), `hidden` (not in the profile, but when a message
-    calls for it), `private` (never; you still find it) or `default`.
+    WANTED is `pinned` (always shown, first in the profile), `hidden` (not in the profile, but shown when a message
+    calls for it), `private` (never shown; you can still find it) or `default`.
     """
     with given.memory() as memory:
         answer = memory.profile.set_visibility(memory_id, wanted)

@@ -214,7 +214,7 @@ _PARTS: Final = {
     "text": "words",
     "entity": "entities",
     "rerank": "the reranker",
-    "relevance": "telling what is relevant",
+    "relevance": "relevance judging",
     "receipt": "keeping a receipt",
 }
 _FULL: Final = 200

@@ -52,7 +52,7 @@ Examples:
 Exit codes:
   0    done
   1    nothing found, or not everything could be done
-  2    the command was wrong
+  2    wrong command, option or setting
   3    the store, a model or a service failed
   130  interrupted
 """
@@ -78,7 +78,7 @@ class _InOrder(click.Group):
 def memstone(context: click.Context) -> None:
     """Memstone is a memory for AI applications: one file, on this machine.
 
-    The options below may stand before a command or after it.
+    The options below work before or after a command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

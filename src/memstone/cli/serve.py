@@ -26,13 +26,13 @@ _FIRST_KEY: Final = "first"
 
 
 @click.command()
-@click.option("--host", help="Where to listen; 127.0.0.1 unless the settings say otherwise.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="The port; 8420 unless the settings say otherwise.")
+@click.option("--host", help="Address to listen on. Default: server.host, or 127.0.0.1.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on. Default: server.port, or 8420.")
 @for_store
 def serve(given: Given, *, host: str | None, port: int | None) -> int:
     """Run the service: REST, gateway, MCP and metrics.
 
-    The first start makes a key and shows it once.
+    The first start creates a key and shows it once.
     """
     try:
         from memstone.server import serving
@@ -86,7 +86,7 @@ class _Shown:
         if token is None or self._done:
             return
         self._done = True
-        print_line("API key, shown this once. Keep it, and set it where you paste the lines below:")
+        print_line("Your API key. It is shown only once: save it, and set it where you paste the lines below:")
         print_line(f"export MEMSTONE_KEY={token}")
         sys.stdout.flush()
 
@@ -96,10 +96,10 @@ def _print_startup_help(settings: Settings, token: str | None, shown: _Shown, gi
     from memstone.config import store_place
 
     address = f"http://{_client_host(settings.server.host)}:{settings.server.port}"
-    print_line(f"Memstone listens on {address} and keeps everything in {store_place(settings)}")
-    print_line(f"What it can do is described at {address}/openapi.json")
+    print_line(f"Memstone is listening on {address} and stores everything in {store_place(settings)}")
+    print_line(f"The API is described at {address}/openapi.json")
     if token is None:
-        print_note("there is a key already; `memstone keys create` makes another")
+        print_note("a key already exists; create another with `memstone keys create`")
     shown(token)
     print_line("")
     print_line(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
@@ -154,10 +154,12 @@ def _client_host(host: str) -> str:
 
 
 @click.command()
-@click.option("--for-user", default="me", show_default=True, help="Whose memory it is, unless a call names somebody.")
+@click.option(
+    "--for-user", default="me", show_default=True, help="Choose whose memory it is, unless a call names a user."
+)
 @for_store
 def mcp(given: Given, *, for_user: str) -> int:
-    """Offer the memory to an assistant, as tools over standard input and output (MCP)."""
+    """Serve memory tools to an assistant over stdin/stdout (MCP)."""
     try:
         from memstone.server.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
@@ -170,16 +172,22 @@ def mcp(given: Given, *, for_user: str) -> int:
 
 @click.group()
 def keys() -> None:
-    """Make, list, rotate and revoke the keys of callers."""
+    """Create, list, change, rotate and revoke API keys."""
 
 
 @keys.command("create")
 @click.argument("name", default="")
-@click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
-@click.option("--for-user", help="It speaks for this user only.")
-@click.option("--for-agent", help="It speaks for this agent only.")
-@click.option("--may-assert-user", is_flag=True, help="Its holder says for which user it asks.")
-@click.option("--expires", help="Until when it is valid: a date or a time.")
+@click.option(
+    "--verb",
+    "verbs",
+    multiple=True,
+    type=click.Choice(["read", "write", "admin"]),
+    help="Permission of the key; may be repeated.",
+)
+@click.option("--for-user", help="Limit the key to this user.")
+@click.option("--for-agent", help="Limit the key to this agent.")
+@click.option("--may-assert-user", is_flag=True, help="Let the caller name the user in each request.")
+@click.option("--expires", help="Expiry date or time.")
 @for_store
 def create(
     given: Given,
@@ -191,7 +199,7 @@ def create(
     may_assert_user: bool,
     expires: str | None,
 ) -> int:
-    """Make a key and show it, this once."""
+    """Create a key and show it, once."""
     with given.memory(create=True) as memory:
         made = memory.admin.keys.create(
             name,
@@ -203,14 +211,14 @@ def create(
         )
     if not given.answered(made):
         print_line(made["key"])
-        print_note(f"{_describe_key(made)}; it is shown this once")
+        print_note(f"{_describe_key(made)}; it is shown only once")
     return OK
 
 
 @keys.command("list")
 @for_store
 def listed(given: Given) -> int:
-    """Show the keys; never the secrets, which are kept nowhere."""
+    """List the keys, without their secrets, which are not stored."""
     with given.memory() as memory:
         found = memory.admin.keys.list()
     if not given.answered({"results": found}):
@@ -221,14 +229,22 @@ def listed(given: Given) -> int:
 
 @keys.command("set")
 @click.argument("key_id")
-@click.option("--name", help="What it is called.")
-@click.option("--verb", "verbs", multiple=True, type=click.Choice(["read", "write", "admin"]), help="What it may do.")
-@click.option("--may-assert-user/--no-may-assert-user", default=None, help="Whether it says for which user it asks.")
+@click.option("--name", help="The new name.")
+@click.option(
+    "--verb",
+    "verbs",
+    multiple=True,
+    type=click.Choice(["read", "write", "admin"]),
+    help="Permission of the key; may be repeated.",
+)
+@click.option(
+    "--may-assert-user/--no-may-assert-user", default=None, help="Whether the caller can name the user in each request."
+)
 @for_store
 def change(
     given: Given, *, key_id: str, name: str | None, verbs: tuple[VerbName, ...], may_assert_user: bool | None
 ) -> int:
-    """Change what a key is called and what it may do; its secret stays."""
+    """Change the name or permissions of a key, not its secret."""
     with given.memory() as memory:
         changed = memory.admin.keys.update(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
     if not given.answered(changed):
@@ -238,7 +254,7 @@ def change(
 
 @keys.command("rotate")
 @click.argument("key_id")
-@click.option("--grace", default=3_600.0, show_default=True, help="Seconds the old one is still accepted.")
+@click.option("--grace", default=3_600.0, show_default=True, help="Seconds to keep accepting the old secret.")
 @for_store
 def rotate(given: Given, *, key_id: str, grace: float) -> int:
     """Give a key a new secret under the same id."""
@@ -253,7 +269,7 @@ def rotate(given: Given, *, key_id: str, grace: float) -> int:
 @click.argument("key_id")
 @for_store
 def revoke(given: Given, *, key_id: str) -> int:
-    """End a key at once."""
+    """Revoke a key immediately."""
     with given.memory() as memory:
         ended = memory.admin.keys.revoke(key_id)
     if not given.answered(ended):

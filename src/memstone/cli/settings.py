@@ -23,16 +23,17 @@ _VOCABULARIES: Final = click.Choice(get_args(Vocabulary))
 
 def _settings_scope(given: Given) -> dict[str, Any]:
     if given.run is not None:
-        raise click.UsageError("settings are those of a user, an agent or everybody: a session has none")
+        raise click.UsageError("settings belong to a user, an agent or everybody: a session has none")
     return {"user_id": given.user, "agent_id": given.agent}
 
 
 @click.group(invoke_without_command=True)
 @for_scope
 def settings(given: Given) -> int:
-    """Show what is set, or change it; for a user, an agent or (without either) for everybody.
+    """Show or change stored settings.
 
-    Alone it shows what differs from the defaults. `memstone settings get --all` shows the rest as well.
+    They apply to a user (--user), an agent (--agent) or, without either, everybody. Without a subcommand you see what
+    differs from the defaults. Use `memstone settings get --all` to see the rest.
     """
     if click.get_current_context().invoked_subcommand is not None:
         return OK
@@ -41,11 +42,14 @@ def settings(given: Given) -> int:
 
 @settings.command("get")
 @click.argument("names", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Also what is at its default.")
+@click.option("--all", "every", is_flag=True, help="Include settings at their defaults.")
 @click.option("--names", "vocabulary", type=_VOCABULARIES, default="native", show_default=True, help="Whose names.")
 @for_scope
 def get(given: Given, names: Sequence[str], *, every: bool, vocabulary: Vocabulary) -> int:
-    """Show settings with where each value comes from; those with these NAMES, or all that differ."""
+    """Show settings and where each value comes from.
+
+    Give NAMES, or nothing for all settings that differ from their defaults.
+    """
     return _get_settings(given, names, vocabulary, every=every)
 
 
@@ -54,7 +58,7 @@ def _get_settings(given: Given, names: Sequence[str], vocabulary: Vocabulary, *,
         answer = memory.settings.get(**_settings_scope(given), names=vocabulary)
     unknown = [name for name in names if name not in answer["settings"]]
     if unknown:
-        raise NotFoundError(f"there is no setting {unknown[0]}", hint="`memstone settings get --all` shows every one")
+        raise NotFoundError(f"unknown setting {unknown[0]}", hint="`memstone settings get --all` lists all settings")
     shown = names or [name for name, source in answer["sources"].items() if every or source != "default"]
     kept: dict[str, dict[str, Any]] = {
         "settings": {name: answer["settings"][name] for name in shown},
@@ -67,7 +71,7 @@ def _get_settings(given: Given, names: Sequence[str], vocabulary: Vocabulary, *,
 
 def _show_settings(answer: dict[str, Any]) -> None:
     if not answer["settings"]:
-        print_note("everything is at its default")
+        print_note("all settings have their default values")
         return
     table = Table([Column("SETTING"), Column("VALUE", grows=True), Column("FROM")])
     for name, value in answer["settings"].items():
@@ -79,7 +83,10 @@ def _show_settings(answer: dict[str, Any]) -> None:
 @click.argument("pairs", nargs=-1, required=True, metavar="NAME=VALUE...")
 @for_scope
 def set_(given: Given, pairs: Sequence[str]) -> int:
-    """Set values; one that reads as JSON is taken as that. All of them or none."""
+    """Set values, all of them or none.
+
+    A value that is valid JSON is read as JSON.
+    """
     values: dict[str, Any] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
@@ -95,12 +102,15 @@ def set_(given: Given, pairs: Sequence[str]) -> int:
 
 @settings.command("unset")
 @click.argument("names", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Everything that is set here.")
+@click.option("--all", "every", is_flag=True, help="Remove every stored value.")
 @for_scope
 def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
-    """Remove what is set under these NAMES; what stands below holds again."""
+    """Remove the stored values of these NAMES.
+
+    The value of the next level applies again.
+    """
     if bool(names) == every:
-        raise click.UsageError("name settings, or give --all")
+        raise click.UsageError("name the settings, or use --all")
     with given.memory() as memory:
         answer = memory.settings.unset(None if every else list(names), **_settings_scope(given))
     if not given.answered(answer):
@@ -110,14 +120,14 @@ def unset(given: Given, names: Sequence[str], *, every: bool) -> int:
 
 @click.command()
 @click.option(
-    "--until", metavar="TIME", help="When it ends by itself, in ISO 8601; without, `memstone resume` ends it."
+    "--until", metavar="TIME", help="End the pause at this time, in ISO 8601. Without it, use `memstone resume`."
 )
 @for_scope
 def pause(given: Given, *, until: str | None) -> int:
-    """Store nothing and show nothing to a model for a user, an agent or a session.
+    """Pause memory for a user, an agent or a session.
 
-    What is known stays, and a search finds it. Needs at least one of --user, --agent and --run; with several, it holds
-    where they are together.
+    While paused, nothing is stored and nothing is shown to a model. Existing memories stay, and a search finds them.
+    Give at least one of --user, --agent and --run; if you give several, the pause applies only where all of them match.
     """
     with given.memory(create=True) as memory:
         answer = memory.settings.pause(**given.scope(), until=until)
@@ -134,7 +144,7 @@ def resume(given: Given) -> int:
     with given.memory() as memory:
         answer = memory.settings.resume(**given.scope())
     if not given.answered(answer):
-        print_line(f"resumed: {_format_scope(answer['resumed'])}" if answer["resumed"] else "nobody was paused")
+        print_line(f"resumed: {_format_scope(answer['resumed'])}" if answer["resumed"] else "nothing was paused")
     return OK if answer["resumed"] else NOTHING
 
 
@@ -145,7 +155,7 @@ def _format_scope(found: PauseScope) -> str:
 @click.group(invoke_without_command=True)
 @for_store
 def agents(given: Given) -> int:
-    """List agents with how many memories each has, or change one."""
+    """List agents and their memory counts, or change one."""
     if click.get_current_context().invoked_subcommand is not None:
         return OK
     with given.memory() as memory:
@@ -175,7 +185,7 @@ def show_agent(given: Given, agent_id: str) -> int:
     with given.memory() as memory:
         found = memory.agents.get(agent_id)
     if found is None:
-        raise NotFoundError(f"no agent {agent_id}", hint="`memstone agents` lists those that are known")
+        raise NotFoundError(f"no agent {agent_id}", hint="`memstone agents` lists the known agents")
     if not given.answered(found):
         _show_agent(found)
     return OK
@@ -190,12 +200,15 @@ def _show_agent(found: AgentItem) -> None:
 
 @agents.command("save")
 @click.argument("agent_id")
-@click.option("--name", metavar="NAME", help="What it is called.")
-@click.option("--model", metavar="MODEL", help="Which model it runs with; '' removes it.")
+@click.option("--name", metavar="NAME", help="The name of the agent.")
+@click.option("--model", metavar="MODEL", help="The model it uses; '' removes it.")
 @click.option("--prompt", metavar="TEXT", help="Its instructions, or `-` for standard input; '' removes them.")
 @for_store
 def save(given: Given, agent_id: str, *, name: str | None, model: str | None, prompt: str | None) -> int:
-    """Make an agent, or change one. What is set for it: `memstone settings set ... --agent ID`."""
+    """Create or change an agent.
+
+    To change its settings, use `memstone settings set ... --agent ID`.
+    """
     said = None if prompt is None else arguments.read_text_argument(prompt)
     with given.memory(create=True) as memory:
         saved = memory.agents.save(agent_id, name=name, model=model, system_prompt=said)
@@ -206,18 +219,18 @@ def save(given: Given, agent_id: str, *, name: str | None, model: str | None, pr
 
 @agents.command("delete")
 @click.argument("agent_id")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
 def delete(given: Given, agent_id: str, *, yes: bool) -> int:
     """Remove an agent with its memories, vectors, signals and settings."""
     if not (
-        yes or ask_confirmation(given, f"Delete the agent {agent_id} and everything it remembers?", without="deletes")
+        yes or ask_confirmation(given, f"Delete the agent {agent_id} and everything it remembers?", without="delete")
     ):
         return NOTHING
     with given.memory() as memory:
         answer = memory.agents.delete(agent_id)
     if not given.answered(answer):
-        print_line(f"{answer['id']} is gone, with {answer['deleted']:,} memories and turns")
+        print_line(f"{answer['id']} was deleted, with {answer['deleted']:,} memories and turns")
     return OK
 
 

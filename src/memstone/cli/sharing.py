@@ -25,7 +25,7 @@ from memstone.cli.rendering import (
 if TYPE_CHECKING:
     from memstone.results import ReplacementItem
 
-_WHY: Final = "Why; kept in the history."
+_WHY: Final = "The reason; stored in the history."
 
 
 @click.command()
@@ -33,9 +33,9 @@ _WHY: Final = "Why; kept in the history."
 @click.option("--reason", metavar="TEXT", help=_WHY)
 @for_scope
 def share(given: Given, memory_id: str, *, reason: str | None) -> int:
-    """Let somebody else hold a memory, too.
+    """Share a memory with someone else.
 
-    --user, --agent and --run say who. The user * is everybody, project:NAME a project.
+    Use --user, --agent and --run to say with whom. The user * means everybody, project:NAME a project.
     """
     with given.memory() as memory:
         answer = memory.sharing.share(memory_id, **given.scope(), reason=reason)
@@ -50,12 +50,15 @@ def share(given: Given, memory_id: str, *, reason: str | None) -> int:
 @click.option("--reason", metavar="TEXT", help=_WHY)
 @for_scope
 def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
-    """Take a memory from somebody; the others keep it, and with the last one it is deleted."""
+    """Take a shared memory away from someone.
+
+    The others keep it. When the last one loses it, it is deleted.
+    """
     with given.memory() as memory:
         answer = memory.sharing.unshare(memory_id, **given.scope(), reason=reason)
     if not given.answered(answer):
         last = answer["event"] == "DELETE"
-        print_line(f"deleted {memory_id}: nobody else held it" if last else f"taken away {memory_id}")
+        print_line(f"deleted {memory_id}: nobody else shared it" if last else f"unshared {memory_id}")
     return OK
 
 
@@ -65,7 +68,10 @@ def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
 @click.option("--reason", metavar="TEXT", help=_WHY)
 @for_scope
 def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> int:
-    """Change what a memory says for one of those who hold it; `update` changes it for all."""
+    """Change a shared memory for one of its holders.
+
+    To change it for everybody, use `update`.
+    """
     with given.memory() as memory:
         answer = memory.sharing.replace(memory_id, text, **given.scope(), reason=reason)
     if not given.answered(answer):
@@ -75,11 +81,11 @@ def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> i
 
 
 @click.command()
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
-@click.option("--offset", type=int, default=0, help="Leave so many out.")
+@click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
+@click.option("--offset", type=int, default=0, help="Skip this many.")
 @for_scope
 def updates(given: Given, *, limit: int, offset: int) -> int:
-    """List what took the place of what, newest first."""
+    """List which memories replaced which, newest first."""
     with given.memory() as memory:
         answer = memory.review.replacements(**given.scope(), limit=limit, offset=offset)
     if not given.answered(answer):
@@ -106,17 +112,17 @@ def _show_updates(results: Sequence[ReplacementItem]) -> None:
 
 @click.command()
 @click.option("--from-user", metavar="ID", help="Whose memories.")
-@click.option("--from-agent", metavar="ID", help="Only those of this agent.")
-@click.option("--from-run", metavar="ID", help="Only those of this conversation.")
-@click.option("--to-user", metavar="ID", help="The user who gets them.")
-@click.option("--to-agent", metavar="ID", help="The agent they will belong to.")
-@click.option("--to-run", metavar="ID", help="The conversation they will belong to.")
+@click.option("--from-agent", metavar="ID", help="Only memories of this agent.")
+@click.option("--from-run", metavar="ID", help="Only memories of this conversation.")
+@click.option("--to-user", metavar="ID", help="The user to move them to.")
+@click.option("--to-agent", metavar="ID", help="The agent to move them to.")
+@click.option("--to-run", metavar="ID", help="The conversation to move them to.")
 @for_store
 def reassign(given: Given, **ids: str | None) -> int:
-    """Rename a user, or make two into one: everything one holds goes to the other.
+    """Rename a user, or merge two users into one.
 
-    Where both know the same, the older memory stays. `memstone undo --job ID` takes it back, and an interrupted run is
-    simply started again.
+    Everything that belongs to one goes to the other. Where both have the same memory, the older one stays. To take it
+    back, use `memstone undo --job ID`. If the command is interrupted, run it again.
     """
     old, new = _scope_for_side(ids, "from"), _scope_for_side(ids, "to")
     progress = Progress("moving", hidden=given.json)
@@ -126,7 +132,7 @@ def reassign(given: Given, **ids: str | None) -> int:
         finally:
             progress.finish()
     if not given.answered(answer):
-        print_line(f"{answer['moved']:,} moved, {answer['merged']:,} of them became one with another")
+        print_line(f"{answer['moved']:,} moved, {answer['merged']:,} of them merged")
         print_note(f"job {answer['job_id']}")
     return OK if answer["moved"] else NOTHING
 
@@ -138,12 +144,12 @@ def _scope_for_side(ids: dict[str, str | None], side: str) -> dict[str, str]:
 
 @click.command()
 @click.argument("memory_id", metavar="ID")
-@click.option("--useful/--useless", required=True, help="What you think of it.")
-@click.option("--receipt", is_flag=True, help="ID names a receipt: it is about all that was shown.")
+@click.option("--useful/--useless", required=True, help="Your verdict.")
+@click.option("--receipt", is_flag=True, help="ID is a receipt: the feedback is about everything it shows.")
 @click.option("--note", "said", metavar="TEXT", help=_WHY)
 @for_scope
 def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said: str | None) -> int:
-    """Say whether a memory was useful: it gains or loses weight."""
+    """Say whether a memory was useful, which changes its weight."""
     about = {"receipt_id" if receipt else "memory_id": memory_id}
     with given.memory() as memory:
         answer = memory.review.feedback(**about, useful=useful, note=said, **given.scope())
@@ -153,15 +159,15 @@ def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said:
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Count only what happened since.")
+@click.option("--since", metavar="TIME", help="Count only what happened since this time.")
 @for_scope_or_everybody
 def metrics(given: Given, *, since: str | None) -> int:
-    """Show how many memories there are, and how often they are replaced, told again and used.
+    """Count memories: stored, replaced, repeated and used.
 
-    Of one user with --user, or of all with --everybody.
+    Use --user for one user, or --everybody for all.
     """
     if given.agent or given.run:
-        raise click.UsageError("metrics takes --user or --everybody only")
+        raise click.UsageError("metrics takes only --user or --everybody")
     with given.memory() as memory:
         answer = memory.admin.metrics(user_id=given.user, everybody=given.everybody, since=since)
     if not given.answered(answer):

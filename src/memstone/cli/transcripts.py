@@ -24,24 +24,23 @@ if TYPE_CHECKING:
 # --- ``ingest`` -------------------------------------------------------------------------------------------------------
 
 
-_LEARN: Final = "Let the next `memstone flush --everybody` learn the facts in it."
-_METADATA: Final = "Something to keep with every turn; a value that reads as JSON is taken as that. May be repeated."
+_LEARN: Final = "Queue it, so that the next `memstone flush --everybody` learns its facts."
+_METADATA: Final = "Metadata for every turn; a value that is valid JSON is read as JSON. May be repeated."
 
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help=_METADATA)
-@click.option("--at", metavar="TIME", help="When it was said, for turns that do not say so; in ISO 8601.")
-@click.option("--expires", metavar="TIME", help="From when on the turns are no longer seen.")
+@click.option("--at", metavar="TIME", help="Time of turns that have none, in ISO 8601.")
+@click.option("--expires", metavar="TIME", help="Time after which the turns are no longer shown.")
 @click.option("--learn", is_flag=True, help=_LEARN)
 @for_scope
 def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, expires: str | None, learn: bool) -> int:
-    """Keep the conversation in FILE, turn by turn, as it is.
+    """Store the conversation in FILE as it is, turn by turn.
 
-    FILE is a JSON list of messages, or one message a line, and may be `-` for standard input. A message has content (or
-    text) and, if you like, role, name (or speaker), timestamp (or occurred_at) and run_id. What is known already is not
-    stored twice, so it may be run again. Nothing is learned from it now. Needs at least one of --user, --agent and
-    --run.
+    FILE is a JSON list of messages or one message per line, and may be `-` for standard input. A message has content
+    (or text) and optionally role, name (or speaker), timestamp (or occurred_at) and run_id. You can run it again: known
+    turns are not stored twice. Nothing is learned yet; see --learn. Needs at least one of --user, --agent and --run.
     """
     turns = _read_messages(file)
     progress = Progress("storing")
@@ -87,7 +86,7 @@ def _parse_json_line(number: int, line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        hint = "a JSON list of messages, or one message a line; nothing was stored"
+        hint = "expected a JSON list of messages, or one message per line; nothing was stored"
         raise InvalidInput(f"line {number} is not JSON: {error}", hint=hint) from error
 
 
@@ -96,18 +95,18 @@ def _show_ingest(answer: IngestResult) -> None:
         print_note(f"warning: {warning}", "warn")
     for one in answer.get("degraded", ()):
         print_note(f"error: stored, but not all of it has vectors: {one['message']}", "bad")
-        print_note("hint: it is found by its words; `memstone reindex` makes the vectors", "note")
+        print_note("hint: you can search for its words; run `memstone reindex` to build the vectors", "note")
     counted = (
         (answer["known"], "already known"),
-        (answer["deleted"], "left out because they were deleted"),
+        (answer["deleted"], "skipped because they were deleted"),
         (answer["masked"], "masked"),
         (answer["dropped"], "dropped"),
-        (answer["skipped"], "not by a person or an assistant"),
+        (answer["skipped"], "not from a user or an assistant"),
     )
     named = [f"{count:,} {words}" for count, words in counted if count]
     print_line(", ".join([f"{answer['stored']:,} turns stored", *named]))
     if answer["queued"]:
-        print_note("hint: `memstone flush --everybody` learns from them", "note")
+        print_note("hint: run `memstone flush --everybody` to learn from them", "note")
 
 
 def _exit_code(answer: IngestResult) -> int:
@@ -125,11 +124,11 @@ COMMANDS: Final = (ingest,)
 SHOWN: Final = 10
 """How many lines that went wrong are named."""
 _TEXT: Final = ("text", "memory", "content")
-_TEXT_HINT: Final = "text, memory or content says what to remember; `memstone ingest` takes conversations"
+_TEXT_HINT: Final = "put the text in text, memory or content; for conversations, use `memstone ingest`"
 _TIME: Final = ("occurred_at", "created_at")
 _NAME: Final = ("name", "speaker", "actor")
 _AS_IS: Final = ("user_id", "agent_id", "run_id", "metadata", "kind", "key", "expires_at")
-ARRAY_HINT: Final = "one object per line is expected; jq -c '.[]' makes that of an array"
+ARRAY_HINT: Final = "expected one object per line; convert an array with jq -c '.[]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ class Tally:
         elif answer.get("deferred"):
             self.deferred += 1
         elif not answer["results"]:
-            refused = "; ".join(answer.get("warnings", ())) or "only what a user or an assistant says is remembered"
+            refused = "; ".join(answer.get("warnings", ())) or "only messages from a user or an assistant are stored"
             self.fail(item.number, InvalidInput(refused).as_dict())
         else:
             self._event(answer["results"][0]["event"])
@@ -220,7 +219,7 @@ def _lines_line(number: int, raw: bytes) -> Line:
         hint = ARRAY_HINT if raw.lstrip().startswith(b"[") else None
         return Line(number, {}, InvalidInput(f"not JSON: {error}", hint=hint))
     if not isinstance(value, dict):
-        return Line(number, {}, InvalidInput(f"not an object but {type(value).__name__}", hint=ARRAY_HINT))
+        return Line(number, {}, InvalidInput(f"expected an object, not {type(value).__name__}", hint=ARRAY_HINT))
     return Line(number, value)
 
 
@@ -228,7 +227,7 @@ def read_export_records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
     """The objects of an export; the first line that is none ends it, because a restore is complete or nothing."""
     for line in lines:
         if line.error:
-            raise InvalidInput(f"line {line.number}: {line.error.message}", hint="the export is damaged there")
+            raise InvalidInput(f"line {line.number}: {line.error.message}", hint="the export is damaged at this line")
         yield line.value
 
 

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write there, not to the screen.")
+@click.option(
+    "--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file instead of the screen."
+)
 @for_scope_or_everybody
 def export(given: Given, *, output: str | None) -> int:
-    """Write everything as JSON lines.
+    """Export everything as JSON lines.
 
-    Every version, link and event: all that is known about somebody, or with --everybody of all, as a backup.
-    `memstone import --restore` puts it back.
+    The export contains every version, link and event of the scope, or with --everybody of all users. To put it back,
+    use `memstone import --restore`.
     """
     counts = {"memory": 0, "event": 0}
     with given.memory(damaged=True) as memory, _open_output(output) as file:
@@ -95,14 +97,14 @@ COMMANDS: Final[tuple[Any, ...]] = (export,)
 @click.command()
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
-@click.option("--tenant", metavar="ID", multiple=True, help="Copy only this tenant; may be given several times.")
+@click.option("--tenant", metavar="ID", multiple=True, help="Copy only this tenant. May be repeated.")
 @for_store
 def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> int:
-    """Copy a store into another one.
+    """Copy one store into another.
 
-    FROM and TO are files or URLs, of SQLite or PostgreSQL. Everything is copied: versions, links, events, vectors,
-    settings. Nobody should write meanwhile. A copy that broke off is run again and goes on where it stopped; in the end
-    both are read once more and compared.
+    FROM and TO are files or URLs, for SQLite or PostgreSQL. Everything is copied: versions, links, events, vectors and
+    settings. Nothing should write to either store meanwhile. If the copy is interrupted, run it again and it continues
+    where it stopped. At the end, both stores are read again and compared.
     """
     progress = Progress("copying")
     try:
@@ -147,7 +149,7 @@ def _require_store(source: str) -> None:
     """Opening a file that is not there would make it."""
     url = store_url(source)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        raise NotFoundError(f"there is no store at {source}", hint="FROM is the store that is read, TO the one written")
+        raise NotFoundError(f"there is no store at {source}", hint="FROM is the store to read, TO the store to write")
 
 
 COPY_COMMANDS: Final = (copy,)
@@ -157,24 +159,24 @@ COPY_COMMANDS: Final = (copy,)
 
 
 @click.command()
-@click.option("--grant", metavar="ROLE", multiple=True, help="Let a role of the database run the product.")
+@click.option("--grant", metavar="ROLE", multiple=True, help="Give this database role access.")
 @click.option("--index-vectors", is_flag=True, help="On PostgreSQL: build HNSW indexes for users with many memories.")
-@click.option("--halfvec", is_flag=True, help="Build them in 16 bits, half as large.")
+@click.option("--halfvec", is_flag=True, help="Build them with 16-bit vectors, at half the size.")
 @for_store
 def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfvec: bool) -> int:
-    """Bring the store's schema up to date.
+    """Update the store's schema.
 
-    A file is brought up to date whenever it is opened. On PostgreSQL, run this as the role that is to own the tables:
-    the product then works as another one, which --grant lets in and which row-level security binds.
+    An SQLite file is updated whenever it is opened. On PostgreSQL, run this as the role that will own the tables. The
+    application then connects as another role: use --grant to give it access. Row-level security applies to that role.
     """
     if halfvec and not index_vectors:
-        raise UsageError("--halfvec says how indexes are built", hint="--index-vectors builds them")
+        raise UsageError("--halfvec needs --index-vectors", hint="--halfvec sets how indexes are built")
     answer = _migrate_ledger(given, grant, index=index_vectors, half=halfvec)
     if not given.answered(answer):
         done = (
             f"from {answer['before']} to {answer['schema']}" if answer["before"] != answer["schema"] else "up to date"
         )
-        print_line(f"schema {done}: {answer['location']}" + "".join(f", {role} may use it" for role in grant))
+        print_line(f"schema {done}: {answer['location']}" + "".join(f", {role} has access" for role in grant))
         for one in answer.get("indexes", ()):
             print_line(f"{one['signature']}: " + ("index built" if one["built"] else "indexed before"))
     return OK
@@ -202,7 +204,10 @@ def _index_vectors(ledger: Any, *, half: bool, hidden: bool) -> list[dict[str, A
     from memstone.errors import ConfigError
 
     if not hasattr(ledger, "index_vectors"):
-        raise ConfigError("--index-vectors is for PostgreSQL", hint="a file needs none: vectors are held in memory")
+        raise ConfigError(
+            "--index-vectors is only for PostgreSQL",
+            hint="an SQLite file needs no index: its vectors are kept in memory",
+        )
     progress = Progress("indexing", hidden=hidden)
     try:
         found: list[dict[str, Any]] = drive(ledger.index_vectors(half=half, progress=progress))
@@ -220,10 +225,10 @@ MIGRATE_COMMANDS: Final = (migrate,)
 @click.command()
 @for_store
 def adopt(given: Given) -> int:
-    """Take over the store of an installation that was still called Retain.
+    """Take over the store of an installation called Retain.
 
-    It is moved from ~/.retain/retain.db to where Memstone looks for it, with the copies beside it, and brought up to
-    date. Stop every program that uses it first. With --db it is moved to that file.
+    The store moves from ~/.retain/retain.db, with the copies beside it, to where Memstone expects it, and is updated.
+    Stop every program that uses it first. Use --db to move it to another file.
     """
     from memstone.config import DEFAULT_PATH, FORMER_PATH, Settings
     from memstone.memory import Memory

@@ -30,13 +30,13 @@ _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
 
 @click.command()
-@click.option("--after", metavar="CURSOR", type=int, default=0, help="Go on after this cursor.")
-@click.option("--limit", "-n", type=int, default=50, show_default=True, help="At most so many.")
+@click.option("--after", metavar="CURSOR", type=int, default=0, help="Continue after this cursor.")
+@click.option("--limit", "-n", type=int, default=50, show_default=True, help="Maximum number of results.")
 @for_scope_or_everybody
 def events(given: Given, *, after: int, limit: int) -> int:
-    """Show what happened, oldest first, with the ids that `memstone undo` takes.
+    """Show what happened, oldest first, with ids for undo.
 
-    Of a --user, --agent or --run, or of --everybody.
+    Use --user, --agent or --run for a scope, or --everybody.
     """
     with given.memory() as memory:
         answer = memory.review.events(after, limit=limit, **given.scope_or_everybody())
@@ -68,13 +68,13 @@ def _show_events(answer: EventFeed) -> None:
 
 @click.command()
 @click.argument("event_id", metavar="[EVENT]", required=False)
-@click.option("--job", "job_id", metavar="ID", help="Take back everything that a job did.")
+@click.option("--job", "job_id", metavar="ID", help="Undo everything a job did.")
 @for_store
 def undo(given: Given, event_id: str | None, *, job_id: str | None) -> int:
-    """Take back a change.
+    """Undo a change.
 
-    EVENT is an id that `memstone events` shows. It works as long as nothing later touched the memory; undoing is an
-    event of its own and can be undone.
+    EVENT is an id from `memstone events`. This works as long as nothing has changed the memory since. An undo is an
+    event too, and can itself be undone.
     """
     with given.memory() as memory:
         answer = memory.undo(event_id, job_id=job_id)
@@ -96,17 +96,17 @@ def _show_results(results: Sequence[UndoItem]) -> None:
 def _warn_missing_vectors(answer: RestoreResult | UndoResult | RollbackResult) -> None:
     for one in answer.get("degraded", ()):
         print_note(f"warning: it is back, but without a vector: {one['message']}", "warn")
-        print_note("hint: `memstone reindex` makes it", "note")
+        print_note("hint: run `memstone reindex` to build it", "note")
 
 
 @click.command("restore-memory")
 @click.argument("memory_id", metavar="ID")
-@click.option("--version", type=int, help="Let this version hold again.")
+@click.option("--version", type=int, help="The version to bring back.")
 @for_store
 def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
-    """Bring back a memory that was deleted, evicted, overtaken or disabled.
+    """Bring back a deleted, evicted, replaced or disabled memory.
 
-    With --version it says again what it said then. `memstone history ID` shows what that was.
+    With --version, the memory says again what it said in that version. `memstone history ID` shows what that was.
     """
     with given.memory() as memory:
         answer = memory.review.restore(memory_id, version)
@@ -117,21 +117,21 @@ def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
 
 
 @click.command()
-@click.option("--source", metavar="NAME", help="What an actor, a job or a means such as `pattern` did.")
-@click.option("--since", metavar="TIME", help="What was done since then, in ISO 8601.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be taken back.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--source", metavar="NAME", help="Undo changes by this actor, job or method, such as `pattern`.")
+@click.option("--since", metavar="TIME", help="Undo changes since this time, in ISO 8601.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be undone.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_scope_or_everybody
 def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bool, yes: bool) -> int:
-    """Take back all that a source did, or that was done since a time.
+    """Undo everything from a source, or since a time.
 
-    Of a --user, --agent or --run, or of --everybody. What somebody changed afterwards stays as it is and is listed.
-    The whole rollback can be undone: `memstone undo --job ID`.
+    Use --user, --agent or --run for a scope, or --everybody. Memories that someone changed afterwards stay as they are
+    and are listed. You can undo the whole rollback: `memstone undo --job ID`.
     """
     with given.memory() as memory:
         what = {"source": source, "since": since, **given.scope_or_everybody()}
         if not (dry_run or yes or _confirm_rollback(given, memory.review.rollback(**what, dry_run=True))):
-            print_note("nothing was taken back")
+            print_note("nothing was undone")
             return NOTHING
         progress = Progress("taking back")
         try:
@@ -146,26 +146,26 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
 def _confirm_rollback(given: Given, planned: RollbackResult) -> bool:
     """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
     print_note(_format_rollback(planned))
-    return planned["undone"] > 0 and ask_confirmation(given, "Take all of this back?", without="takes back")
+    return planned["undone"] > 0 and ask_confirmation(given, "Undo all of this?", without="undo")
 
 
 def _show_rollback(answer: RollbackResult) -> None:
     if answer["conflicts"]:
-        table = Table([Column("NOT TAKEN BACK", style=event_style), Column("ID"), Column("WHY", grows=True)])
+        table = Table([Column("NOT UNDONE", style=event_style), Column("ID"), Column("WHY", grows=True)])
         for one in answer["conflicts"]:
             table.add(one["event"], one["event_id"], one["message"])
         print_table(table)
     print_line(_format_rollback(answer))
     if answer["skipped"]:
-        print_note(f"{answer['skipped']:,} were changed by somebody since and stay", "warn")
+        print_note(f"{answer['skipped']:,} were changed since and stay as they are", "warn")
     if "job_id" in answer:
-        print_note(f"hint: `memstone undo --job {answer['job_id']}` brings all of it back", "note")
+        print_note(f"hint: `memstone undo --job {answer['job_id']}` reverses this", "note")
     _warn_missing_vectors(answer)
 
 
 def _format_rollback(answer: RollbackResult) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
-    done = "would be taken back" if answer["dry_run"] else "taken back"
+    done = "would be undone" if answer["dry_run"] else "taken back"
     changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
     memories = "1 memory" if answer["memories"] == 1 else f"{answer['memories']:,} memories"
     return f"{changes} of {memories} {done}" + (f" ({kinds})" if kinds else "")
@@ -174,7 +174,7 @@ def _format_rollback(answer: RollbackResult) -> str:
 def _changes_status(name: str, text: str) -> click.Command:
     @click.command(name, help=text)
     @click.argument("memory_id", metavar="ID")
-    @click.option("--reason", help="Why; the history tells it.")
+    @click.option("--reason", help="The reason; stored in the history.")
     @for_store
     def change(given: Given, memory_id: str, *, reason: str | None) -> int:
         with given.memory() as memory:
@@ -188,17 +188,21 @@ def _changes_status(name: str, text: str) -> click.Command:
 
 @click.command()
 @click.argument("query", required=False)
-@click.option("--limit", "-n", type=int, default=60, show_default=True, help="At most so many, up to 250.")
-@click.option("--status", "statuses", type=click.Choice(_STATUSES), multiple=True, help="Only in this state.")
-@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Where to look; everywhere.")
+@click.option("--limit", "-n", type=int, default=60, show_default=True, help="Maximum number of results, up to 250.")
+@click.option(
+    "--status", "statuses", type=click.Choice(_STATUSES), multiple=True, help="Only memories with this status."
+)
+@click.option(
+    "--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Layer to search; the default is all."
+)
 @for_scope_or_everybody
 def inspect(
     given: Given, query: str | None, *, limit: int, statuses: Sequence[StatusName], layers: Sequence[LayerName]
 ) -> int:
-    """Look through memories in every layer, also disabled ones.
+    """Browse memories in every layer, including disabled ones.
 
-    Texts are previews without secrets, addresses and numbers of people. Each says why it was found. Without a QUERY the
-    newest are shown; of a --user, --agent or --run, or of --everybody.
+    Texts are previews without secrets, addresses or personal numbers. Each shows why it was found. Without a QUERY you
+    see the newest. Use --user, --agent or --run for a scope, or --everybody.
     """
     wanted = None if query is None else arguments.read_text_argument(query)
     with given.memory() as memory:
@@ -225,7 +229,7 @@ def _show_inspected(answer: PreviewList) -> None:
         table.add(format_score(one.get("score")), one["id"], one["layer"], one["status"], one["preview"], one["why"])
     if answer["results"]:
         print_table(table)
-    print_note("there are more: --limit" if answer["more"] else f"{len(answer['results']):,} in all")
+    print_note("there are more: use --limit" if answer["more"] else f"{len(answer['results']):,} in all")
 
 
 COMMANDS: Final = (
@@ -233,10 +237,10 @@ COMMANDS: Final = (
     undo,
     restore_memory,
     rollback,
-    _changes_status("disable", "Keep a memory and recall it no more."),
+    _changes_status("disable", "Keep a memory but stop recalling it."),
     _changes_status("enable", "Recall a disabled memory again."),
-    _changes_status("quarantine", "Put a memory aside until somebody approves it."),
-    _changes_status("approve", "Let a memory out of quarantine."),
-    _changes_status("reject", "Delete a memory that is in quarantine."),
+    _changes_status("quarantine", "Hold a memory back until someone approves it."),
+    _changes_status("approve", "Release a memory from quarantine."),
+    _changes_status("reject", "Delete a memory in quarantine."),
     inspect,
 )

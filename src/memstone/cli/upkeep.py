@@ -121,8 +121,8 @@ def _left_alone(known: Container[str]) -> Iterator[Check]:
 
     unused = unused_variables(os.environ, known)
     if unused:
-        hint = "another program may need them; a setting has two underscores for each dot: MEMSTONE_STORE__URL"
-        yield Check("configured", "variables", DOUBT, f"no settings, left alone: {', '.join(unused)}", hint)
+        hint = "another program may need them; write a setting with two underscores per dot: MEMSTONE_STORE__URL"
+        yield Check("configured", "variables", DOUBT, f"not settings, ignored: {', '.join(unused)}", hint)
 
 
 def _check_store(given: Given, signature: str) -> Iterator[Check]:
@@ -159,10 +159,12 @@ def _check_database(facts: StoreCheck) -> Iterator[Check]:
     versions = f"PostgreSQL {facts['postgresql']}, pgvector {facts['pgvector']}"
     yield Check("store", "database", GOOD, f"{versions}, schema {facts['schema']}, {facts['bytes']:,} bytes")
     if facts["walled"]:
-        yield Check("store", "row security", GOOD, f"{facts['role']} works as {facts['acts_as']}, which it binds")
+        yield Check("store", "row security", GOOD, f"{facts['role']} works as {facts['acts_as']}, to which it applies")
         return
-    hint = "connect as a role that is no superuser: `memstone migrate --grant ROLE` lets it in"
-    yield Check("store", "row security", DOUBT, f"it does not bind {facts['role']}, which may see every tenant", hint)
+    hint = "connect as a role that is not a superuser; give it access with `memstone migrate --grant ROLE`"
+    yield Check(
+        "store", "row security", DOUBT, f"it does not apply to {facts['role']}, which can see every tenant", hint
+    )
 
 
 def _check_integrity(facts: StoreCheck) -> Check:
@@ -183,10 +185,10 @@ def _check_index_counts(counts: StoreStats, *, vectors: bool) -> Iterator[Check]
         yield Check("store", "vectors", GOOD, "agree with the ledger")
     elif vectors:
         detail = f"{counts['vectors']:,} vectors for {live:,} memories"
-        yield Check("store", "vectors", DOUBT, detail, "`memstone reindex` makes those that are missing")
+        yield Check("store", "vectors", DOUBT, detail, "run `memstone reindex` to build the missing ones")
     if counts["pending"]:
         detail = f"{counts['pending']:,} texts could not be stored yet"
-        yield Check("store", "waiting", DOUBT, detail, "`memstone flush --everybody` tries again")
+        yield Check("store", "waiting", DOUBT, detail, "run `memstone flush --everybody` to retry")
 
 
 def _check_index_signature(spaces: Sequence[VectorSpace], signature: str) -> Iterator[Check]:
@@ -198,7 +200,7 @@ def _check_index_signature(spaces: Sequence[VectorSpace], signature: str) -> Ite
         yield Check("store", "index", GOOD, f"built with {active}{held}")
     else:
         detail = f"built with {active}, but the embedder is {signature}"
-        yield Check("store", "index", DOUBT, detail, "`memstone reindex`; until then search is by text only")
+        yield Check("store", "index", DOUBT, detail, "run `memstone reindex`; until then, search uses text only")
 
 
 def _check_embedder(settings: Settings) -> Embedded:
@@ -207,10 +209,10 @@ def _check_embedder(settings: Settings) -> Embedded:
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         return Embedded("", "", (_check_from_error("embedder", "model", error),))
     if found is None:
-        off = Check("embedder", "model", DOUBT, "none: search is by text only", "configure one, or leave it so")
+        off = Check("embedder", "model", DOUBT, "none: search uses text only", "configure one, or leave it as it is")
         return Embedded("", "nowhere", (off,))
     signature, destination, length = found
-    works = Check("embedder", "model", GOOD, f"{signature} gives a vector of {length}")
+    works = Check("embedder", "model", GOOD, f"{signature} returns vectors of length {length}")
     return Embedded(signature, destination, (works,))
 
 
@@ -240,9 +242,9 @@ def _with_io(work: Callable[[Any], Any]) -> Any:
 
 def _check_destinations(settings: Settings, embedded: Embedded) -> Iterator[Check]:
     if embedded.destination:
-        yield Check("where text goes", "embedder", GOOD, embedded.destination)
+        yield Check("where text is sent", "embedder", GOOD, embedded.destination)
     if settings.llm is None:
-        yield Check("where text goes", "llm", GOOD, "nowhere: none is configured")
+        yield Check("where text is sent", "llm", GOOD, "nowhere: none is configured")
     else:
         yield _check_llm(settings)
 
@@ -255,8 +257,8 @@ def _check_llm(settings: Settings) -> Check:
     try:
         where = _with_io(lambda io: build_adapter("llm", name, options, io).destination)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        return _check_from_error("where text goes", "llm", error)
-    return Check("where text goes", "llm", GOOD, str(where))
+        return _check_from_error("where text is sent", "llm", error)
+    return Check("where text is sent", "llm", GOOD, str(where))
 
 
 def _check_from_error(section: str, name: str, error: Exception) -> Check:
@@ -276,10 +278,10 @@ _MARKS: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
 @click.command()
 @for_store
 def reindex(given: Given) -> int:
-    """Make the vectors of the configured embedder.
+    """Build the vectors for the configured embedder.
 
-    Every memory gets one, then those of other embedders are dropped. Needed after the embedder was changed. Searches go
-    on meanwhile, and an interrupted run goes on where it stopped.
+    Every memory gets one, then the vectors of other embedders are dropped. You need this after changing the embedder.
+    Searches keep working meanwhile, and an interrupted run continues where it stopped.
     """
     progress = Progress("indexing")
     with given.memory() as memory:
@@ -289,20 +291,20 @@ def reindex(given: Given) -> int:
             progress.finish()
     if not given.answered(answer):
         print_line(
-            f"{answer['indexed']:,} vectors made for {answer['signature']}, {answer['dropped']:,} others dropped"
+            f"{answer['indexed']:,} vectors built for {answer['signature']}, {answer['dropped']:,} others dropped"
         )
         if answer["failed"]:
-            print_note(f"{answer['failed']:,} could not be embedded; they are found by their words", "bad")
+            print_note(f"{answer['failed']:,} could not be embedded; text search still finds them", "bad")
     return FAILED if answer["failed"] else OK
 
 
 @click.command()
 @for_scope_or_everybody
 def flush(given: Given) -> int:
-    """Form memory of what waits, due or not.
+    """Process everything that is waiting, due or not.
 
-    Sessions that were kept for later are learned from, and what a model or the embedder could not do before is tried
-    again. What another process is working on stays with it.
+    Memstone learns from queued sessions, and retries what a model or the embedder could not do before. Work that
+    another process is doing is left to it.
     """
     with given.memory() as memory:
         answer = memory.sessions.flush(**given.scope_or_everybody())
@@ -314,7 +316,7 @@ def flush(given: Given) -> int:
 @click.command()
 @for_store
 def doctor(given: Given) -> int:
-    """Say what is there, whether it works, and where text goes."""
+    """Check the installation, and show where text is sent."""
     with given.logging():
         checks = list(run_checks(given))
     if not given.answered({"ok": not _has_failures(checks), "checks": [asdict(check) for check in checks]}):
@@ -348,17 +350,17 @@ COMMANDS: Final = (reindex, flush, doctor)
 
 
 _LINES: Final = (
-    ("merged", "became part of one that says the same"),
+    ("merged", "merged into one that says the same"),
     ("promoted", "gained weight"),
     ("evicted", "put aside"),
     ("expired", "deleted as expired"),
     ("pruned", "deleted as too old"),
     ("summarized", "shortened"),
-    ("narratives", "texts about users made anew"),
+    ("narratives", "texts about users rewritten"),
 )
 _PURGED: Final = (
-    ("jobs", "old entries of the log"),
-    ("signals", "learned from long ago"),
+    ("jobs", "old log entries"),
+    ("signals", "old processed messages"),
     ("receipts", "old receipts"),
     ("idempotency", "old answers to batches"),
     ("llm_cache", "old answers of a model"),
@@ -367,20 +369,20 @@ _PURGED: Final = (
     ("changes", "entries that indexes no longer need"),
 )
 _REFUSED: Final = {
-    "already_running": "another pass is under way",
+    "already_running": "another run is in progress",
     "disabled": "memory is switched off",
 }
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Change nothing, and count what would be done.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; only count what would be done.")
 @for_scope_or_everybody
 def consolidate(given: Given, *, dry_run: bool) -> int:
-    """Tidy up: merge, promote, put aside, delete, forget.
+    """Clean up: merge, promote, evict and delete memories.
 
-    Nearly identical memories become one, what recent sessions keep speaking of gains weight, what has faded is put
-    aside, and what is past its time is deleted; for a user, an agent, a run, or --everybody. What it did can be undone
-    by its job id.
+    Nearly identical memories are merged, memories that recent sessions keep mentioning gain weight, faded ones are set
+    aside, and expired ones are deleted. Use --user, --agent or --run for a scope, or --everybody. You can undo the
+    changes by their job id.
     """
     progress = Progress("consolidating")
     with given.memory() as memory:
@@ -411,15 +413,22 @@ def _show_consolidation(answer: ConsolidateResult, *, dry_run: bool) -> None:
 
 @click.command()
 @click.option(
-    "--max-tokens", type=click.IntRange(min=0), default=4_000, metavar="N", show_default=True, help="What stays whole."
+    "--max-tokens",
+    type=click.IntRange(min=0),
+    default=4_000,
+    metavar="N",
+    show_default=True,
+    help="How much to keep in full.",
 )
-@click.option("--older-than-days", type=click.FloatRange(min=0), metavar="N", help="Leave what is younger as it is.")
-@click.option("--dry-run", is_flag=True, help="Change nothing, and say what it would save.")
+@click.option(
+    "--older-than-days", type=click.FloatRange(min=0), metavar="N", help="Do not shorten memories younger than this."
+)
+@click.option("--dry-run", is_flag=True, help="Change nothing; only show what it would save.")
 @for_scope
 def summarize(given: Given, *, max_tokens: int, older_than_days: float | None, dry_run: bool) -> int:
     """Shorten old memories to their first three sentences.
 
-    The newest that fit into --max-tokens stay as they are. The originals are kept and can be brought back.
+    The newest memories that fit into --max-tokens stay as they are. The originals are kept and can be brought back.
     """
     options: dict[str, Any] = {"max_tokens": max_tokens, "older_than_days": older_than_days, "dry_run": dry_run}
     with given.memory() as memory:

@@ -24,14 +24,14 @@ _STYLES: Final = {"distilled": "good", "success": "good", "error": "bad", "dead_
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Do what is due now, and end.")
+@click.option("--once", is_flag=True, help="Do what is due now, then exit.")
 @click.option("--all-tenants", is_flag=True, help="Work for every tenant of the store.")
 @for_store
 def worker(given: Given, once: bool, all_tenants: bool) -> int:
-    """Form memory of sessions as they become due.
+    """Process sessions in the background as they become due.
 
-    Any number of workers may share a store, beside the applications that use it. Ctrl-C, or a signal to terminate, ends
-    it; what it was at is taken up by another, or by the next.
+    Any number of workers can share a store with the applications that use it. Stop a worker with Ctrl-C or a
+    termination signal; another worker, or the next one, continues its work.
     """
     with given.memory(create=True) as memory, _terminated_gently():
         done = _work_until_stopped(memory, once=once, all_tenants=all_tenants)
@@ -79,12 +79,14 @@ def _terminated_gently() -> Iterator[None]:
 
 
 @click.command()
-@click.option("--task", metavar="TASK", help="Only such jobs: facts, distill, ...")
-@click.option("--status", metavar="STATUS", help="success, skipped, empty, error or dead_letter.")
-@click.option("--limit", type=int, default=20, show_default=True, help="How many at most.")
+@click.option("--task", metavar="TASK", help="Only jobs of this kind: facts, distill, ...")
+@click.option(
+    "--status", metavar="STATUS", help="Only jobs with this status: success, skipped, empty, error or dead_letter."
+)
+@click.option("--limit", type=int, default=20, show_default=True, help="Maximum number of results.")
 @for_scope_or_everybody
 def jobs(given: Given, task: str | None, status: JobStatus | None, limit: int) -> int:
-    """List what was done in the background, newest first."""
+    """List background jobs, newest first."""
     with given.memory(create=False) as memory:
         answer = memory.admin.jobs(**given.scope_or_everybody(), task=task, status=status, limit=limit)
     if given.answered(answer):
@@ -92,7 +94,7 @@ def jobs(given: Given, task: str | None, status: JobStatus | None, limit: int) -
     if answer["results"]:
         print_table(_jobs_table(answer["results"]))
     else:
-        print_note("nothing was done in the background")
+        print_note("there are no jobs")
     return OK
 
 

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from memstone.literals import CallerKind
     from memstone.results import AddResult, DeleteBatchResult, DeleteItem
 
-_METADATA: Final = "Something to keep with it; a value that reads as JSON is taken as that. May be repeated."
-_KEY: Final = "With --no-infer: a stable name; adding again under it replaces the text and keeps the id."
-_INFER: Final = "Learn the facts TEXT states, or store TEXT itself as one memory; --verbatim is another word for that."
-_HINTS: Final = {"resume() ends it": "`memstone resume` ends it"}
+_METADATA: Final = "Metadata to store with it; a value that is valid JSON is read as JSON. May be repeated."
+_KEY: Final = "With --no-infer: a stable name. Adding with the same key replaces the text and keeps the id."
+_INFER: Final = "Learn the facts in TEXT, or store TEXT itself as one memory. --verbatim means the same as --no-infer."
+_HINTS: Final = {"resume() ends it": "use `memstone resume` to end it"}
 
 
 @click.command()
 @click.argument("text")
 @click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help=_METADATA)
-@click.option("--kind", type=click.Choice(KINDS), help="With --no-infer: what sort of knowledge it is.")
+@click.option("--kind", type=click.Choice(KINDS), help="With --no-infer: the kind of knowledge.")
 @click.option("--key", metavar="KEY", help=_KEY)
-@click.option("--at", metavar="TIME", help="When it was said, in ISO 8601; now if not given.")
-@click.option("--expires", metavar="TIME", help="From when on it is no longer seen.")
+@click.option("--at", metavar="TIME", help="When it was said, in ISO 8601. Default: now.")
+@click.option("--expires", metavar="TIME", help="Time after which it is no longer shown.")
 @click.option(
     "--role", type=click.Choice(["user", "assistant"]), default="user", show_default=True, help="Who said it."
 )
@@ -50,15 +50,14 @@ def add(
     name: str | None,
     infer: bool,
 ) -> int:
-    """Learn from TEXT, or from what standard input says for `-`.
+    """Learn from TEXT. Use `-` to read standard input.
 
-    TEXT is kept as a turn, and the facts it states are added, revised, retracted or found to be known. With --no-infer
-    it is stored as it is, and once: the same text by the same speaker is not stored again. Needs at least one of
-    --user, --agent and --run.
+    TEXT is stored as a turn, and Memstone adds, updates or deletes the facts it states. With --no-infer, TEXT is stored
+    as it is, and only once per speaker. Needs at least one of --user, --agent and --run.
     """
     if infer and (kind or key is not None):
-        hint = "--no-infer stores TEXT itself as one memory"
-        raise UsageError("--kind and --key describe one memory, and what is learned may be several or none", hint=hint)
+        hint = "use --no-infer to store TEXT itself as one memory"
+        raise UsageError("--kind and --key describe one memory, but learning may store several or none", hint=hint)
     message = {"role": role, "content": arguments.read_text_argument(text), **({"name": name} if name else {})}
     metadata = arguments.parse_metadata(pairs)
     with given.memory(create=True) as memory:
@@ -86,28 +85,27 @@ def _show_changes(answer: AddResult, *, infer: bool) -> None:
     elif answer["status"] == "ok":
         foreign = answer.get("reason") == "language"
         print_note(
-            "nothing was learned: only a language model reads this language"
-            if foreign
-            else "nothing to remember in it",
+            "nothing was learned: only a language model reads this language" if foreign else "nothing to learn",
             "note",
         )
         if infer:
             print_note(
-                "hint: it is kept as a turn (`memstone list --layer turn`); --no-infer stores it as a memory", "note"
+                "hint: it is stored as a turn (`memstone list --layer turn`); use --no-infer to store it as a memory",
+                "note",
             )
     elif answer["status"] == "queued":
-        print_line("kept; memory forms in the background")
-        print_note("hint: `memstone jobs --everybody` tells what became of it", "note")
-        print_note("hint: `memstone flush --everybody` forms what still waits", "note")
+        print_line("stored; Memstone will learn from it in the background")
+        print_note("hint: see the result with `memstone jobs --everybody`", "note")
+        print_note("hint: run `memstone flush --everybody` to process it now", "note")
     if "reason" in answer and "hint" in answer:
         print_note(f"warning: not stored: {answer['reason']}", "warn")
         print_note(f"hint: {_HINTS.get(answer['hint'], answer['hint'])}", "note")
     if infer and "error" in answer:
-        print_note(f"error: kept, but nothing was learned yet: {answer['error']['message']}", "bad")
-        print_note("hint: `memstone flush --everybody` tries again", "note")
+        print_note(f"error: stored, but nothing was learned yet: {answer['error']['message']}", "bad")
+        print_note("hint: run `memstone flush --everybody` to retry", "note")
     for waiting in answer.get("deferred", ()):
-        print_note(f"error: kept, but not stored yet: {waiting['error']['message']}", "bad")
-        print_note("hint: `memstone flush --everybody` tries again when the embedder works", "note")
+        print_note(f"error: queued, but not stored yet: {waiting['error']['message']}", "bad")
+        print_note("hint: run `memstone flush --everybody` to retry when the embedder works", "note")
     for warning in answer.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")
 
@@ -115,11 +113,18 @@ def _show_changes(answer: AddResult, *, infer: bool) -> None:
 @click.command()
 @click.argument("memory_id", metavar="ID")
 @click.argument("text", required=False)
-@click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help="Replaces all metadata it has.")
-@click.option("--kind", type=click.Choice(KINDS), help="What sort of knowledge it is.")
-@click.option("--key", metavar="KEY", help="A new stable name; an empty one removes it.")
+@click.option(
+    "--metadata",
+    "-m",
+    "pairs",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="New metadata; replaces all existing metadata.",
+)
+@click.option("--kind", type=click.Choice(KINDS), help="The kind of knowledge.")
+@click.option("--key", metavar="KEY", help="A new stable name; an empty one removes the name.")
 @click.option("--at", metavar="TIME", help="When it was said, in ISO 8601.")
-@click.option("--expires", metavar="TIME", help="From when on it is no longer seen; `never` removes the date.")
+@click.option("--expires", metavar="TIME", help="Time after which it is no longer shown; `never` removes it.")
 @for_store
 def update(
     given: Given,
@@ -132,9 +137,9 @@ def update(
     at: str | None,
     expires: str | None,
 ) -> int:
-    """Change a memory; the old version stays in its history.
+    """Change a memory and keep the old version in its history.
 
-    TEXT may be `-` for standard input, or be left out to change only what the options name.
+    TEXT may be `-` for standard input. Leave it out to change only what the options name.
     """
     new_text = None if text is None else arguments.read_text_argument(text)
     changes: dict[str, Any] = {"metadata": arguments.parse_metadata(pairs), "kind": kind, "occurred_at": at}
@@ -151,14 +156,16 @@ def update(
 
 @click.command()
 @click.argument("ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Everything the scope sees, in every layer.")
-@click.option("--filter", "conditions", metavar="FILTER", multiple=True, help="With --all: only what this matches.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--all", "everything", is_flag=True, help="Delete everything in the scope, in every layer.")
+@click.option(
+    "--filter", "conditions", metavar="FILTER", multiple=True, help="With --all: delete only memories that match."
+)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_scope
 def delete(given: Given, ids: Sequence[str], *, everything: bool, conditions: Sequence[str], yes: bool) -> int:
-    """Delete memories by ID, or all of a scope.
+    """Delete memories by ID, or all memories of a scope.
 
-    With --all it is everything of the --user, --agent or --run. Their history stays: see `memstone history ID`.
+    With --all, everything of the --user, --agent or --run is deleted. The history stays: see `memstone history ID`.
     """
     _check_choice(given, ids, everything=everything, filtered=bool(conditions))
     if not everything:
@@ -178,10 +185,10 @@ def _check_choice(given: Given, ids: Sequence[str], *, everything: bool, filtere
     if everything and ids:
         raise click.UsageError("give IDs or --all, not both")
     if not everything and not ids:
-        raise UsageError("no memory is named", hint="give IDs, or --all with --user, --agent or --run")
+        raise UsageError("you did not name a memory", hint="give IDs, or use --all with --user, --agent or --run")
     if not everything and (filtered or any(given.scope().values())):
         raise click.UsageError(
-            "--user, --agent, --run and --filter choose what --all deletes; an ID needs none of them"
+            "--user, --agent, --run and --filter choose what --all deletes and cannot be combined with an ID"
         )
 
 
@@ -189,8 +196,8 @@ def _confirm_delete(given: Given, *, filtered: bool) -> bool:
     named = ", ".join(f"{name.removesuffix('_id')} {value}" for name, value in given.scope().items() if value)
     if not named:
         return True  # nobody is named, which the library refuses with its own words
-    question = f"Delete what matches of {named}?" if filtered else f"Delete everything of {named}?"
-    return ask_confirmation(given, question, without="deletes")
+    question = f"Delete all matching memories of {named}?" if filtered else f"Delete everything of {named}?"
+    return ask_confirmation(given, question, without="delete")
 
 
 def _delete_ids(given: Given, ids: Sequence[str]) -> int:
@@ -210,7 +217,7 @@ def _show_deleted(results: Sequence[DeleteItem]) -> None:
     for one in results:
         error = one.get("error")
         missing = error is not None and error["code"] == NotFoundError.code
-        table.add("NONE" if missing else one["event"], one["id"], "there is no such memory" if missing else "")
+        table.add("NONE" if missing else one["event"], one["id"], "no such memory" if missing else "")
     print_table(table)
 
 

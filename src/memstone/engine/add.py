@@ -115,16 +115,16 @@ async def _learn_or_queue(parts: Parts, request: AddRequest) -> AddResult:
 
 def _disabled_answer(parts: Parts) -> AddResult:
     parts.workshop.counters.early_returns_disabled += 1
-    why, hint = "nothing is learned here", "set policy.learns to learn again"
+    why, hint = "learning is switched off", "set policy.learns to true to learn again"
     return {"results": [], "status": "disabled", "reason": why, "hint": hint}
 
 
 def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: Learned) -> list[str]:
     """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
-    warnings = ["asked to forget something that no memory says" for _ in learned.unmet]
+    warnings = ["asked to forget something that is not in memory" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
     if any(map(reader.asks_to_forget_all, asked)):
-        warnings.append("asked to forget everything, and nothing was deleted: call delete_all to do it")
+        warnings.append("asked to forget everything, but nothing was deleted: call delete_all to do that")
     return warnings
 
 

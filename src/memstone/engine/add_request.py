@@ -51,7 +51,9 @@ class Drafted:
 def draft_request(parts: Parts, request: AddRequest) -> Drafted:
     """Check a request and cut it into drafts; raises before anything is written."""
     if request.prompt:
-        raise InvalidInput("prompt says how to learn, and infer=False stores the text as it is", hint="leave one out")
+        raise InvalidInput(
+            "prompt sets how to learn, but infer=False stores the text as it is", hint="leave out one of them"
+        )
     limits = parts.policy.limits
     scope, project = request_scope(parts, request)
     now = parts.now()
@@ -88,8 +90,8 @@ def request_scope(parts: Parts, request: AddRequest) -> tuple[Scope, Scope | Non
     inside, rest = split_scope(request.filters)
     if rest is not None and not request.infer:
         raise InvalidInput(
-            "filters choose which memories new facts are compared with, and infer=False compares with none",
-            hint="keep user_id, agent_id and run_id in filters, one value each, and leave the rest out",
+            "filters choose which memories new facts are compared with, but infer=False compares with none",
+            hint="keep user_id, agent_id and run_id in filters, one value each, and leave out the rest",
         )
     own, project = scope_in(parts, given, inside, request.project_id, rest)
     is_off = not (parts.policy.enabled and parts.policy.learns)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NAME_CHARS: Final = 256
 _MOST: Final = 1_000
 _FACTS: Final = 10_000
-_NO_HINT: Final = "agents() lists those that are known"
+_NO_HINT: Final = "agents() lists the known agents"
 
 
 @dataclass(slots=True)
@@ -198,13 +198,13 @@ def _check_reach(parts: Parts, agent_id: str) -> None:
     bounds = parts.bounds
     if bounds is None or bounds.is_everyone or (agent_id and bounds.agent_id == agent_id):
         return
-    raise Forbidden(f"this key does not reach {f'agent {agent_id!r}' if agent_id else 'every agent'}")
+    raise Forbidden(f"this key has no access to {f'agent {agent_id!r}' if agent_id else 'every agent'}")
 
 
 def _check_change(parts: Parts) -> None:
     """Raise ``Forbidden`` for whoever has an agent to themselves but not the people it talks to: they share it."""
     if parts.bounds is not None and parts.bounds.users is Users.POOLS:
-        raise Forbidden("this key does not change agents", hint="use a key that may assert users, or an admin key")
+        raise Forbidden("this key cannot change agents", hint="use a key that can assert users, or an admin key")
 
 
 async def _describe_agent(tx: Tx, parts: Parts, row: AgentRow) -> AgentItem:

@@ -121,7 +121,7 @@ class KeyBox:
         signer = BackupSigner(await self.store_key.find())
         for copy in await ledger.rewrite(known, lambda tx: self._drop_plain(tx, at), signer, own=False):
             if not copy.settled and copy.state != "missing":
-                log.warning("a backup may hold keys of providers as plain text: %s (%s)", copy.path, copy.reason)
+                log.warning("a backup may contain provider keys in plain text: %s (%s)", copy.path, copy.reason)
         await ledger.wipe()
 
     async def _drop_plain(self, tx: Tx, at: Instant) -> Look | None:
@@ -172,7 +172,7 @@ async def read_connections(parts: Parts) -> tuple[dict[str, Any], ProviderKeys]:
 
 def _require_unbound(parts: Parts) -> None:
     if parts.bounds is not None:
-        raise Forbidden("this key may not choose backends", hint="use one that reaches the whole tenant")
+        raise Forbidden("this key cannot choose backends", hint="use a key for the whole tenant")
 
 
 def _encode_values(values: Mapping[str, Any]) -> dict[str, str]:

@@ -37,7 +37,9 @@ class Batch:
     def of(cls, parts: Parts, verb: str, items: Sequence[Any], key: str | None) -> Batch:
         """Check the size of a batch and its key."""
         if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
-            raise InvalidInput(f"a batch is a list of items, not {type(items).__name__}", hint="put them into a list")
+            raise InvalidInput(
+                f"a batch must be a list of items, not {type(items).__name__}", hint="put the items into a list"
+            )
         limit = parts.policy.limits.batch
         if len(items) > limit:
             raise TooLarge(f"{len(items):,} items in a batch, the limit is {limit:,}", hint="send several batches")

@@ -221,7 +221,7 @@ class Engine:
     def __reduce__(self) -> str:
         """Say why not: whoever pickles a memory wants to hand it to another process."""
         raise TypeError(
-            "a memory holds an open store and cannot be pickled: make one in each process, from its settings"
+            "a Memory has an open store and cannot be pickled: create one in each process from its settings"
         )
 
     async def get(self, memory_id: str) -> MemoryItem | None:

@@ -103,7 +103,9 @@ async def list_scopes(parts: Parts, kind: ScopeKind, limit: int, offset: int) ->
         raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
     most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
     if parts.bounds is not None:
-        raise Forbidden("this key does not reach everybody", hint="use a key that is not bound to a user or an agent")
+        raise Forbidden(
+            "this key has no access to everybody's memories", hint="use a key that is not bound to a user or an agent"
+        )
     rows = await parts.ledger.peek(lambda tx: tx.admin.scopes(parts.tenant_id, FIELDS[kind], most, first))
     return {"kind": kind, "results": [{"id": name, "memories": count, "last_at": last} for name, count, last in rows]}
 

@@ -100,7 +100,7 @@ def _resolve_offset(request: PageRequest, limit: int) -> int:
     if given is None:
         return 0
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given < 2**53:
-        raise InvalidInput(f"a page is a whole number from 1, an offset one from 0, not {given!r}")
+        raise InvalidInput(f"page must be a whole number from 1 and offset one from 0, not {given!r}")
     return (given - 1) * limit if request.offset is None else given
 
 

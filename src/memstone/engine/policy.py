@@ -183,7 +183,7 @@ def resolve_policy(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Pol
             paused.append((" ".join(pause_ids(key)), str(values.pop(PAUSED) or "")))
         read, unread = parse_values(values)
         if unread:
-            log.warning("stored settings cannot be used: %s", ", ".join(unread))
+            log.warning("these stored settings cannot be used: %s", ", ".join(unread))
         layers.append((scope_kind(key), read))
     policy = apply_values(base, merge_sources(layers)[0])
     return replace(policy, paused=tuple(paused)) if paused else policy
@@ -232,4 +232,4 @@ def scope_named(parts: Parts, request: Request) -> Scope:
 
 
 def _log_read_failure(error: MemstoneError) -> None:
-    log.warning("the stored settings cannot be read, what is configured holds: %s", error.code)
+    log.warning("the stored settings cannot be read, using the configuration instead: %s", error.code)

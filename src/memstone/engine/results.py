@@ -172,7 +172,7 @@ _INNER: Final = frozenset({"links", "split"})
 
 async def list_events(parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool) -> EventFeed:
     """What happened after a cursor, oldest first; and the cursor to go on from."""
-    cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "go on with the cursor of each answer, as after")
+    cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "pass the cursor of each answer as after")
     scope = scope_or_everybody(parts, given, everybody=everybody)
     look = parts.ledger.peek if parts.bounds is None else parts.ledger.read  # within bounds it may take several pages
     found = await look(lambda tx: tx.events.feed(scope, cursor, most))
@@ -192,5 +192,7 @@ def _public_state(state: dict[str, Any] | None) -> VersionState | None:
 
 def _validate_cursor(after: int) -> int:
     if isinstance(after, bool) or not isinstance(after, int) or not 0 <= after < 2**53:
-        raise InvalidInput(f"after must be a cursor that events gave, not {after!r}", hint="0 is the beginning")
+        raise InvalidInput(
+            f"after must be a cursor returned by events, not {after!r}", hint="use 0 to start at the beginning"
+        )
     return after

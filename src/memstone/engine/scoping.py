@@ -36,8 +36,8 @@ async def admit_filters(parts: Parts, filters: Filters | None) -> Where | None:
     for name in sorted(parsed.bare_fields):
         if not await _is_metadata(parts, name):
             raise InvalidFilter(
-                f"no memory has metadata called {name!r}",
-                hint=f"write memory.{name} for the field of a memory, metadata.{name} for metadata",
+                f"metadata cannot be called {name!r}",
+                hint=f"write memory.{name} for the field of a memory, or metadata.{name} for metadata",
             )
     return parsed.where
 
@@ -77,9 +77,12 @@ def scope_or_everybody(
     if not everybody:
         return _one_scope(parts, together, reading=reading)
     if parts.bounds is not None:
-        raise Forbidden("this key does not reach everybody", hint="leave everybody out, or use a key of the tenant")
+        raise Forbidden(
+            "this key has no access to everybody's memories",
+            hint="leave out everybody, or use a key for the whole tenant",
+        )
     if any(value is not None for value in given.values()):
-        raise InvalidInput("everybody is given together with somebody's id", hint="give one of the two")
+        raise InvalidInput("everybody cannot be combined with an id", hint="give only one of them")
     return parts.scope(together)
 
 
@@ -133,7 +136,7 @@ def merged_scope(
 def no_scope(rest: Where | None) -> ScopeError:
     """Return the error for a call that names nobody; ``rest`` is what its filters ask, which may name several."""
     several = rest is not None and names_several(rest)
-    hint = "name one, as user_id=... or in filters; a list only narrows down what that one sees" if several else ""
+    hint = "give one, as user_id=... or in filters; a list only narrows what that one sees" if several else ""
     return ScopeError(NO_SCOPE, hint=hint)
 
 
@@ -141,7 +144,7 @@ def _merge_scope_ids(given: Mapping[str, Any], inside: Mapping[str, str]) -> dic
     for name, value in inside.items():
         keyword = clean_id(given.get(name), name)
         if keyword and keyword != value:
-            hint = "leave one of the two out"
+            hint = "leave out one of them"
             raise InvalidInput(f"{name} is {keyword!r} in the call and {value!r} in its filters", hint=hint)
     return {name: value if (value := given[name]) is not None else inside.get(name) for name in given}
 

@@ -26,7 +26,7 @@ _ALSO: Final = {"apiKey": "owner"}
 USUAL: Final = 100
 """So many a search or a list shows when nobody says how many."""
 
-LARGEST: Final = "limits.page is the largest one"
+LARGEST: Final = "limits.page is the maximum"
 """What to do about a limit that is too large, where there are no pages."""
 
 
@@ -151,7 +151,7 @@ def checked_breadth(scope: str | None) -> str | None:
 def scope_of_breadth(scope: Scope, breadth: str | None) -> Scope:
     """Return the scope as far as is looked."""
     if breadth == "session" and not scope.run_id:
-        raise InvalidInput("a search in a session needs its run_id", hint="give run_id, or scope='owner'")
+        raise InvalidInput("a search within a session needs its run_id", hint="give run_id, or scope='owner'")
     return replace(scope, run_id="").required() if breadth in {"owner", "global"} else scope
 
 
@@ -190,7 +190,7 @@ def checked_layers(layers: str | Sequence[str] | None, usual: Sequence[str] = ()
     return chosen
 
 
-def checked_limit(limit: int, most: int, more: str = f"take several pages, with offset; {LARGEST}") -> int:
+def checked_limit(limit: int, most: int, more: str = f"read several pages with offset; {LARGEST}") -> int:
     """A limit between 1 and the largest page; ``more`` says how callers get at what is beyond that."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
         raise InvalidInput(
@@ -201,16 +201,16 @@ def checked_limit(limit: int, most: int, more: str = f"take several pages, with 
 
 def _limit_hint(limit: object, more: str) -> str:
     if limit == 0 and limit is not False:
-        return "get_all with limit=1 and counts=True tells how many there are"
+        return "to count, call get_all with limit=1 and counts=True"
     if isinstance(limit, int) and limit > 1:
         return more
-    return "leave it out to have the default"
+    return "leave it out to use the default"
 
 
 def checked_offset(offset: int) -> int:
     """How many are left out before the first."""
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-        raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}", hint="0 is the first one")
+        raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}", hint="0 is the first result")
     return offset
 
 
@@ -222,6 +222,6 @@ def _validate_strategy(value: str) -> str:
 
 def _min_score(value: float | None) -> float | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
-        hint = "leave it out to have all, best first"
+        hint = "leave it out to get all results, best first"
         raise InvalidInput(f"min_score must be a number from 0 to 1, not {value!r}", hint=hint)
     return value

@@ -95,16 +95,18 @@ def _validate_settings(parts: Parts, made: Mapping[str, Any], key: str) -> None:
     if parts.bounds is not None:
         refuse_operators(made)
     if "facts" in made.get("extract.strategies", ()) and parts.llm is None:
-        raise InvalidInput("extract.strategies names facts, and no language model is configured", hint="configure llm")
+        raise InvalidInput(
+            "extract.strategies contains facts, but no language model is configured", hint="configure llm"
+        )
 
 
 def _settings_key(parts: Parts, given: Mapping[str, Any]) -> str:
     """Whose settings they are: a user's or an agent's, and nobody's in particular are the tenant's."""
     scope = parts.scope(given)
     if scope.run_id:
-        raise InvalidInput("a session has no settings", hint="pause it, or set them for its user or agent")
+        raise InvalidInput("a session has no settings", hint="pause it, or change the settings of its user or agent")
     if scope.user_id and scope.agent_id:
-        raise InvalidInput("settings are those of a user or of an agent", hint="name one of them")
+        raise InvalidInput("settings belong to a user or an agent", hint="name one of them")
     named = ((kind, getattr(scope, f"{kind}_id")) for kind in ("user", "agent"))
     return next((scope_key(kind, name) for kind, name in named if name), TENANT)
 

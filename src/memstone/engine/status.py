@@ -66,7 +66,7 @@ async def engine_status(parts: Parts) -> EngineInfo:
         "embedding": await _embedding_status(parts),
         "vector_store": await _vector_status(parts),
         "rerank": _port_status(parts.reranker, "no reranker is configured"),
-        "llm": _port_status(parts.llm, "no language model is configured; rules learn"),
+        "llm": _port_status(parts.llm, "no language model is configured; the curator learns"),
     }
 
 
@@ -110,7 +110,7 @@ async def _vector_status(parts: Parts) -> VectorPart:
     other = active is not None and active != signature
     return {
         "available": not other,
-        "reason": "the index belongs to another embedder: reindex" if other else None,
+        "reason": "the index belongs to another embedder: run reindex" if other else None,
         "backend": backend,
         "pending": waiting,
         "signature": signature,
@@ -130,9 +130,9 @@ async def pending_vectors(parts: Parts) -> int:
 async def refresh_vectors(parts: Parts) -> RefreshResult:
     """Make every vector anew, in place: what has one keeps it until the new one is there."""
     if parts.bounds is not None:
-        raise Forbidden("this key may not reindex", hint="use one that reaches the whole tenant")
+        raise Forbidden("this key cannot reindex", hint="use a key for the whole tenant")
     if not parts.embedding.on:
-        raise ConfigError("there is no embedder to reindex with", hint="configure one, or keep searching by text")
+        raise ConfigError("reindex needs an embedder", hint="configure an embedder, or keep searching by text")
     parts.embedding.forget(parts.tenant_id)
     answer = await reindex_vectors(parts)  # what has no vector yet comes first, and what it gets is not made twice
     where = where_visible(Scope(parts.tenant_id), parts.now(), layers=tuple(map(str, Layer)), show_expired=True)
@@ -209,7 +209,7 @@ async def _round_trip(tx: Tx, *, parts: Parts) -> NoReturn:
     await insert_version(tx, parts.language, record, [Link(scope, now, turn.draft.dedupe)], [])
     listed = await tx.memories.find(where_visible(scope, now), limit=_LISTED)
     if record.id not in [one.record.id for one in listed]:
-        raise StorageError("what was just stored is not listed")
+        raise StorageError("the entry that was just stored is not listed")
     await end_version(tx, record, Status.DELETED, now)
     raise _TakenBack
 
@@ -257,7 +257,7 @@ async def _count_once(tx: Tx, *, parts: Parts) -> NoReturn:
     now = parts.now()
     await tx.metrics.count(parts.tenant_id, OWNER, now, {_WORD: 1})
     if not await tx.metrics.counted(parts.tenant_id, OWNER, now):  # asked, because what is written may be sent later
-        raise StorageError("the store does not hold what was just written")
+        raise StorageError("the store does not contain what was just written")
     raise _HealthTakenBack
 
 
@@ -331,11 +331,11 @@ async def _write_probe(tx: Tx, *, parts: Parts, steps: list[str]) -> NoReturn:
     steps.append("fulltext")
     query = TextQuery(match_text(_WORD).split(), scope_tokens(scope), scope)
     if record.seq not in [seq for seq, _ in await tx.text.match(query, 5)]:
-        raise StorageError("the full text does not find what was just stored")
+        raise StorageError("full-text search does not find what was just stored")
     steps.append("signal")
     await tx.signals.put([Signal(new_id(), scope, _WORD, now, now, due_at=None)])
     if await tx.signals.waiting(scope) != 1:
-        raise StorageError("what was kept for later is not there")
+        raise StorageError("the queued entry is missing")
     steps.append("leave")
     await end_version(tx, record, Status.DELETED, now)
     raise _HealthTakenBack
@@ -362,7 +362,7 @@ async def compute_metrics(parts: Parts, user_id: Any, since: When | None, *, eve
     They are counted by user: whoever reaches one agent only is told nothing about what others did.
     """
     if parts.bounds is not None and parts.bounds.agent_id:
-        raise Forbidden("this key is bound to an agent, and figures are a user's", hint="use a key of the user")
+        raise Forbidden("this key is bound to an agent, but metrics belong to a user", hint="use a key of the user")
     scope = scope_or_everybody(parts, {"user_id": user_id}, everybody=everybody)
     begin = _BEGINNING if since is None else parse_when(since, "since")
     now = parts.now()

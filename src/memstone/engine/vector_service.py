@@ -184,7 +184,7 @@ async def _overwrite_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought, o
     """The next version for everybody who holds it; nothing happens when it is the same as before."""
     links = await tx.links.of(parts.tenant_id, old.seq)
     if parts.bounds is not None and not all(is_inside(link.scope, parts.bounds) for link in links):
-        raise Forbidden(f"{one.id} is held by others, too", hint="store it under an id of your own")
+        raise Forbidden(f"{one.id} is shared with other users", hint="store it under another id")
     data = data_of(one, batch.space, old.id)
     held = await tx.vectors.get(parts.tenant_id, old.seq, batch.space.signature)
     if held == one.vector and old.metadata == one.metadata and old.text == one.text and old.data == data:
@@ -382,5 +382,5 @@ async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str 
     event = await parts.ledger.write(work)
     if event is None:
         who = scope.user_id if parts.bounds is None else parts.bounds.name_of(scope.user_id)
-        raise NotFoundError(f"{who or 'nobody'} holds no vector {own}")
+        raise NotFoundError(f"{who or 'nobody'} has no vector {own}")
     return {"id": own, "event": event, "user_id": scope.user_id or None, "reason": why}

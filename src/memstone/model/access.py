@@ -138,7 +138,7 @@ class StoredSecret:
 # --- what a caller reaches at most within a tenant --------------------------------------------------------------------
 
 
-_USE_ANOTHER: Final = "use a key that may speak for it"
+_USE_ANOTHER: Final = "use a key that has access to it"
 
 
 class Users(StrEnum):
@@ -263,12 +263,12 @@ class Bounds:
 def reserved_name_error(name: str) -> Forbidden:
     """Return the error for a name that belongs to nobody in particular."""
     if name == EVERYBODY:
-        return Forbidden(f"{EVERYBODY!r} means everybody", hint="use an admin key that is bound to nobody")
+        return Forbidden(f"{EVERYBODY!r} means everybody", hint="use an admin key that is not bound to a user")
     return Forbidden(
         f"names that begin with {POOLS!r} are reserved for the pools of API keys",
-        hint="name the person as you always do; an admin key of the whole tenant may name pools",
+        hint="use the person's usual id; only an admin key for the whole tenant may name pools",
     )
 
 
 def _out_of_bounds_error(field: str, value: str) -> Forbidden:
-    return Forbidden(f"this key does not reach {field} {value!r}", hint=_USE_ANOTHER)
+    return Forbidden(f"this key has no access to {field} {value!r}", hint=_USE_ANOTHER)

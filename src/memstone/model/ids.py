@@ -69,13 +69,13 @@ def clean_id(value: object, name: str) -> str:
         raise ScopeError(f"{name} must be text, a whole number or a UUID, not {type(value).__name__}")
     text = str(value).strip()
     if not text:
-        raise ScopeError(f"{name} is blank", hint=f"leave {name} out, or give it a value")
+        raise ScopeError(f"{name} is blank", hint=f"leave out {name}, or give it a value")
     if len(text) > MAX_ID_CHARS:
         hint = "use a shorter one, such as a hash of it"
         raise ScopeError(f"{name} is longer than {MAX_ID_CHARS} characters", hint=hint)
     if not text.isprintable() or len(text.split()) != 1:
-        hint = "an id is one word of characters that can be seen"
-        raise ScopeError(f"{name} holds white space or a character that cannot be printed: {text!r}", hint=hint)
+        hint = "an id is one word of printable characters"
+        raise ScopeError(f"{name} contains white space or an unprintable character: {text!r}", hint=hint)
     return text
 
 

@@ -44,7 +44,7 @@ def parse_when(value: When, name: str = "date") -> Instant:
             pass
     raise InvalidInput(
         f"{name} is not a date: {value!r}",
-        hint="pass a datetime or ISO 8601 text such as 2026-05-07T09:30:00Z; without a zone it means UTC",
+        hint="pass a datetime or ISO 8601 text such as 2026-05-07T09:30:00Z; without a time zone it means UTC",
     )
 
 

@@ -225,7 +225,7 @@ def _is_satisfied(where: Where, lookup: Lookup) -> bool:
 
 def _stored_value(field: str, lookup: Lookup) -> object:
     if field not in FIELDS and not field.startswith((METADATA, DATA)):
-        raise InvalidFilter(f"{field!r} names no field")
+        raise InvalidFilter(f"{field!r} is not a field")
     value = lookup(field)
     return None if field in UNSET_WHEN_EMPTY and value == "" else value
 

@@ -68,6 +68,6 @@ def _validate_scope(tenant_id: str, user_id: object, agent_id: object, run_id: o
     """Most calls name the same few people; a scope cannot be changed, so they may share it."""
     if not isinstance(tenant_id, str) or not tenant_id.strip():
         raise ScopeError(
-            f"tenant_id must be the name of a tenant, not {tenant_id!r}", hint="nobody acts for all of them"
+            f"tenant_id must be the name of a tenant, not {tenant_id!r}", hint="no call can act for all tenants"
         )
     return Scope(tenant_id, clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id"), clean_id(run_id, "run_id"))

@@ -173,10 +173,10 @@ def require_copying(ledger: Ledger) -> Copying:
     if isinstance(ledger, Copying):
         return ledger
     raise Unsupported(
-        "this store cannot copy itself",
+        "this store cannot back itself up",
         kind="ledger",
         name=type(ledger).__name__,
-        hint="use the tools of its database, or `export` and `load`",
+        hint="use its database's own tools, or `export` and `load`",
     )
 
 

@@ -65,7 +65,7 @@ def is_passing(response: HttpResponse) -> bool:
 def _named(body: Mapping[str, Any], response: HttpResponse) -> MemstoneError:
     message, hint = str(body.get("detail", "")), str(body.get("hint", ""))
     if response.status == HTTPStatus.NOT_FOUND and message == HTTPStatus.NOT_FOUND.phrase:
-        return BackendRejected("the service does not know this call", kind="http", hint=_OLD_HINT)
+        return BackendRejected("the service does not know this route", kind="http", hint=_OLD_HINT)
     kind = _by_code().get(body["code"])
     if kind is None:
         is_ours = response.status >= HTTPStatus.INTERNAL_SERVER_ERROR
@@ -87,7 +87,7 @@ def _foreign(response: HttpResponse, host: str) -> MemstoneError:
         return BackendUnavailable(said, kind="http", name=host)
     if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
         return BackendRejected(f"{said}: redirects are not followed", kind="http", name=host, hint=_OLD_HINT)
-    return BackendRejected(f"{said}, and not as Memstone does", kind="http", name=host, hint=_OLD_HINT)
+    return BackendRejected(f"{said}, which is not a Memstone response", kind="http", name=host, hint=_OLD_HINT)
 
 
 @cache

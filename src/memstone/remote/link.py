@@ -102,7 +102,7 @@ class Link:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise StorageError("this client is closed", hint="make a new one")
+            raise StorageError("this client is closed", hint="create a new one")
 
     async def _answer(self, route: Route, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
         timeout = max(self._timeout, LONG_SECONDS) if route.long else self._timeout
@@ -116,7 +116,7 @@ class Link:
         try:
             answer = json.loads(response.body)
         except ValueError as error:
-            raise BackendError(f"{self.host} did not answer with JSON", kind="http", name=self.host) from error
+            raise BackendError(f"{self.host} did not return JSON", kind="http", name=self.host) from error
         return answer[route.field] if route.field else answer
 
     def _request(
@@ -175,13 +175,15 @@ def _checked_address(base_url: str) -> tuple[str, str]:
     except ValueError:
         parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host or parts.username or parts.query or parts.fragment:
-        raise ConfigError("the address of a service must be http(s)://host, without a user and a query")
+        raise ConfigError("the address of the service must be http(s)://host, without a user or a query")
     return base_url.rstrip("/"), host
 
 
 def _checked_key(key: str) -> str:
     if not isinstance(key, str) or not (key.isascii() and key.isprintable()):
-        raise ConfigError("the key holds a character that cannot be sent", hint="`memstone keys create` makes one")
+        raise ConfigError(
+            "the key contains a character that cannot be sent", hint="create a key with `memstone keys create`"
+        )
     return key
 
 

@@ -84,14 +84,14 @@ def _argument_reader(method: Any, verb: str) -> Callable[[RemoteGroup, tuple[Any
 
     def read(group: RemoteGroup, args: tuple[Any, ...], kwargs: Given) -> Given:
         if verb in NOT_OVER_HTTP:
-            raise Unsupported(f"{verb} is not offered over HTTP: {NOT_OVER_HTTP[verb]}", kind="client", name=verb)
+            raise Unsupported(f"{verb} is not available over HTTP: {NOT_OVER_HTTP[verb]}", kind="client", name=verb)
         bound = signature.bind(group, *args, **kwargs)
         check(args, kwargs)
         bound.apply_defaults()
         given = dict(list(bound.arguments.items())[1:])
         for name in LEFT_OUT:
             if given.pop(name, None) is not None:
-                raise InvalidInput(f"{name} cannot be sent to a service", hint="leave it out, or use Memory")
+                raise InvalidInput(f"{name} cannot be sent to a service", hint="leave it out, or use Memory instead")
         return given
 
     return read

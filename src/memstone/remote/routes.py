@@ -19,8 +19,8 @@ NOT_OVER_HTTP: Final[dict[str, str]] = {
     "admin.backups.create": "it writes a file beside the store; use POST /v1/console/backup or `memstone backup`",
     "admin.backups.restore": "it reads a file beside the store; use `memstone restore`",
     "admin.backups.verify": "it reads a file beside the store; use `memstone backup --verify`",
-    "admin.import_from": "it reads a file where it is called; use POST /v1/console/import or `memstone import`",
-    "admin.work": "a worker is a process beside the service; use `memstone worker`",
+    "admin.import_from": "it reads a local file; use POST /v1/console/import or `memstone import`",
+    "admin.work": "a worker is a separate process; use `memstone worker`",
 }
 """Verbs that make no sense over HTTP, and what to use instead."""
 

@@ -46,8 +46,8 @@ def plain(value: Any, name: str) -> Any:
         return plain(message, name)
     if isinstance(value, (And, Or, Not, Condition)):
         raise InvalidInput(
-            f"{name} cannot be sent as {type(value).__name__}", hint="write it as a dictionary, which JSON can hold"
+            f"{name} cannot be sent as {type(value).__name__}", hint="convert it to a dictionary of JSON values"
         )
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return [plain(as_mapping(one) or one if name in _MESSAGES else one, name) for one in value]
-    raise InvalidInput(f"{name} holds {type(value).__name__}, which JSON cannot hold")
+    raise InvalidInput(f"{name} contains {type(value).__name__}, which is not valid in JSON")

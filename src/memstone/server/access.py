@@ -163,8 +163,8 @@ class Caller:
         """Go on only if the key reaches the whole tenant, as acts upon all of it do."""
         if not self.bounds.is_open:
             raise Forbidden(
-                "this request reaches only a part of the tenant",
-                hint="use an admin key that is bound to nobody, and name no user in the headers",
+                "this request covers only a part of the tenant",
+                hint="use an admin key that is not bound to a user, and send no user in the headers",
             )
 
 
@@ -396,7 +396,7 @@ def require_confirmation(
     if confirm != reach:
         choices = f"one of {', '.join(narrowing)}, or " if narrowing else ""
         raise ScopeError(
-            "nothing narrows this deletion", hint=f"give {choices}confirm={reach}; dry_run shows what would be deleted"
+            "this would delete everything", hint=f"give {choices}confirm={reach}; dry_run shows what would be deleted"
         )
 
 
@@ -420,17 +420,17 @@ def needs_operator(request: requests_Request, caller: Caller) -> None:
     caller.needs(Verb.ADMIN)
     caller.needs_tenant()
     if caller.key.tenant_id != request.app.state.memstone.settings.tenant:
-        raise Forbidden("this concerns every tenant", hint="use a key of the tenant that runs the service")
+        raise Forbidden("this affects every tenant", hint="use a key of the tenant that runs the service")
 
 
 # --- whom a request is about, as far as its key may say so ------------------------------------------------------------
 
 
 ScopeId = Annotated[str | None, Query(max_length=256)]
-DryRun = Annotated[bool, Query(description="say what would be deleted, and delete nothing")]
+DryRun = Annotated[bool, Query(description="report what would be deleted, and delete nothing")]
 Confirm = Annotated[
     str | None,
-    Query(max_length=256, description="needed where nothing narrows it: whom the key speaks for, or the tenant"),
+    Query(max_length=256, description="needed to delete everything: the user of the key, or the tenant"),
 ]
 
 
@@ -459,7 +459,7 @@ class NamedReach(Named):
         agent_id: ScopeId = None,
         run_id: ScopeId = None,
         *,
-        everybody: Annotated[bool | None, Query(description="about everybody; for administrators")] = None,
+        everybody: Annotated[bool | None, Query(description="everybody's data; for administrators")] = None,
     ) -> None:
         super().__init__(user_id, agent_id, run_id)
         self.everybody = everybody

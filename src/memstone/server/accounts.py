@@ -55,7 +55,7 @@ class Guesses:
         wait = self._tried.get((login, address), -_MINUTE) + _MINUTE - self._now()
         if wait > 0:
             raise TooManyRequests(
-                "too many wrong passwords for this login", retry_after=wait, hint="wait as long as Retry-After says"
+                "too many wrong passwords for this login", retry_after=wait, hint="wait for the time in Retry-After"
             )
 
     def note(self, login: Login, address: str, *, right: bool) -> None:
@@ -138,7 +138,7 @@ class Reception:
         self._failures.check(request)
         self._guesses.check(who, address)
         if self._waiting >= _WAITING:
-            raise TooManyRequests("too many people log in at once", retry_after=1.0, hint="try again in a moment")
+            raise TooManyRequests("too many logins at once", retry_after=1.0, hint="try again in a moment")
         self._waiting += 1
         try:
             async with self._desk:
@@ -166,7 +166,7 @@ class Reception:
 def person_of(caller: Caller) -> Any:
     """Who is logged in; ``Forbidden`` for a key, which is nobody."""
     if caller.person is None:
-        raise Forbidden("this is a key, and nobody is logged in with it", hint="log in: POST /v1/auth/login")
+        raise Forbidden("this is a key, not a login session", hint="log in: POST /v1/auth/login")
     return caller.person
 
 

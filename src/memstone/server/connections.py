@@ -102,9 +102,9 @@ class Connections:
             refusal = problem_response(
                 Request(scope),
                 503,
-                "The service is answering as many requests as it can.",
+                "The service is handling as many requests as it can.",
                 code="overloaded",
-                hint="Try again in a moment; server.connections.limit changes how many there may be.",
+                hint="Try again in a moment; server.connections.limit sets the maximum.",
                 retryable=True,
                 headers=headers,
             )
@@ -197,7 +197,9 @@ class BoundedProtocol(H11Protocol):
         if self._has_begun and self.conn.our_state is h11.IDLE:
             self._note_end("slow_head")
             seconds = self._connections.settings.head_seconds
-            self._write_problem(408, "too_slow", f"The head of the request did not come within {seconds:g} seconds.")
+            self._write_problem(
+                408, "too_slow", f"The headers of the request did not arrive within {seconds:g} seconds."
+            )
         else:
             metrics.CONNECTIONS_CLOSED.labels("idle").inc()
         self._close()
@@ -317,7 +319,7 @@ class ProxyAddresses:
             if self._is_proxy(parse_address(scope["client"][0])):
                 scope["client"] = self._client_of(headers, scope["client"])
             elif not FORWARDED_HEADERS.isdisjoint(headers):
-                log.warning("proxy.not_trusted", hint="name the proxy in server.proxies, if there is one")
+                log.warning("proxy.not_trusted", hint="if you run a proxy, list it in server.proxies")
         await self._app(scope, receive, send)
 
     def _client_of(self, headers: Headers, proxy: tuple[str, int]) -> tuple[str, int]:

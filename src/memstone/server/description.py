@@ -21,8 +21,8 @@ _SAID: Final = {"application/problem+json": {"schema": {"$ref": "#/components/sc
 _ANY: Final = "default"
 _NEVER: Final = "422"  # what a request has wrong is a 400 here, in the same form as every other problem
 _KEYS: Final = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "a key, or the access token of who has logged in"},
-    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same in a header of its own"},
+    "bearer": {"type": "http", "scheme": "bearer", "description": "a key, or the access token of a login session"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same, in its own header"},
 }
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 _REF: Final = "#/components/schemas/"

@@ -53,7 +53,7 @@ _TYPES: Final[dict[int, str]] = {
 
 # What nothing but the request brings about: nested too deeply, half a character, a number that no column holds.
 _UNHOLDABLE: Final = (RecursionError, UnicodeEncodeError, OverflowError)
-_STORE: Final = "the store cannot do this now"
+_STORE: Final = "the store is not available right now"
 _TELLING: Final = frozenset({"checks", "data", "degraded", "details", "error", "resolution", "result", "results"})
 """Where an answer tells of failures that did not prevent it."""
 
@@ -188,8 +188,10 @@ def _is_json(request: Request) -> bool:
 
 async def _handle_unstorable_value(request: Request, error: Exception) -> JSONResponse:
     log.info("request.unholdable", kind=type(error).__name__)
-    hint = "nest less deeply; a number has 64 bits at most, and a text whole characters only"
-    return problem_response(request, HTTPStatus.BAD_REQUEST, "a value cannot be held", code="invalid_input", hint=hint)
+    hint = "nest less deeply; numbers can have at most 64 bits, and texts must be valid Unicode"
+    return problem_response(
+        request, HTTPStatus.BAD_REQUEST, "a value cannot be stored", code="invalid_input", hint=hint
+    )
 
 
 async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
@@ -204,7 +206,7 @@ async def _handle_http_error(request: Request, error: Exception) -> JSONResponse
 
 
 def _invalid_json_response(request: Request) -> JSONResponse:
-    hint = "JSON in UTF-8, not compressed, not nested too deeply"
+    hint = "send JSON in UTF-8, not compressed and not nested too deeply"
     return problem_response(request, HTTPStatus.BAD_REQUEST, "Invalid JSON body", code="invalid_json", hint=hint)
 
 
@@ -221,7 +223,7 @@ async def handle_unexpected_error(request: Request, error: Exception) -> JSONRes
     return problem_response(
         request,
         HTTPStatus.INTERNAL_SERVER_ERROR,
-        "something went wrong in here",
+        "internal error",
         code="internal",
-        hint="the log has it under this request_id",
+        hint="look for this request_id in the log",
     )

@@ -57,7 +57,7 @@ class Rate:
             raise TooManyRequests(
                 "too many requests with this key",
                 retry_after=(1 - tokens) / self._per_second,
-                hint="wait as long as Retry-After says",
+                hint="wait for the time in Retry-After",
             )
 
 
@@ -82,7 +82,7 @@ class Failures:
             raise TooManyRequests(
                 "too many failed attempts from this address",
                 retry_after=(1 - left) / self._per_second,
-                hint="wait as long as Retry-After says, and check the key or the password",
+                hint="wait for the time in Retry-After, and check the key or the password",
             )
 
     def note(self, request: HTTPConnection) -> None:
@@ -138,7 +138,7 @@ class Governor:
         """``LlmBudgetSpent`` when the day's tokens are used up; the question that crosses the line is still asked."""
         if self._per_day and await self.spent(tenant_id) >= self._per_day:
             metrics.LLM_CALLS.labels("refused").inc()
-            raise LlmBudgetSpent(f"the {self._per_day:,} tokens of today are spent")
+            raise LlmBudgetSpent(f"today's {self._per_day:,} tokens are used up")
 
     async def spent(self, tenant_id: str) -> int:
         """How much a tenant has spent today."""

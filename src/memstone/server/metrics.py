@@ -20,24 +20,22 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 REQUESTS: Final = Histogram(
     "memstone_request_seconds",
-    "How long requests took, by route and status.",
+    "Duration of requests, by route and status.",
     labelnames=("method", "route", "status"),
     buckets=_SECONDS,
 )
-RUNNING: Final = Gauge("memstone_requests_running", "Requests that are being answered.")
+RUNNING: Final = Gauge("memstone_requests_running", "Requests in progress.")
 CONNECTIONS: Final = Gauge("memstone_connections", "Open connections.")
 CONNECTIONS_CLOSED: Final = Counter(
-    "memstone_connections_closed", "Connections that the service ended before their time.", labelnames=("reason",)
+    "memstone_connections_closed", "Connections that the service closed early.", labelnames=("reason",)
 )
 STEPS: Final = Histogram(
-    "memstone_step_seconds", "How long the steps of the engine took.", labelnames=("step",), buckets=_SECONDS
+    "memstone_step_seconds", "Duration of the engine's steps.", labelnames=("step",), buckets=_SECONDS
 )
-GATE: Final = Counter("memstone_gate_decisions", "Where the gate sent a message.", labelnames=("route",))
-REFUSED: Final = Counter("memstone_rate_limit_refusals", "Requests that came too often.")
-FAILED_LOGINS: Final = Counter("memstone_failed_logins", "Keys and passwords that were wrong.")
-LLM_CALLS: Final = Counter(
-    "memstone_llm_calls", "Questions to the language model, by outcome.", labelnames=("outcome",)
-)
+GATE: Final = Counter("memstone_gate_decisions", "Decisions of the gate, by route.", labelnames=("route",))
+REFUSED: Final = Counter("memstone_rate_limit_refusals", "Requests rejected by rate limits.")
+FAILED_LOGINS: Final = Counter("memstone_failed_logins", "Wrong keys and passwords.")
+LLM_CALLS: Final = Counter("memstone_llm_calls", "Calls to the language model, by outcome.", labelnames=("outcome",))
 LLM_TOKENS: Final = Counter("memstone_llm_tokens", "Tokens to and from the language model.", labelnames=("direction",))
 
 
@@ -56,15 +54,15 @@ class Observed:
 OBSERVED: Final = Observed()
 
 _RATES: Final = {
-    "memory_total_count": "Facts that hold now.",
-    "memory_replacement_rate": "Replacements among what was added or replaced.",
-    "memory_dedup_rate": "Facts that were known already, among all that were extracted.",
-    "retrieval_hit_rate": "Memories that were used, among those shown of which it is known.",
+    "memory_total_count": "Facts that are currently valid.",
+    "memory_replacement_rate": "Share of replacements among additions and replacements.",
+    "memory_dedup_rate": "Share of extracted facts that were already known.",
+    "retrieval_hit_rate": "Share of shown memories that were used, where known.",
 }
 _COUNTS: Final = {
-    "pending": ("memstone_signals_pending", "What was said and waits to be learned from."),
-    "dead": ("memstone_signals_dead", "What could not be learned from after every attempt."),
-    "events": ("memstone_events", "Changes that were ever made."),
+    "pending": ("memstone_signals_pending", "Messages waiting to be learned from."),
+    "dead": ("memstone_signals_dead", "Messages that could not be learned from."),
+    "events": ("memstone_events", "Changes made in total."),
 }
 
 
@@ -80,14 +78,14 @@ def format_metrics(figures: Mapping[str, Any], *, process: bool) -> bytes:
     for name, (full, about) in _COUNTS.items():
         if name in figures["counts"]:
             Gauge(full, about, registry=registry).set(figures["counts"][name])
-    lag = Gauge("memstone_index_lag", "Memories that wait for a vector.", registry=registry)
+    lag = Gauge("memstone_index_lag", "Memories waiting for a vector.", registry=registry)
     lag.set(figures["lag"])
     if figures["llm_tokens_today"] is not None:
-        spent = Gauge("memstone_llm_tokens_today", "Tokens of the day's budget that are spent.", registry=registry)
+        spent = Gauge("memstone_llm_tokens_today", "Tokens used of the day's budget.", registry=registry)
         spent.set(figures["llm_tokens_today"])
     if process:
         lost = Counter(
-            "memstone_receipts_lost", "Receipts that the store did not take and that were given up.", registry=registry
+            "memstone_receipts_lost", "Receipts that could not be stored and were dropped.", registry=registry
         )
         lost.inc(figures["receipts_lost"])
     return generate_latest(registry) + (generate_latest(REGISTRY) if process else b"")

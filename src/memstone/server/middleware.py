@@ -161,10 +161,14 @@ class Wall:
     def _find_refusal(self, headers: Headers, size: _Size) -> _Refused | None:
         host = _host_name(headers.get("host", ""))
         if host is None or (not self._any_host and host not in self._hosts):
-            return _Refused(400, "this service does not answer to that name", "unknown_host", "add it to server.hosts")
+            return _Refused(
+                400, "this service does not accept that host name", "unknown_host", "add it to server.hosts"
+            )
         origin = headers.get("origin", "").rstrip("/").lower()
         if origin and origin not in self._origins and not _is_same_origin(origin, headers.get("host", "")):
-            return _Refused(403, "pages of that origin may not ask", "unknown_origin", "add it to server.origins")
+            return _Refused(
+                403, "requests from that origin are not allowed", "unknown_origin", "add it to server.origins"
+            )
         length = headers.get("content-length", "")
         if length and not _is_within(length, size.most):
             return size.exceeded()
@@ -244,7 +248,7 @@ class _Counted:
             async with asyncio.timeout(self._seconds):
                 return await self._receive()
         except TimeoutError:
-            self.wrong = _Refused(408, "The rest of the request did not come in time.", _SLOW)
+            self.wrong = _Refused(408, "The rest of the request did not arrive in time.", _SLOW)
             raise self.wrong from None
         finally:
             self._seconds -= time.monotonic() - began

@@ -73,7 +73,7 @@ class Works:
         """Begin a piece of work; ``Conflict`` while the same runs for this tenant."""
         for other in self.of(tenant_id):
             if other.task == task and other.state == RUNNING:
-                raise Conflict(f"{task} is running already, as {other.id}", hint="wait for it, or cancel it")
+                raise Conflict(f"{task} is already running, as {other.id}", hint="wait for it, or cancel it")
         job = Job(new_id(), task, tenant_id)
         self._make_room(tenant_id)
         self._jobs[job.id] = job
@@ -88,7 +88,7 @@ class Works:
         """One of them, or ``NotFoundError``."""
         job = self._jobs.get(job_id)
         if job is None or job.tenant_id != tenant_id:
-            raise NotFoundError(f"no job {job_id}", hint="what was done before a restart is in /v1/jobs")
+            raise NotFoundError(f"no job {job_id}", hint="jobs from before a restart are in /v1/jobs")
         return job
 
     async def cancel(self, tenant_id: str, job_id: str) -> Job:
@@ -118,7 +118,7 @@ class Works:
         except Exception as error:  # noqa: BLE001 - whoever started it learns of it by its state
             log.error("job.crashed", task=job.task, kind=type(error).__name__, exc_info=error)
             job.state = "failed"
-            job.error = {"code": "internal", "message": "something went wrong in here", "hint": "", "retryable": False}
+            job.error = {"code": "internal", "message": "internal error", "hint": "", "retryable": False}
         finally:
             job.finished_at = _utc_now()
             self._running.pop(job.id, None)

@@ -81,10 +81,10 @@ def _not_listening(config: uvicorn.Config, error: OSError) -> ConfigError:
     if error.errno == errno.EADDRINUSE:
         return ConfigError(
             f"the port {config.port} on {config.host} is in use",
-            hint="end what listens there, or choose another: --port 8421, or --port 0 for any that is free",
+            hint="stop the program that uses it, or choose another port: --port 8421, or --port 0 for any free port",
         )
     reason = (os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)).lower()
-    return ConfigError(f"cannot listen on {place}: {reason}", hint="choose another place with --host and --port")
+    return ConfigError(f"cannot listen on {place}: {reason}", hint="choose another address with --host and --port")
 
 
 def _lengthen_queue(listener: Any) -> None:

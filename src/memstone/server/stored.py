@@ -106,7 +106,7 @@ class _Choices:
         if source == "remote":
             return {"embedder": self._remote()}
         if source == "static":
-            raise ConfigError("there is no static model here; transformers is the one that is built in")
+            raise ConfigError("there is no static model; the built-in one is transformers")
         if source == "transformers":
             if not self._transformers:
                 raise ConfigError("transformersEnabled is off")
@@ -128,15 +128,15 @@ class _Choices:
 
     def static(self) -> dict[str, Any]:
         if self.values.get("staticEnabled"):
-            raise ConfigError("there is no static model here; transformers is the one that is built in")
+            raise ConfigError("there is no static model; the built-in one is transformers")
         return {}
 
     def _remote(self) -> EmbedderSettings:
         provider, _, model = str(self.values.get("embeddingProviderModel") or "").partition("/")
         if not provider:
-            raise ConfigError("embeddingProviderModel says which model it is, and is not set")
+            raise ConfigError("embeddingProviderModel, which names the model, is not set")
         if provider in LOCAL_EMBEDDERS or provider not in builtin_names("embedder"):
-            raise ConfigError(f"there is no remote embedder {provider!r} here")
+            raise ConfigError(f"unknown remote embedder {provider!r}")
         config = {**self._file_options(provider), **self._connection(provider), "model": model}
         return EmbedderSettings(provider=provider, config=_validate_options("embedder", provider, config))
 
@@ -148,7 +148,7 @@ class _Choices:
         provider, _, model = str(self.values.get("rerankProviderModel") or "").partition("/")
         config = {**(self.settings.reranker.config if self.settings.reranker else {}), **self._connection(provider)}
         if "base_url" not in config:
-            raise ConfigError("no reranker is configured", hint="reranker in the configuration file says where one is")
+            raise ConfigError("no reranker is configured", hint="set reranker in the configuration file")
         made = {**config, **({"model": model} if model else {})}
         name = self.settings.reranker.provider if self.settings.reranker else "http"
         return {"reranker": Provider(provider=name, config=_validate_options("reranker", name, made))}
@@ -161,7 +161,7 @@ class _Choices:
         if chosen != "qdrant":
             return {}
         if ("vectors", "qdrant") not in BUILT_IN:
-            raise ConfigError("this installation cannot speak to Qdrant")
+            raise ConfigError("this installation does not support Qdrant")
         if not self.values.get("qdrantHost"):
             raise ConfigError("qdrantHost is not set")
         config = {"url": self._safe(qdrant_url(self.values)), "api_key": self.secrets.get(QDRANT_KEY)}
@@ -207,7 +207,7 @@ def _known_backends(wanted: Any) -> None:
     known = ("ledger", *builtin_names("backend"))
     unknown = [one for one in wanted if one not in known]
     if unknown:
-        raise ConfigError(f"there is no backend {unknown[0]!r} here: " + ", ".join(known))
+        raise ConfigError(f"unknown backend {unknown[0]!r}: " + ", ".join(known))
 
 
 def _validate_options(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _validate_options(kind: str, name: str, config: Mapping[str, Any]) -> dict[s
         model.model_validate(given)
     except ValidationError as error:
         field_name = ".".join(map(str, error.errors()[0]["loc"]))
-        raise InvalidInput(f"{kind} {name} cannot be used like this: {field_name}") from None
+        raise InvalidInput(f"{kind} {name} cannot be used with these options: {field_name}") from None
     return given
 
 

@@ -129,7 +129,7 @@ def _name_error(kind: str, *place: str) -> dict[str, Any]:
 MESSAGES: Final = {
     UNKNOWN: "unknown name",
     _REPEATED: "given more than once",
-    _UNREAD: "this route reads no body",
+    _UNREAD: "this route takes no body",
 }
 """What a caller is told about each kind of error of this module."""
 
@@ -145,7 +145,7 @@ def hint_about(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
         if one["type"] == UNKNOWN:
             return _field_hint(route, place, [str(other[-1]) for other in missing if other[:-1] == place[:-1]])
         if one["type"] == _UNREAD:
-            return f"leave the body out; {_query_list(route)}"
+            return f"leave out the body; {_query_list(route)}"
     return f"give {_join_names('.'.join(map(str, place[1:])) for place in missing)}" if missing else ""
 
 
@@ -157,7 +157,7 @@ def _field_hint(route: Any, place: Sequence[Any], missing: Sequence[str]) -> str
         return known
     if len(place) == len(("body", name)) and name in _route_query_names(route):
         return f"send {name} in the query"
-    return f"what is asked for here is {_join_names(missing)}" if missing else "leave it out"
+    return f"this route takes {_join_names(missing)}" if missing else "leave it out"
 
 
 def _join_names(names: Iterable[str]) -> str:

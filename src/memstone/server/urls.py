@@ -50,7 +50,7 @@ _CLOSED: Final = tuple(
         ),
     )
 )
-_HINT: Final = "server.private_urls in the configuration file names hosts inside your network"
+_HINT: Final = "list hosts inside your network in server.private_urls of the configuration file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Guard:
         except (OSError, ValueError, UnicodeError):
             found = []
         if not found:
-            raise InvalidInput(f"{host} cannot be resolved", hint="check the name of the host")
+            raise InvalidInput(f"{host} cannot be resolved", hint="check the host name")
         return found
 
     def _refuse(self, host: str, port: int, address: Address) -> None:
@@ -158,21 +158,21 @@ def _is_nowhere(address: Address) -> bool:
 def _parse_url(url: str) -> tuple[str, str, int, str]:
     """Scheme, host, port and path of an address that leaves no room for two opinions."""
     if not isinstance(url, str) or len(url) > _URL_CHARS:
-        raise _url_error("it is text of a reasonable length")
+        raise _url_error("it must be text of a reasonable length")
     # Readers differ in what they make of these, and the one that connects may be another than the one that checks.
     if any(char in "\\ \t\r\n" or not char.isprintable() for char in url):
-        raise _url_error("it holds a blank, a backslash or a control character")
+        raise _url_error("it contains a space, a backslash or a control character")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _url_error("it cannot be read") from None
+        raise _url_error("it is not a valid address") from None
     if parts.scheme not in PORTS:
-        raise _url_error("it begins with http:// or https://")
+        raise _url_error("it must begin with http:// or https://")
     if "@" in parts.netloc or parts.query or parts.fragment or "?" in url or "#" in url:
-        raise _url_error("a user, a query and a fragment do not belong there")
+        raise _url_error("it must not have a user, a query or a fragment")
     if port == 0 or ("[" in parts.netloc and ":" not in (parts.hostname or "")):
-        raise _url_error("the host or the port cannot be one")
+        raise _url_error("the host or the port is not valid")
     return parts.scheme, _normalize_host(parts.hostname or ""), port or PORTS[parts.scheme], parts.path.rstrip("/")
 
 
@@ -190,9 +190,9 @@ def _normalize_host(given: str) -> str:
         name = ""
     labels = name.split(".")
     if not name or len(name) > 253 or not all(_LABEL.fullmatch(label) for label in labels):  # noqa: PLR2004 - of DNS
-        raise _url_error("the host is missing or cannot be a host")
+        raise _url_error("the host is missing or not valid")
     if _NUMERIC.fullmatch(labels[-1]) and _parse_ip(name) is None:  # 2130706433, 0177.0.0.1, 0x7f.1, 127.1
-        raise _url_error("an address in numbers is written as in 192.0.2.1")
+        raise _url_error("write a numeric address like 192.0.2.1")
     return name
 
 
@@ -200,7 +200,7 @@ def _normalize_ipv6(given: str) -> str:
     try:
         return str(ipaddress.IPv6Address(given))  # a zone, as in fe80::1%eth0, is kept and refused below
     except ValueError:
-        raise _url_error("the host cannot be a host") from None
+        raise _url_error("the host is not valid") from None
 
 
 def _parse_ip(host: str) -> Address | None:
@@ -258,7 +258,7 @@ async def fetch_url(
     except httpx2.HTTPError as error:
         raise BackendUnavailable(f"{url.host} cannot be reached", kind="http", name=url.host) from error
     if response.is_redirect:
-        raise BackendRejected(f"{url.host} sends us elsewhere, which is not followed", kind="http", name=url.host)
+        raise BackendRejected(f"{url.host} redirects, and redirects are not followed", kind="http", name=url.host)
     return response
 
 
@@ -270,5 +270,5 @@ async def _read_limited_body(response: httpx2.Response) -> None:
         parts.append(part)
         if size > _MOST_BYTES:
             await response.aclose()
-            raise BackendRejected("the answer is too large", kind="http", name=response.url.host)
+            raise BackendRejected("the response is too large", kind="http", name=response.url.host)
     response._content = b"".join(parts)  # noqa: SLF001 - read by ourselves, up to a size

@@ -40,4 +40,4 @@ class ScriptedLlm:
 
 def _in_order(answers: Iterable[Answer]) -> Callable[[Prompt], Answer]:
     left = iter(tuple(answers))
-    return lambda _: next(left, LLMError("the script has no further answer"))
+    return lambda _: next(left, LLMError("the script has no more answers"))

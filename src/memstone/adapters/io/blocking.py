@@ -176,7 +176,7 @@ class BlockingIo:
         try:
             drive(coroutine)
         except Exception:  # noqa: BLE001 - nobody waits for it: the log is where its errors go
-            _log.exception("background work %s failed", name)
+            _log.exception("background task %s failed", name)
         finally:
             self._spawned.pop(threading.current_thread(), None)
 
@@ -219,7 +219,7 @@ class _Background:
 def _await_end(thread: threading.Thread, seconds: float) -> None:
     thread.join(max(0.0, seconds))
     if thread.is_alive():
-        _log.warning("background work %s did not end in time", thread.name)
+        _log.warning("background task %s did not finish in time", thread.name)
 
 
 _AT_WORK: Final[weakref.WeakSet[BlockingIo]] = weakref.WeakSet()

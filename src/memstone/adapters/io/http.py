@@ -35,8 +35,8 @@ MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 MAX_QUOTED_CHARS: Final = 300
 
 _SLOW_HINT: Final = "try again, or give this provider a longer timeout"
-_DOWN_HINT: Final = "check that the service runs and that its address is right"
-_MALFORMED_HINT: Final = "look for stray characters in the address and in the key"
+_DOWN_HINT: Final = "check that the service is running and that its address is right"
+_MALFORMED_HINT: Final = "look for stray characters in the address and the key"
 
 
 def host_of(url: str) -> str:
@@ -68,7 +68,7 @@ def _shared_ssl_context(_file: str | None, _folder: str | None) -> SSLContext:
 def stream_options(request: HttpRequest) -> dict[str, Any]:
     """A request as the client's ``stream`` takes it."""
     if not (host_of(request.url) and request.url.lower().startswith(("http://", "https://"))):
-        raise ConfigError("the address of a provider must be http(s)://host...", hint=_MALFORMED_HINT)
+        raise ConfigError("the provider's address must start with http(s)://host", hint=_MALFORMED_HINT)
     headers = {"user-agent": "memstone", **request.headers}
     for name, value in headers.items():
         _check_header(name, value)
@@ -91,7 +91,7 @@ def stream_options(request: HttpRequest) -> dict[str, Any]:
 def _check_header(name: str, value: str) -> None:
     """Before the client does: its own error would quote the value, and comes only after it has connected."""
     if not (value.isascii() and value.isprintable()):
-        raise ConfigError(f"the header {name} holds a character that cannot be sent", hint=_MALFORMED_HINT)
+        raise ConfigError(f"the header {name} contains a character that cannot be sent", hint=_MALFORMED_HINT)
 
 
 def _encode_json(payload: Any) -> bytes:
@@ -138,10 +138,10 @@ class Body:
         self._size += len(part)
         self._parts.append(part)
         if self._size > MAX_BODY_BYTES:
-            problem = f"the answer of {self._host} is larger than {MAX_BODY_BYTES // 2**20} MB"
+            problem = f"the response from {self._host} is larger than {MAX_BODY_BYTES // 2**20} MB"
             raise BackendRejected(problem, kind="http", name=self._host)
         if time.monotonic() > self._deadline:
-            problem = f"{self._host} did not finish its answer in time"
+            problem = f"{self._host} did not finish its response in time"
             raise BackendTimeout(problem, kind="http", name=self._host, hint=_SLOW_HINT)
 
     def response(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
@@ -169,7 +169,7 @@ class Lines:
             self._rest.clear()
         self._rest += rest  # in place: a line that comes in many parts is copied once
         if len(self._rest) > MAX_LINE_BYTES:
-            raise BackendRejected(f"a line of the answer of {self._host} has no end", kind="http", name=self._host)
+            raise BackendRejected(f"a line in the response from {self._host} is too long", kind="http", name=self._host)
         return [_decode_line(raw) for raw in whole]
 
     def end(self) -> list[str]:

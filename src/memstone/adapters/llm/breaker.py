@@ -86,7 +86,7 @@ class GuardedLlm:
             return claim
 
     def _unavailable(self, left: float) -> LlmUnavailable:
-        problem = f"model {self.model} at {self.destination} is not asked after {self._failures} failures in a row"
+        problem = f"model {self.model} at {self.destination} is not called after {self._failures} failures in a row"
         return LlmUnavailable(problem, hint=f"try again in {left:.0f} s; the last failure was {self._last_failure}")
 
     async def _record_failure(self, error: MemstoneError) -> None:

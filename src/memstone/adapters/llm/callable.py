@@ -29,7 +29,7 @@ class CallableLlm:
     async def generate(self, prompt: Prompt) -> Reply:
         """One answer."""
         if prompt.tools:
-            raise Unsupported("a plain callable cannot be given tools", kind="llm", name=self.model)
+            raise Unsupported("a plain callable cannot use tools", kind="llm", name=self.model)
         text = await self._ask([dict(message) for message in prompt.messages])
         if not isinstance(text, str):
             raise LLMError(f"the language model {self.model} must return text, not {type(text).__name__}")

@@ -150,29 +150,29 @@ def _other_manner(manner: _Manner, sent: dict[str, Any], response: HttpResponse,
 
 def _error_from_response(request: HttpRequest, response: HttpResponse) -> MemstoneError:
     if response.status in _WRONG_REQUEST and b"content_filter" in response.body:
-        return ModelRefused(f"{host_of(request.url)} does not pass these messages on: content filter")
+        return ModelRefused(f"{host_of(request.url)} rejected these messages: content filter")
     hint = None
     if b"context_length" in response.body or b"context length" in response.body:
-        hint = "the messages are longer than this model can read; send fewer at once"
+        hint = "the messages are too long for this model; send fewer at once"
     return error_from_response(request, response, lambda message: LLMError(message, hint=hint))
 
 
 def _parse_reply(body: bytes, source: str) -> Reply:
     if len(body) > MAX_ANSWER_BYTES:
-        problem = f"{source} answered with {len(body)} bytes, at most {MAX_ANSWER_BYTES} are read"
-        raise BadModelOutput(problem, hint="give this model fewer max_tokens")
+        problem = f"{source} returned {len(body)} bytes, the limit is {MAX_ANSWER_BYTES}"
+        raise BadModelOutput(problem, hint="lower max_tokens for this model")
     answer, choice, message = _parse_completion(body, source)
     text = _content_text(message.get("content"))
     why = choice.get("finish_reason")
     if isinstance(message.get("refusal"), str) and message["refusal"]:
-        raise ModelRefused(f"{source} refuses to answer")
+        raise ModelRefused(f"{source} refused to answer")
     if why == "content_filter":
         raise ModelRefused(f"{source} stopped: content filter")
     if why == "length":
-        raise AnswerCutOff(f"the answer of {source} is cut off", raw=text)
+        raise AnswerCutOff(f"the response from {source} was cut off", raw=text)
     calls = _tool_calls(message.get("tool_calls"), source)
     if not text.strip() and not calls:
-        raise BadModelOutput(f"the answer of {source} is empty", hint="try again, or try another model")
+        raise BadModelOutput(f"the response from {source} is empty", hint="try again, or try another model")
     usage = answer.get("usage")
     counted = usage if isinstance(usage, dict) else {}
     return Reply(
@@ -187,9 +187,9 @@ def _parse_completion(body: bytes, source: str) -> tuple[dict[str, Any], dict[st
         choice = answer["choices"][0]
         message = choice["message"]
     except (LookupError, TypeError, ValueError, RecursionError) as error:
-        raise BadModelOutput(f"{source} did not answer with a chat completion", hint="check base_url") from error
+        raise BadModelOutput(f"{source} did not return a chat completion", hint="check base_url") from error
     if not (isinstance(choice, dict) and isinstance(message, dict)):
-        raise BadModelOutput(f"{source} did not answer with a chat completion", hint="check base_url")
+        raise BadModelOutput(f"{source} did not return a chat completion", hint="check base_url")
     return answer, choice, message
 
 
@@ -204,14 +204,14 @@ def _tool_calls(given: Any, source: str) -> tuple[ToolCall, ...]:
     try:
         return tuple(_tool_call(call["function"]) for call in given or ())
     except (LookupError, TypeError, ValueError, RecursionError) as error:
-        raise BadModelOutput(f"{source} called a tool in a way that cannot be read", raw=str(given)) from error
+        raise BadModelOutput(f"{source} returned a tool call that cannot be parsed", raw=str(given)) from error
 
 
 def _tool_call(function: Mapping[str, Any]) -> ToolCall:
     arguments = function.get("arguments") or "{}"
     parsed = json.loads(arguments) if isinstance(arguments, str) else arguments
     if not isinstance(parsed, dict) or not isinstance(function["name"], str):
-        raise TypeError("not a call by name with named arguments")
+        raise TypeError("expected a tool name and named arguments")
     return ToolCall(function["name"], parsed)
 
 

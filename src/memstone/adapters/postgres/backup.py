@@ -235,7 +235,7 @@ def extract_copy(path: Path, folder: Path) -> dict[str, Any]:
     manifest = manifest_for(path, STORE, schema.latest_schema_version())
     tables = manifest.get("tables")
     if not isinstance(tables, dict) or not isinstance(manifest.get("columns"), dict):
-        raise Corrupted(f"{path} does not say which tables it holds", hint="use another backup")
+        raise Corrupted(f"{path} does not list its tables", hint="use another backup")
     return extract_archive(path, folder, frozenset(_part_file_name(name) for name in tables))
 
 
@@ -246,7 +246,7 @@ def verify_copy(path: Path, folder: Path) -> dict[str, Any]:
         with (folder / _part_file_name(name)).open("rb") as file:
             lines = sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
         if lines != count:
-            raise Corrupted(f"{path} does not hold what its manifest says: {name}", hint="use another backup")
+            raise Corrupted(f"{path} does not match its manifest: {name}", hint="use another backup")
     return manifest
 
 
@@ -319,9 +319,11 @@ def refuse_wider(given: Session, manifest: Mapping[str, Any]) -> None:
     """A copy is put back by somebody who sees as much as whoever made it."""
     tenant = manifest.get("tenant")
     if tenant is None and not given.whole:
-        raise Forbidden("this backup holds all tenants", hint="connect as a role that sees them: a superuser")
+        raise Forbidden(
+            "this backup contains all tenants", hint="connect as a role that can see all of them, such as a superuser"
+        )
     if tenant is not None and tenant != given.tenant:
-        raise Forbidden("this backup is one of another tenant", hint=f"open the store for the tenant {tenant!r}")
+        raise Forbidden("this backup belongs to another tenant", hint=f"open the store for the tenant {tenant!r}")
 
 
 def put_back(given: Session, manifest: Mapping[str, Any], progress: Progress | None) -> None:
@@ -378,10 +380,10 @@ class PostgresCopies:
     holds_files: Final = False
     beyond: Final = Beyond(
         places=(
-            "base: rows that were deleted stay in the files of their tables until the server writes these anew",
-            "pg_wal: the write-ahead log holds what was written until its segments are removed",
-            "replicas, and archives of the write-ahead log",
-            "copies made with pg_dump or pg_basebackup, and snapshots of the disk",
+            "base: deleted rows stay in the table files until the server rewrites them",
+            "pg_wal: the write-ahead log contains what was written until its segments are removed",
+            "replicas and archives of the write-ahead log",
+            "copies made with pg_dump or pg_basebackup, and disk snapshots",
             "the server's own log, if it logs statements",
         ),
         commands=(
@@ -466,9 +468,9 @@ class PostgresCopies:
 
     def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
         if path.exists() and not is_backup(path):
-            raise InvalidInput(f"{path} is there and is not a backup", hint="choose a name that is free")
+            raise InvalidInput(f"{path} already exists and is not a backup", hint="choose another name")
         if not path.parent.is_dir():
-            raise InvalidInput(f"there is no folder {path.parent}", hint="make it first")
+            raise InvalidInput(f"the folder {path.parent} does not exist", hint="create it first")
         with translate_postgres_errors(self._where), self._session() as session:
             return write_backup(session, path, created_at, signer, progress)
 
@@ -497,7 +499,7 @@ class PostgresCopies:
             if not known.whole and unfinished_beside(path):
                 return Copy(known.path, "unreachable", "it is being written")
             if not path.is_file():
-                return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
+                return Copy(known.path, "missing", "" if known.whole else "it was started but not finished")
             return Copy(known.path, "rewritten" if self._erase_in_copy(path, work, signer) else "clean")
         except (OSError, MemstoneError, psycopg.Error) as error:
             return Copy(known.path, "unreachable", str(error))

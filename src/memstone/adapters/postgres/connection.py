@@ -86,13 +86,13 @@ AWAY: Final = frozenset({"57P01", "57P02", "57P03"})
 _BY_STATE: Final[dict[str, tuple[type[MemstoneError], str]]] = {
     "22003": (InvalidInput, "whole numbers have at most 64 bits"),
     "23505": (Conflict, ""),
-    "25006": (StorageReadOnly, "this is a standby, or the role may only read"),
-    "42501": (StorageError, "the role lacks a privilege: `memstone migrate --grant ROLE` as the owner gives it"),
+    "25006": (StorageReadOnly, "this is a standby, or the role is read-only"),
+    "42501": (StorageError, "the role lacks a privilege: run `memstone migrate --grant ROLE` as the owner"),
     "53100": (StorageFull, ""),
     "53300": (StorageBusy, "raise max_connections of the server, or lower store.pool_size"),
     "54000": (TooLarge, ""),
-    "55P03": (StorageBusy, "another process has been writing for this tenant all the time"),
-    "57014": (StorageBusy, "raise store.statement_seconds if this was no accident"),
+    "55P03": (StorageBusy, "another process kept writing for this tenant"),
+    "57014": (StorageBusy, "if the statement really takes that long, raise store.statement_seconds"),
     "XX001": (Corrupted, ""),
     "XX002": (Corrupted, ""),
 }
@@ -114,12 +114,14 @@ def to_memstone_error(error: psycopg.Error, where: str) -> MemstoneError:
     if isinstance(error, PoolTimeout):
         return StorageBusy(
             f"{where}: no connection within {said.rpartition(' after ')[2]}",
-            hint="is the server running, and does it take store.pool_size connections of every process?",
+            hint="check that the server is running and allows store.pool_size connections per process",
         )
     if isinstance(error, psycopg.OperationalError):
-        return StorageBusy(f"{where} cannot be reached: {said}", hint="is the server running, and does the URL fit?")
+        return StorageBusy(
+            f"{where} cannot be reached: {said}", hint="check that the server is running and that the URL is right"
+        )
     if isinstance(error, psycopg.DataError) and "NUL" in said:
-        return InvalidInput("a text holds a NUL character", hint="remove it; databases cannot store it as text")
+        return InvalidInput("a text contains a NUL character", hint="remove it; databases cannot store it as text")
     return StorageError(f"{where}: {said}")
 
 
@@ -131,8 +133,8 @@ def translate_postgres_errors(where: str) -> Iterator[None]:
     except psycopg.Error as error:
         raise to_memstone_error(error, where) from error
     except UnicodeEncodeError as error:
-        hint = "a number has 64 bits at most, and a text whole characters only"
-        raise InvalidInput(f"{where} cannot hold a value: {error}", hint=hint) from error
+        hint = "numbers can have at most 64 bits, and texts must be valid Unicode"
+        raise InvalidInput(f"{where} cannot store a value: {error}", hint=hint) from error
 
 
 # --- vectors between pgvector, which writes them big-endian behind a header, and the ledger's -------------------------

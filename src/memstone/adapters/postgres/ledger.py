@@ -157,7 +157,7 @@ class PostgresLedger(PostgresCopies):
     async def open(self) -> None:
         """Connect once, and bring the schema up to date."""
         if self._store.closed:
-            raise StorageError("this memory is closed", hint="make a new one")
+            raise StorageError("this memory is closed", hint="create a new one")
         if self._store.pool is None:
             await self._io.run(self._open)
 
@@ -166,7 +166,9 @@ class PostgresLedger(PostgresCopies):
             state = schema.ensure_migrated(connection)
             info = psycopg.types.TypeInfo.fetch(connection, sql.Identifier(state.vector_schema or "public", "vector"))
         if info is None:
-            raise StorageError(f"{self._store.where}: pgvector is gone", hint="CREATE EXTENSION vector")
+            raise StorageError(
+                f"{self._store.where}: the pgvector extension is missing", hint="CREATE EXTENSION vector"
+            )
         options = Options(self._config.url, self._config.pool_size, 30.0, info.oid)
         with self._store.guard:  # of those who open it at the same moment, the first
             if self._store.pool is None:
@@ -286,7 +288,7 @@ class PostgresLedger(PostgresCopies):
                 finally:
                     await self._back(lent)
                 await self._pause(run)
-        raise StorageBusy(f"{self._store.where}: the connection was lost again and again")
+        raise StorageBusy(f"{self._store.where}: the connection was lost too often")
 
     async def _refuse_upgraded(self, lent: Lent) -> None:
         """Raise ``SchemaTooNew`` if that is why a statement failed."""
@@ -331,8 +333,8 @@ class PostgresLedger(PostgresCopies):
                 await self._back(lent)
         if fate in (Fate.OPEN, Fate.UNKNOWN):
             raise StorageBusy(
-                f"{self._store.where}: the connection was lost during a commit, and nobody can tell what became of it",
-                hint="read again before you repeat the call",
+                f"{self._store.where}: the connection was lost during a commit, and its outcome is unknown",
+                hint="check what was stored before you repeat the call",
             )
         return fate is Fate.STORED
 
@@ -420,19 +422,19 @@ class PostgresLedger(PostgresCopies):
 def _log_unread_error(task: asyncio.Task[Any]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None:
-        _log.error("work failed after its caller was cancelled", exc_info=error)
+        _log.error("a task failed after its caller was cancelled", exc_info=error)
 
 
 def _redact_url(url: str) -> str:
     """The place without anything secret."""
-    hint = "what is special in a name or a password is percent-encoded: %40 for @, %2F for /"
+    hint = "percent-encode special characters in a name or password: %40 for @, %2F for /"
     try:
         told = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         why = str(error).partition('"')[0].rstrip(" :")  # in quotes stands what may be secret
         raise StorageError(f"store.url cannot be read: {why}", hint=hint) from None
     if "@" in str(told.get("dbname", "")):  # behind a slash in a password all the rest of it counts as the database
-        raise StorageError("store.url cannot be read: the name of the database holds an @", hint=hint)
+        raise StorageError("store.url cannot be read: the name of the database contains an @", hint=hint)
     return f"postgresql://{told.get('host', '')}/{told.get('dbname', '')}"
 
 

@@ -152,19 +152,24 @@ def grant_to_role(connection: psycopg.Connection[Any], role: str) -> None:
     row = connection.execute(_GRANTED, {"role": role}).fetchone()
     if row != (True,):  # whoever may not grant is only warned by the server
         raise MigrationFailed(
-            f"nothing could be granted to {role}", hint="run `memstone migrate` as the role that owns the tables"
+            f"could not grant access to {role}", hint="run `memstone migrate` as the role that owns the tables"
         )
 
 
 def _refuse_unsupported(state: State) -> None:
     if state.server < OLDEST_SERVER:
-        raise MigrationFailed("PostgreSQL 15 or newer is needed", hint="views that check who looks came with it")
+        raise MigrationFailed(
+            "Memstone needs PostgreSQL 15 or newer",
+            hint="older versions have no views that check the caller's permissions",
+        )
     if state.encoding != "UTF8":
         raise MigrationFailed(
-            f"the database is encoded in {state.encoding}", hint="make one that holds every text: ENCODING 'UTF8'"
+            f"the database uses the encoding {state.encoding}", hint="create the database with ENCODING 'UTF8'"
         )
     if state.version > latest_schema_version():
-        raise SchemaTooNew(f"the database has schema {state.version}, this Memstone knows {latest_schema_version()}")
+        raise SchemaTooNew(
+            f"the database has schema {state.version}, this version of Memstone knows up to {latest_schema_version()}"
+        )
 
 
 def _apply_migration(connection: psycopg.Connection[Any], step: Migration) -> None:
@@ -188,7 +193,7 @@ def _apply_migration(connection: psycopg.Connection[Any], step: Migration) -> No
         ) from error
     except psycopg.Error as error:
         raise MigrationFailed(
-            f"{step.name}: {error.diag.message_primary or error}", hint="the database was left as it was"
+            f"{step.name}: {error.diag.message_primary or error}", hint="the database was not changed"
         ) from error
 
 
@@ -215,12 +220,14 @@ def _prepare_schemas(connection: psycopg.Connection[Any]) -> str:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
     except psycopg.errors.FeatureNotSupported as error:
         raise MigrationFailed(
-            "pgvector is not installed on this server", hint="install it: package pgvector"
+            "pgvector is not installed on this server", hint="install the package pgvector"
         ) from error
     row = connection.execute(_VECTOR).fetchone()
     assert row is not None, "it was just made"  # noqa: S101 - tells the type checker what is so
     if not row[1]:
-        raise MigrationFailed("pgvector 0.8 or newer is needed", hint="ALTER EXTENSION vector UPDATE, as its owner")
+        raise MigrationFailed(
+            "Memstone needs pgvector 0.8 or newer", hint="run ALTER EXTENSION vector UPDATE as its owner"
+        )
     return str(row[0])
 
 

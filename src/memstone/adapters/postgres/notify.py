@@ -95,7 +95,7 @@ class Listener:
         self._woken.close()
 
     def _listen_until_lost(self) -> int:
-        """Listen until the connection is lost; 0 means that it was good for something."""
+        """Listen until the connection was lost; 0 means that it was good for something."""
         with open_connection(self._url, "memstone-listener") as connection, selectors.DefaultSelector() as ready:
             connection.execute(f"LISTEN {CHANNEL}")
             ready.register(connection.fileno(), selectors.EVENT_READ)
@@ -122,7 +122,7 @@ class Listener:
     def _take(self, connection: psycopg.Connection[Any]) -> None:
         connection.pgconn.consume_input()
         if connection.pgconn.status != psycopg.pq.ConnStatus.OK:
-            raise psycopg.OperationalError("the connection is lost")
+            raise psycopg.OperationalError("the connection was lost")
         while (notice := connection.pgconn.notifies()) is not None:
             for said in notice.extra.decode().split(APART):
                 self._handle_payload(said)
@@ -211,7 +211,7 @@ class Caller:
                 with open_connection(self._url, "memstone-caller") as called:
                     self._pass_on(called)
             except psycopg.Error as error:
-                _log.debug("workers could not be called: %s", type(error).__name__)
+                _log.debug("could not notify workers: %s", type(error).__name__)
                 self._wait_after_failure()
 
     def _pass_on(self, connection: psycopg.Connection[Any]) -> None:

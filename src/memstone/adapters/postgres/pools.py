@@ -123,7 +123,7 @@ class _Reach:
     def refuse(self, end: float) -> None:
         """Give up what was waited for in vain, when it is time or the server has been gone for too long."""
         if self._missed_since is not None and monotonic() - self._missed_since >= OUTAGE:
-            raise OperationalError("it takes no connections") from None
+            raise OperationalError("it does not accept connections") from None
         if monotonic() >= end:
             raise PoolTimeout(f"no connection after {self._wait_seconds:.2f} sec") from None
 

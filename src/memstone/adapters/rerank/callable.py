@@ -27,7 +27,7 @@ class CallableReranker:
     async def rerank(self, query: str, documents: Sequence[str], top: int) -> list[tuple[int, float]]:
         scores = self._numbers(await self._ask(query, list(documents)) if documents else [])
         if len(scores) != len(documents):
-            raise self._backend_error(f"gave {len(scores)} scores for {len(documents)} documents")
+            raise self._backend_error(f"returned {len(scores)} scores for {len(documents)} documents")
         ranked = sorted(enumerate(scores), key=lambda item: (-item[1], item[0]))
         return ranked[: max(0, top)]
 

@@ -44,7 +44,7 @@ class HttpRerankerConfig(BaseModel):
     @model_validator(mode="after")
     def _a_model_where_one_is_asked_for(self) -> Self:
         if self.dialect == "cohere" and self.model is None:
-            raise ValueError("the cohere dialect names a model in every request: set model")
+            raise ValueError("the cohere dialect needs a model in every request: set model")
         return self
 
 
@@ -96,7 +96,7 @@ class HttpReranker:
         try:
             return _parse_ranks(json.loads(body), _SCORE[self._config.dialect], len(documents))
         except (KeyError, OverflowError, TypeError, ValueError) as error:
-            problem = f"{self.model} at {self.destination} did not answer with a score for places of documents"
+            problem = f"{self.model} at {self.destination} did not return a score per document"
             raise BackendError(problem, kind="reranker", name=self.destination) from error
 
     def _payload(self, query: str, documents: list[str], top: int) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _parse_ranks(answer: Any, score: str, count: int) -> list[tuple[int, float]]
     rows = answer["results"] if isinstance(answer, dict) else answer
     ranks = {operator.index(row["index"]): float(row[score]) for row in rows}
     if len(ranks) != len(rows) or not all(0 <= place < count for place in ranks):
-        raise ValueError("a place is named twice, or there is no document at it")
+        raise ValueError("an index is repeated or out of range")
     if not all(map(math.isfinite, ranks.values())):
         raise ValueError("a score is not finite")
     return list(ranks.items())

@@ -69,7 +69,9 @@ def _translate_read_errors() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise InvalidInput(f"the database cannot be read: {error}", hint="is it whole, and not encrypted?") from error
+        raise InvalidInput(
+            f"the database cannot be read: {error}", hint="check that the file is complete and not encrypted"
+        ) from error
 
 
 def _quote_identifier(name: str) -> str:

@@ -107,11 +107,13 @@ def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
     if manifest.get("store") != store:
         raise Corrupted(
             f"{path} is a backup of another kind of store: {manifest.get('store')}",
-            hint="restore it there; `memstone copy` moves a store into another kind",
+            hint="restore it into that kind of store; `memstone copy` converts one kind into the other",
         )
     known = manifest.get("schema")
     if not isinstance(known, int) or known > latest:
-        raise SchemaTooNew(f"{path} has schema {known}, this Memstone knows {latest}", hint="upgrade Memstone")
+        raise SchemaTooNew(
+            f"{path} has schema {known}, this version of Memstone knows up to {latest}", hint="upgrade Memstone"
+        )
     return manifest
 
 
@@ -120,7 +122,9 @@ def extract_archive(path: Path, folder: Path, names: frozenset[str]) -> dict[str
     with _open_archive(path) as archive:
         manifest = _read_manifest(path, archive)
         if manifest["files"].keys() != names:
-            raise Corrupted(f"{path} does not hold what a backup of this store holds", hint="was it made by Memstone?")
+            raise Corrupted(
+                f"{path} does not contain what a backup of this store should", hint="check that Memstone made it"
+            )
         for name, promised in manifest["files"].items():
             _extract_part(path, archive, name, promised, folder / name)
     return manifest
@@ -137,7 +141,7 @@ def _extract_part(path: Path, archive: zipfile.ZipFile, name: str, promised: Map
     except (KeyError, EOFError, zipfile.BadZipFile) as error:
         raise Corrupted(f"{path} is damaged: {name}: {error}", hint="use another backup") from error
     if {"bytes": size, "sha256": digest.hexdigest()} != {key: promised.get(key) for key in ("bytes", "sha256")}:
-        raise Corrupted(f"{path} is damaged: {name} is not what the manifest says", hint="use another backup")
+        raise Corrupted(f"{path} is damaged: {name} does not match the manifest", hint="use another backup")
 
 
 @contextmanager
@@ -147,7 +151,7 @@ def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
-        raise Corrupted(f"{path} is not a whole backup: {error}", hint="use another backup") from error
+        raise Corrupted(f"{path} is not a complete backup: {error}", hint="use another backup") from error
     with archive:
         yield archive
 
@@ -156,11 +160,13 @@ def _read_manifest(path: Path, archive: zipfile.ZipFile) -> dict[str, Any]:
     try:
         manifest = json.loads(archive.read(_MANIFEST))
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise Corrupted(f"{path} has no manifest that can be read", hint="was it made by Memstone?") from error
+        raise Corrupted(f"{path} has no readable manifest", hint="check that Memstone made it") from error
     if not isinstance(manifest, dict) or manifest.get("format") not in FORMATS or not _is_whole(manifest.get("files")):
-        raise Corrupted(f"{path} is not a backup of Memstone", hint="`memstone import` takes in other files")
+        raise Corrupted(f"{path} is not a Memstone backup", hint="use `memstone import` for other files")
     if manifest.get("version") != VERSION:
-        raise StorageError(f"{path} is a backup of a newer form, {manifest.get('version')!r}", hint="upgrade Memstone")
+        raise StorageError(
+            f"{path} is a backup in a newer format, version {manifest.get('version')!r}", hint="upgrade Memstone"
+        )
     return manifest
 
 

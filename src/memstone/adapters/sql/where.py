@@ -137,7 +137,7 @@ class _Compiler:
             return self.dialect.metadata(name.removeprefix(METADATA))
         if name.startswith(DATA):
             return self.dialect.metadata(name.removeprefix(DATA), "data")
-        raise InvalidFilter(f"{name!r} names no field")
+        raise InvalidFilter(f"{name!r} is not a field")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
         raw.execute("INSERT INTO fulltext (fulltext) VALUES ('rebuild')")
         raw.execute("COMMIT")
     except sqlite3.IntegrityError as error:
-        raise Corrupted(f"the backup holds rows that no store can have: {error}", hint="use another") from error
+        raise Corrupted(f"the backup contains invalid rows: {error}", hint="use another backup") from error
     finally:
         target.rollback()
         raw.execute("DETACH DATABASE foreign_store")
@@ -84,8 +84,8 @@ def _refuse_other_tables(ours: _Objects, theirs: _Objects, tables: list[str]) ->
     other = [table for table in tables if theirs.get(("table", table)) != ours["table", table]]
     if other:
         raise Corrupted(
-            f"the backup holds no store: {', '.join(sorted(other))} is missing, or not made as a store makes it",
-            hint="was it made by Memstone?",
+            f"the backup contains no valid store: {', '.join(sorted(other))} is missing or malformed",
+            hint="check that Memstone made it",
         )
 
 
@@ -164,7 +164,7 @@ def _progress_callback(progress: Progress | None) -> Callable[[int, int, int], N
         now = time.monotonic()
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             if now > deadline:
-                raise StorageBusy("the store stays locked by somebody else")
+                raise StorageBusy("another process keeps the store locked")
             return
         deadline = now + BUSY_SECONDS
         if progress is not None:
@@ -220,7 +220,7 @@ def _refuse_damaged(path: Path, connection: Connection, manifest: dict[str, Any]
     if problems != ["ok"]:
         raise Corrupted(f"{path} is damaged: {problems[0]}", hint="use another backup")
     if not agrees:
-        raise Corrupted(f"{path} does not hold what its manifest says", hint="use another backup")
+        raise Corrupted(f"{path} does not match its manifest", hint="use another backup")
 
 
 def prepare_copy(copy: Connection, prepare: Work[bool], live: Connection) -> None:
@@ -313,7 +313,7 @@ def rewrite_copy(known: KnownCopy, work: Work[Look | None], signer: Signer) -> C
         if not known.whole and unfinished_beside(path):
             return Copy(known.path, "unreachable", "it is being written")
         if not path.is_file():
-            return Copy(known.path, "missing", "" if known.whole else "it was begun and not finished")
+            return Copy(known.path, "missing", "" if known.whole else "it was started but not finished")
         found = _erase_in_copy(path, work, signer)
         return Copy(known.path, "clean") if found is None else Copy(known.path, "rewritten", found=found)
     except (OSError, MemstoneError, sqlite3.Error) as error:
@@ -357,7 +357,7 @@ def drop_settings_beside(store: Path, tenant_id: str, scope_key: str) -> None:
                     copy.execute("VACUUM")
                     copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
-            log.warning("%s may hold keys of providers as plain text: %s", path, error)
+            log.warning("%s may contain provider keys in plain text: %s", path, error)
 
 
 def _remove_leftover(path: Path) -> Copy:
@@ -365,7 +365,7 @@ def _remove_leftover(path: Path) -> Copy:
         remove_path(path)
     except OSError as error:
         return Copy(str(path), "unreachable", str(error))
-    return Copy(str(path), "deleted", "a crash had left it")
+    return Copy(str(path), "deleted", "it was left by a crash")
 
 
 def _delete_outdated_copy(path: Path, work: Work[Look | None]) -> Copy:

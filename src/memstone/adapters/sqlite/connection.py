@@ -38,8 +38,8 @@ _BY_CODE: dict[int, type[MemstoneError]] = {
     sqlite3.SQLITE_NOTADB: Corrupted,
 }
 _PRIMARY = 0xFF
-_CANNOT_OPEN = "does the directory exist, may this user write to it, and may the process open more files?"
-_DISK = "the disk, or a limit on the size of files, let it down; nothing that was acknowledged is lost"
+_CANNOT_OPEN = "check that the directory exists, that this user may write to it, and the limit on open files"
+_DISK = "the disk or a limit on file sizes failed it; nothing that was acknowledged is lost"
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -83,8 +83,8 @@ class translating:  # noqa: N801 - it is used like a function
         if isinstance(error, sqlite3.Error):
             raise to_memstone_error(error, self._where) from error
         if isinstance(error, (UnicodeEncodeError, OverflowError)):
-            hint = "a number has 64 bits at most, and a text whole characters only"
-            raise InvalidInput(f"{self._where} cannot hold a value: {error}", hint=hint) from error
+            hint = "numbers can have at most 64 bits, and texts must be valid Unicode"
+            raise InvalidInput(f"{self._where} cannot store a value: {error}", hint=hint) from error
 
 
 # --- how a SQLite connection is opened, and how the seam speaks to it -------------------------------------------------

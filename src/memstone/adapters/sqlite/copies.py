@@ -175,15 +175,15 @@ class SqliteCopies:
 
     def _refuse_own(self, path: Path) -> None:
         if self.is_own(path):
-            raise Corrupted(f"{path} is not a backup but the store itself", hint="`backup` makes one")
+            raise Corrupted(f"{path} is the store itself, not a backup", hint="create one with `backup`")
 
     def _refuse_target(self, path: Path) -> None:
         from memstone.adapters.sql.backup_archive import is_backup
 
         if path.exists() and (self.is_own(path) or not is_backup(path)):
-            raise InvalidInput(f"{path} is there and is not a backup", hint="choose a name that is free")
+            raise InvalidInput(f"{path} already exists and is not a backup", hint="choose another name")
         if not path.parent.is_dir():
-            raise InvalidInput(f"there is no folder {path.parent}", hint="make it first")
+            raise InvalidInput(f"the folder {path.parent} does not exist", hint="create it first")
 
     def _on_snapshot(self, work: Callable[[Connection], T]) -> T:
         """The result of work on a connection that only reads; a store in memory has only the one."""
@@ -300,7 +300,9 @@ def move_store(source: Path, target: Path) -> list[Path]:
     if not source.is_file():
         raise NotFoundError(f"there is no store at {source}")
     if target.exists():
-        raise Conflict(f"there is a store at {target} already", hint="`memstone copy` puts one store into another")
+        raise Conflict(
+            f"there is already a store at {target}", hint="use `memstone copy` to copy one store into another"
+        )
     _take_in_log(source)
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     beside = sorted([*source.parent.glob(f"{source.name}.before-*"), *source.parent.glob(f"{source.name}.key")])
@@ -317,7 +319,7 @@ def _take_in_log(path: Path) -> None:
                 raise Corrupted(f"{path} was not made by Memstone", hint="choose another file")
             database.execute("PRAGMA journal_mode = DELETE")
     except sqlite3.OperationalError as error:
-        raise StorageBusy(f"{path} is in use: {error}", hint="stop the program that has it open") from error
+        raise StorageBusy(f"{path} is in use: {error}", hint="stop the program that is using it") from error
     except sqlite3.DatabaseError as error:
         raise Corrupted(f"{path} is damaged: {error}", hint="restore a backup") from error
 

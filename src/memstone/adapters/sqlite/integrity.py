@@ -137,7 +137,7 @@ def refuse_without_log(connection: Connection, path: Path) -> None:
     """Raise ``Corrupted`` if a file was copied without its log."""
     if lacks_log(connection.raw, path):
         raise Corrupted(
-            f"{path} was copied while it was in use, without its log {path.name}-wal: what was stored last is missing",
+            f"{path} was copied while it was in use, without its log {path.name}-wal: the newest data is missing",
             hint=f"copy {path.name}-wal too, or use `memstone backup`, which copies a store in use; "
             "store.check = false opens the file as it is",
         )

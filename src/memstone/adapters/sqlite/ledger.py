@@ -112,8 +112,8 @@ def refuse_full_disk(folder: Path, reserve_bytes: int) -> None:
         return
     if free < reserve_bytes:
         raise StorageFull(
-            f"{folder}: {free / _MEGABYTE:,.0f} MB are free, and {reserve_bytes / _MEGABYTE:,.0f} MB are reserved",
-            hint="free some space or delete memories; store.reserve_mb says how much must stay free",
+            f"{folder}: {free / _MEGABYTE:,.0f} MB free, {reserve_bytes / _MEGABYTE:,.0f} MB must stay free",
+            hint="free some space or delete memories; store.reserve_mb sets how much must stay free",
         )
 
 
@@ -268,7 +268,7 @@ class SqliteLedger(SqliteCopies):
     async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
         """Open the file, which brings its schema up to date."""
         if grant:
-            raise Unsupported("a file has no roles to grant anything to", kind="ledger", name="sqlite")
+            raise Unsupported("an SQLite file has no roles to grant access to", kind="ledger", name="sqlite")
         before = await self._io.run(self._version)
         await self.open()
         return {"location": self._where, "before": before, "schema": latest_schema_version()}
@@ -373,7 +373,7 @@ class SqliteLedger(SqliteCopies):
             return self._writer
         with self._guard:
             if self._closed:
-                raise StorageError(self._closed, hint="make a new one")
+                raise StorageError(self._closed, hint="create a new one")
             if self._writer is None:
                 self._writer = _fresh_writer(self._config)
             return self._writer
@@ -388,7 +388,7 @@ class SqliteLedger(SqliteCopies):
     def _report(self, connection: Connection) -> StoreCheck:
         damage = find_damage(connection.raw)
         if self._config.path is not None and lacks_log(connection.raw, self._config.path):
-            damage = ["the file was copied without its log: what was stored last is missing", *damage]
+            damage = ["the file was copied without its log: the newest data is missing", *damage]
         return {
             "location": self._where,
             "sqlite": sqlite3.sqlite_version,
@@ -435,7 +435,7 @@ class SqliteLedger(SqliteCopies):
             self._start()
             if not self._rested:
                 self._inherited, self._writer = self._writer, None  # kept, because closing it would disturb the parent
-                self._closed = self._closed or "this memory was at work when its process was forked"
+                self._closed = self._closed or "this memory was in use when its process was forked"
             return
         self._readers.resume()
         for lock, held in zip((self._queue.turn, self._guard), self._held, strict=True):
@@ -473,7 +473,7 @@ def _make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(mode=MY_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"cannot make {path.parent}: {error.strerror}", hint="choose another store.url") from error
+        raise StorageError(f"cannot create {path.parent}: {error.strerror}", hint="choose another store.url") from error
 
 
 def _use_wal(connection: Connection, config: SqliteConfig) -> None:

@@ -62,8 +62,8 @@ def refuse_upgraded(connection: Connection) -> None:
 def schema_upgraded_error(version: int, known: int) -> SchemaTooNew:
     """The error for a process that has a store open which a newer Memstone has upgraded meanwhile."""
     return SchemaTooNew(
-        f"the database was upgraded to schema {version} while this process, which knows {known}, had it open",
-        hint="restart this process with the Memstone that upgraded the database; nothing was written",
+        f"the database was upgraded to schema {version} while this process, which supports {known}, had it open",
+        hint="restart this process with the version of Memstone that upgraded the database; nothing was written",
     )
 
 
@@ -95,7 +95,9 @@ def _refuse_foreign(connection: Connection, version: int) -> None:
     if used and mark not in (APPLICATION_ID, FORMER_ID):
         raise Corrupted("this SQLite file was not made by Memstone", hint="choose another path for store.url")
     if version > latest_schema_version():
-        raise SchemaTooNew(f"the database has schema {version}, this Memstone knows {latest_schema_version()}")
+        raise SchemaTooNew(
+            f"the database has schema {version}, this version of Memstone knows up to {latest_schema_version()}"
+        )
 
 
 def _copy_aside(path: Path) -> None:
@@ -138,7 +140,7 @@ def _apply_migration(connection: Connection, step: Migration) -> None:
         connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.raw.execute(f"PRAGMA user_version = {step.number}")
     except (sqlite3.Error, sqlite3.Warning) as error:
-        raise MigrationFailed(f"{step.name}: {error}", hint="the database was left as it was") from error
+        raise MigrationFailed(f"{step.name}: {error}", hint="the database was not changed") from error
 
 
 @cache

@@ -101,7 +101,7 @@ class MemoryVectors:
             return self._collections[name]
         except KeyError:
             raise VectorStoreError(
-                f"there is no collection {name!r}", kind="vectors", name="memory", hint="create it first"
+                f"the collection {name!r} does not exist", kind="vectors", name="memory", hint="create it first"
             ) from None
 
 
@@ -182,7 +182,7 @@ class _Collection:
         try:
             row = np.asarray(vector, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._wrong("what is not a list of numbers") from error
+            raise self._wrong("something other than a list of numbers") from error
         if row.shape != (self.dimension,):
             raise self._wrong(f"{row.size}")
         if not np.isfinite(row).all():
@@ -192,7 +192,7 @@ class _Collection:
     def _wrong(self, given: str) -> DimensionMismatch:
         return DimensionMismatch(
             f"collection {self.name!r} takes vectors of {self.dimension} finite numbers, not {given}",
-            hint="they come from the embedder the collection was made for",
+            hint="use the embedder that the collection was created for",
         )
 
 

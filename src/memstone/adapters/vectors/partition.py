@@ -257,7 +257,7 @@ def to_matrix(vectors: Sequence[bytes]) -> Any:
     try:
         return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
     except ValueError as error:
-        raise Corrupted("a stored vector is damaged: it is too short or too long") from error
+        raise Corrupted("a stored vector is damaged: its length is wrong") from error
 
 
 def _rank_places(scores: Any, places: Any, limit: int) -> Any:

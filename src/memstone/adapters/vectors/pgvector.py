@@ -69,7 +69,7 @@ def _join_tests(word: str, tests: Iterable[Test], *, empty: bool) -> Test:
 def _compile_condition(condition: Condition) -> Test:
     field, op, value = condition.field, condition.op, condition.value
     if field not in FIELDS and not field.startswith((METADATA, DATA)):
-        raise InvalidFilter(f"{field!r} names no field")
+        raise InvalidFilter(f"{field!r} is not a field")
     if op in _NEGATIONS:
         return compile_filter(Not(Condition(field, _NEGATIONS[op], value)))
     if op is Op.IN:
@@ -109,7 +109,9 @@ def _compile_operator(field: str, op: Op, value: Any) -> Test:
     if op in _SIGNS:
         return _comparison_test(field, _SIGNS[op], value)
     if op is not Op.CONTAINS:
-        raise Unsupported(f"a pgvector store cannot do {op}", hint="use contains, or filter by the memory itself")
+        raise Unsupported(
+            f"a pgvector store does not support {op}", hint="use contains, or filter by a field of the memory"
+        )
     members = (
         "CASE jsonb_typeof(payload -> ?) WHEN 'array' THEN payload -> ? @> ?::jsonb",
         (field, field, _to_json(value)),
@@ -321,12 +323,12 @@ class PgVectorStore:
     async def _there(self, wire: Wire, collection: str) -> tuple[int, float]:
         known = await self._read_collection(wire, collection)
         if known is None:
-            raise self._store_error(f"there is no collection {collection!r}", "create it first")
+            raise self._store_error(f"the collection {collection!r} does not exist", "create it first")
         return known
 
     def _table(self, collection: str) -> str:
         if len(collection.encode()) > _LONGEST_NAME or "\0" in collection or not collection:
-            raise InvalidInput(f"{collection!r} cannot name a table", hint="at most 63 bytes")
+            raise InvalidInput(f"{collection!r} is not a valid table name", hint="at most 63 bytes")
         return sql.Identifier(self._config.schema_name, collection).as_string()
 
     def _unit_vector(self, collection: str, vector: Sequence[float], dimension: int) -> PgVector:
@@ -338,7 +340,7 @@ class PgVectorStore:
         if row.shape != (dimension,) or not np.isfinite(row).all():
             raise DimensionMismatch(
                 f"collection {collection!r} takes vectors of {dimension} finite numbers",
-                hint="they come from the embedder the collection was made for",
+                hint="use the embedder that the collection was created for",
             )
         row = row / (np.abs(row).max() or 1.0)  # first to a size whose square is neither 0 nor infinite
         return PgVector((row / (np.linalg.norm(row) or 1.0)).astype("<f4").tobytes())
@@ -359,7 +361,7 @@ class PgVectorStore:
                 await pool.give(lent)
         except psycopg.Error as error:
             told = error.diag.message_primary or type(error).__name__
-            raise self._store_error(told, "is the database there, and pgvector 0.8 in it?") from error
+            raise self._store_error(told, "check that the database exists and has pgvector 0.8") from error
 
     async def _begin_transaction(self, pool: Pool) -> Lent:
         """A connection that has answered; those that were lost while nobody used them are left."""

@@ -185,7 +185,7 @@ def build_indexes(
     with open_connection(url) as connection:
         # Not waited for: the build waits for everybody who looks at the tables, and so for whoever waits for it.
         if connection.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,)).fetchone() != (True,):
-            raise StorageBusy("an index is being built already", hint="wait until it is complete")
+            raise StorageBusy("an index is already being built", hint="wait until it is finished")
         connection.execute("SET statement_timeout = 0")  # however many vectors there are
         return [
             _build_space_index(url, connection, *space, how, progress)

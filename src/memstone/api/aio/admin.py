@@ -48,10 +48,10 @@ Listed: TypeAlias = list[dict[str, Any]]
 
 
 class AsyncKeyVerbs(Group):
-    """The keys of the service."""
+    """API keys of the service."""
 
     async def list(self) -> list[KeyItem]:
-        """List the keys of this tenant, oldest first; the secrets themselves are not stored."""
+        """List the keys of this tenant, oldest first; their secrets are not stored."""
         from memstone.engine.access import keys
 
         return await self.engine.run(keys.list_keys)
@@ -66,13 +66,13 @@ class AsyncKeyVerbs(Group):
         may_assert_user: bool = False,
         expires_at: When | None = None,
     ) -> KeySecret:
-        """Create a key for this tenant: of its own, for one user, for everybody it names, or for everything.
+        """Create a key for this tenant: for its own pools, one user, every user it names, or everything.
 
-        ``verbs`` are ``read``, ``write`` and ``admin``; each holds the ones before it. With neither ``user_id``,
-        ``may_assert_user`` nor the verb ``admin`` a key reaches its own pools: the same user names mean other people
-        than with any other key. With ``may_assert_user`` whoever holds it is trusted to say for which user it asks.
-        With ``agent_id`` it reaches only what belongs to that agent. ``key`` in the answer is shown this once and kept
-        nowhere.
+        ``verbs`` are the permissions ``read``, ``write`` and ``admin``; each includes the ones before it. Without
+        ``user_id``, ``may_assert_user`` and ``admin``, a key only has access to its own pools: the same user names mean
+        different people than with any other key. With ``may_assert_user``, the caller is trusted to name the user of
+        each request. With ``agent_id``, the key only has access to what belongs to that agent. ``key`` in the answer is
+        shown only once and is not stored.
         """
         from memstone.engine.access import keys
 
@@ -87,7 +87,7 @@ class AsyncKeyVerbs(Group):
         verbs: Sequence[VerbName] | None = None,
         may_assert_user: bool | None = None,
     ) -> KeyItem:
-        """Change what a key is called and what it may do; what you leave out stays, and so does its secret."""
+        """Change the name and permissions of a key; what you leave out stays, and so does its secret."""
         from memstone.engine.access import keys
 
         return await self.engine.run(keys.set_key, key_id, name, verbs, may_assert_user=may_assert_user)
@@ -99,14 +99,14 @@ class AsyncKeyVerbs(Group):
         return await self.engine.run(keys.rotate_key, key_id, grace_seconds)
 
     async def revoke(self, key_id: str, *, dry_run: bool = False) -> KeyItem:
-        """End a key at once."""
+        """Revoke a key immediately."""
         from memstone.engine.access import keys
 
         return await self.engine.dry(dry_run).run(keys.revoke_key, key_id)
 
 
 class AsyncAccountVerbs(Group):
-    """The people who may log in to the service."""
+    """Accounts of people who log in to the service."""
 
     async def list(self) -> list[AccountItem]:
         """List the accounts of this tenant, oldest first."""
@@ -124,10 +124,10 @@ class AsyncAccountVerbs(Group):
         user_id: str | None = None,
         agent_id: str | None = None,
     ) -> AccountItem:
-        """Let somebody log in to the service: an e-mail address or a name, and a password.
+        """Create an account with a login (an e-mail address or a name) and a password.
 
-        ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id`` they
-        reach that user's or agent's memories only. Of the password only what recognises it is kept.
+        ``role`` is ``viewer`` (reads), ``editor`` (also writes) or ``admin``. With ``user_id`` or ``agent_id``, the
+        account only has access to that user's or agent's memories. Only a hash of the password is stored.
         """
         from memstone.engine.access import accounts
 
@@ -147,9 +147,9 @@ class AsyncAccountVerbs(Group):
         agent_id: str | None = None,
         disabled: bool | None = None,
     ) -> AccountItem:
-        """Change an account, named by its id or its login; what you leave out stays, '' takes a name or a bound away.
+        """Change an account, given by its id or login; what you leave out stays, and '' removes a name or a limit.
 
-        With another password, or when it is disabled, whoever is logged in with it no longer is.
+        A new password, or disabling the account, ends all its sessions.
         """
         from memstone.engine.access import accounts
 
@@ -157,16 +157,16 @@ class AsyncAccountVerbs(Group):
         return await self.engine.run(accounts.set_account, account, wanted)
 
     async def remove(self, account: str, *, dry_run: bool = False) -> AccountRemoval:
-        """Remove an account, named by its id or its login; whoever is logged in with it no longer is."""
+        """Remove an account, given by its id or login, and end its sessions."""
         from memstone.engine.access import accounts
 
         return await self.engine.dry(dry_run).run(accounts.remove_account, account)
 
     async def rotate_token_key(self, *, grace: bool = True) -> TokenKeyRotation:
-        """Sign the tokens of people who log in with another key from now on.
+        """Change the key that signs login tokens.
 
-        With ``grace``, tokens that are out already are accepted until they expire, which takes minutes; without, they
-        end at once. Nobody has to log in again.
+        With ``grace``, existing tokens are accepted until they expire, which takes minutes; without it, they stop
+        working at once. Nobody has to log in again.
         """
         from memstone.engine.access import accounts as accounts_tokens
 
@@ -174,16 +174,16 @@ class AsyncAccountVerbs(Group):
 
 
 class AsyncBackupVerbs(Group):
-    """Copies of the whole store."""
+    """Backups of the whole store."""
 
     async def create(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> BackupResult:
-        """Write the whole store, of all tenants, as it is at this moment into one file; others go on writing.
+        """Write the whole store, with all tenants, as it is now into one file; others can keep writing.
 
-        It is signed with the store's key, which is no part of it: keep a copy of what ``key_place`` names elsewhere.
-        A damaged store is refused.
+        The backup is signed with the store's key, which is not part of it: keep a copy of what ``key_place`` names
+        elsewhere. A damaged store is refused.
 
-        The file gets its name when it is complete and on disk. An older backup of that name is replaced, any other file
-        is refused; in a folder it gets a name of its own. ``progress(done, total)`` counts pages.
+        The file gets its name when it is complete and on disk. An older backup of the same name is replaced, any other
+        file is refused; if the path is a folder, Memstone picks a name in it. ``progress(done, total)`` counts pages.
 
         Returns the manifest: ``path``, ``schema``, ``created_at``, the rows of every table, and the SHA-256 of all.
         """
@@ -192,9 +192,9 @@ class AsyncBackupVerbs(Group):
         return await self.engine.run(backup.write_backup, path, progress)
 
     async def verify(self, path: str | os.PathLike[str]) -> BackupVerification:
-        """Check all that is in a backup and return its manifest; ``Corrupted`` when anything is wrong.
+        """Check a backup completely and return its manifest; raise ``Corrupted`` if anything is wrong.
 
-        ``origin`` is ``ours`` if it is signed with this store's key, else ``foreign``.
+        ``origin`` is ``ours`` if it is signed with this store's key, otherwise ``foreign``.
         """
         from memstone.engine.moving import backup
 
@@ -203,15 +203,16 @@ class AsyncBackupVerbs(Group):
     async def restore(
         self, path: str | os.PathLike[str], *, foreign: bool = False, progress: Progress | None = None
     ) -> BackupRestore:
-        """Put a backup in the place of the whole store, of all tenants.
+        """Replace the whole store, with all tenants, by a backup.
 
-        It is checked first, and refused when it is damaged or of a newer schema. Then it takes the place of what is
-        there in one step: a crash leaves the one or the other, and whoever has the store open sees the new content with
-        the next call. Who was erased after the backup was made is erased again before anybody sees it.
+        The backup is checked first, and refused if it is damaged or has a newer schema. Then it replaces the store in
+        one step: a crash leaves either the old or the new content, and programs that have the store open see the new
+        content with their next call. Anyone who was erased after the backup was made is erased again before anybody can
+        see the data.
 
-        A backup that is not signed with this store's key is refused, unless ``foreign`` asks for it. Then its rows are
-        taken into tables of our own making, without keys, accounts, sessions and secrets; ``left_out`` says what was
-        not taken.
+        A backup that is not signed with this store's key is refused, unless you pass ``foreign``. Then its rows are
+        copied into newly created tables, without keys, accounts, sessions and secrets; ``left_out`` says what was left
+        out.
 
         Returns the manifest, its ``origin``, and how many were ``erased_again``.
         """
@@ -221,21 +222,21 @@ class AsyncBackupVerbs(Group):
 
 
 class AsyncAdminVerbs(Group):
-    """Look after a store: its health, its upkeep, its copies, and who may use it."""
+    """Look after a store: health, upkeep, backups, keys and accounts."""
 
     @property
     def keys(self) -> AsyncKeyVerbs:
-        """The keys of the service."""
+        """API keys of the service."""
         return AsyncKeyVerbs(self.engine)
 
     @property
     def accounts(self) -> AsyncAccountVerbs:
-        """The people who may log in to the service."""
+        """Accounts of people who log in to the service."""
         return AsyncAccountVerbs(self.engine)
 
     @property
     def backups(self) -> AsyncBackupVerbs:
-        """Copies of the whole store."""
+        """Backups of the whole store."""
         return AsyncBackupVerbs(self.engine)
 
     @overload
@@ -284,19 +285,19 @@ class AsyncAdminVerbs(Group):
         progress: Progress | None = None,
         dry_run: bool = False,
     ) -> ErasureReport | ErasurePreview:
-        """Remove everything of a scope for good; with ``memory_id`` one memory, for everybody unless a scope is named.
+        """Erase everything of a scope for good, or with ``memory_id`` one memory.
 
-        All versions, the history, what waits to be learned, receipts, jobs, settings, names, words and vectors go, in
-        every table and index; the file is written anew, its log emptied, and the backups Memstone has made are
-        rewritten. A memory that others see too stays with them. It cannot be undone, and after a crash the same call
-        finishes it.
+        One memory is erased for everybody, unless you also give a scope. This removes all versions, the history, queued
+        work, receipts, jobs, settings, names, words and vectors from every table and index. The file is rewritten, its
+        log emptied, and the backups made by Memstone are rewritten. A memory that others can see stays with them. You
+        cannot undo it. After a crash, the same call finishes it.
 
-        Returns a report without any content: rows by table in ``erased``, every check that was made afterwards in
-        ``checks``, whether all of them were passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key.
-        In a database it is never ``complete``: ``not_looked_at`` says what the server keeps, and ``to_finish`` which
-        statements remove it. Where several tenants share a file, one that erases does not hold the others up: the file
-        is written anew when it is quiet, the report is ``pending`` until then, and ``verify_erasure`` tells.
-        With ``dry_run`` only the counts are returned, and nothing is erased.
+        Returns a report without any content: rows by table in ``erased``, every check made afterwards in ``checks``,
+        whether all of them passed in ``complete``, a ``sha256`` and an ``hmac`` by the store's key. For a database it
+        is never ``complete``: ``not_looked_at`` says what the server keeps, and ``to_finish`` which statements remove
+        it. If several tenants share a file, an erasure does not block the others: the file is rewritten when it is
+        idle, the report is ``pending`` until then, and ``verify_erasure`` says when it is done. With ``dry_run`` only
+        the counts are returned, and nothing is erased.
         """
         from memstone.engine.erasing import erase
 
@@ -304,7 +305,7 @@ class AsyncAdminVerbs(Group):
         return await self.engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress)
 
     async def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
-        """Check that a report of ``erase`` is what this store wrote, and that nothing erased has come back.
+        """Check that this store wrote an erasure report, and that nothing erased has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
         """
@@ -327,15 +328,15 @@ class AsyncAdminVerbs(Group):
     ) -> ImportResult:
         """Import what another system exported: a path, bytes, or an open file; a zip archive as it is.
 
-        ``format`` is recognised by what the source holds, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
+        ``format`` is recognised by the content, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
         ``openwebui``, ``facts``, ``markdown``, ``companion_db``, ``gateway_db``, ``openwebui_db``. Text, time, speaker
-        and metadata are taken; ids, origin, trust and status are not. Everything is the user's you name; ``from_user``
-        takes only what a file says is theirs. Name nobody to keep those apart that a file names.
+        and metadata are imported; ids, origin, trust and status are not. Everything goes to the user you name;
+        ``from_user`` imports only what the file says is theirs. Name no user to keep the users of a file separate.
 
-        What was said becomes turns, which are searched like any other. Facts wait in quarantine until somebody
-        approves them, and so does what is learned from the turns. With ``trusted`` you speak for the user: what they
-        said is theirs, and facts about them need no approval; what an assistant said still waits. With ``learn`` the
-        next ``flush`` learns from the turns. What somebody deleted here stays deleted, and importing twice stores once.
+        What was said becomes turns, which you can search like any other. Facts wait in quarantine until someone
+        approves them, and so does what is learned from the turns. With ``trusted`` you act for the user: what they said
+        is theirs, and facts about them need no approval; what an assistant said still waits. With ``learn`` the next
+        ``flush`` learns from the turns. What someone deleted here stays deleted, and importing twice stores once.
 
         Returns ``{"format", "stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued",
         "skipped": {reason: count}}``.
@@ -348,29 +349,29 @@ class AsyncAdminVerbs(Group):
         return await self.engine.run(import_memories.import_from, request, load_adapter("source", "sqlite"))
 
     async def redact(self, progress: Progress | None = None, *, dry_run: bool = True) -> RedactResult:
-        """Look for secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
+        """Find secrets in everything that is stored, and with ``dry_run=False`` mask them in place.
 
-        For what was stored before, or under another ``extract.redact``. Every version, the history, the inbox and the
-        indexes are covered; it is the one call that rewrites history, and a ``REDACT`` event says so. The answer counts
-        what was found, by kind and by table, and never shows it.
+        Use it for what was stored earlier, or under another ``extract.redact``. It covers every version, the history,
+        the inbox and the indexes. It is the only call that rewrites history, and a ``REDACT`` event says so. The answer
+        counts what was found, by kind and by table, and never shows it.
         """
         return await self.engine.redact(progress, dry_run=dry_run)
 
     async def reindex(self, progress: Progress | None = None) -> ReindexResult:
-        """Build the vectors of the configured embedder beside the old ones and switch when all are there.
+        """Build the vectors of the configured embedder beside the old ones, and switch when all are there.
 
-        ``progress(done, total)`` is called as it goes.
+        ``progress(done, total)`` is called during the work.
         """
         return await self.engine.reindex(progress)
 
     async def refresh_vectors(self) -> RefreshResult:
-        """Make every vector anew, in place, as when a model was changed under its old name."""
+        """Rebuild every vector in place, for example after a model changed under its old name."""
         from memstone.engine import status
 
         return await self.engine.run(status.refresh_vectors)
 
     async def pending_vectors(self) -> int:
-        """Count the memories that wait for a vector of the configured embedder."""
+        """Count the memories waiting for a vector of the configured embedder."""
         from memstone.engine import status
 
         return await self.engine.run(status.pending_vectors)
@@ -384,15 +385,15 @@ class AsyncAdminVerbs(Group):
         everybody: bool = False,
         dry_run: bool = False,
     ) -> ConsolidateResult:
-        """Tidy up what a scope remembers, or with ``everybody`` everything there is.
+        """Consolidate the memories of a scope, or with ``everybody`` all memories.
 
-        Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner become one, facts that several
-        recent episodes speak of gain weight, faded and idle ones are put aside with ``upkeep.evict``, and what is past
-        its time is deleted. How much a memory has faded is worked out when it is read, so it does not matter how often
-        this runs. Every change has its event and can be undone; ``dry_run`` only counts.
+        Nearly identical episodes (and facts, with ``upkeep.merge_facts``) of one owner are merged, facts that several
+        recent episodes mention gain weight, faded and idle ones are evicted with ``upkeep.evict``, and expired ones are
+        deleted. How much a memory has faded is computed when it is read, so it does not matter how often this runs.
+        Every change has its event and can be undone; ``dry_run`` only counts.
 
         Returns how many were ``merged``, ``promoted``, ``evicted``, ``expired``, ``pruned`` and ``summarized``, how
-        many ``narratives`` were made anew, what was ``purged``, and the ``job_id``. ``status`` is ``completed``,
+        many ``narratives`` were rewritten, what was ``purged``, and the ``job_id``. ``status`` is ``completed``,
         ``already_running`` (here or in another process) or ``disabled``.
         """
         from memstone.engine.upkeep import consolidate
@@ -410,11 +411,11 @@ class AsyncAdminVerbs(Group):
         older_than_days: float | None = None,
         dry_run: bool = False,
     ) -> SummaryResult:
-        """Shorten what a scope has beyond a budget of tokens to its first three sentences.
+        """Shorten memories beyond a token budget to their first three sentences.
 
-        The newest memories that fit are left as they are, each owner having the budget for itself; with
-        ``older_than_days`` younger ones are left as well. A summary is a memory of its own that names what it comes
-        from. The original is superseded, stays in the history and can be brought back.
+        The newest memories that fit stay as they are; each owner has the budget for itself. With ``older_than_days``,
+        younger ones stay as they are, too. A summary is a separate memory that names its original. The original is
+        superseded, stays in the history and can be brought back.
 
         Returns ``{"originalCount", "summarizedCount", "tokensSaved"}`` and the ``job_id`` if anything was changed.
         """
@@ -424,7 +425,7 @@ class AsyncAdminVerbs(Group):
         return await self.engine.run(summarize.summarize_scope, given, max_tokens, older_than_days, dry_run=dry_run)
 
     async def list_scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
-        """List the users (or with ``kind`` the ``agent`` or ``run`` ids), those with the most memories first.
+        """List the users (or with ``kind`` the ``agent`` or ``run`` ids), most memories first.
 
         Returns ``{"kind", "results": [{"id", "memories", "last_at"}]}``.
         """
@@ -441,11 +442,11 @@ class AsyncAdminVerbs(Group):
         everybody: bool = False,
         limit: int = 20,
     ) -> DashboardResult:
-        """Return what a management view begins with, of a scope or with ``everybody`` of all.
+        """Return an overview of a scope, or with ``everybody`` of all, for a management page.
 
-        ``counts`` by layer and the ``last_consolidation``; of a scope also its ``identity``, the weightiest ``facts``
-        and the newest ``episodes``; of all, ``processing`` (calls, success rate, average time, tokens, by task), what
-        is ``waiting``, and the ``agents`` with their counts.
+        It has ``counts`` by layer and the ``last_consolidation``; for a scope also its ``identity``, the most salient
+        ``facts`` and the newest ``episodes``; for all, ``processing`` (calls, success rate, average time, tokens, by
+        task), what is ``waiting``, and the ``agents`` with their counts.
         """
         from memstone.engine import management
 
@@ -463,11 +464,11 @@ class AsyncAdminVerbs(Group):
         status: JobStatus | None = None,
         limit: int = 100,
     ) -> JobList:
-        """List what was done in the background for a scope, or with ``everybody`` for all, newest first.
+        """List the background jobs of a scope, or with ``everybody`` all of them, newest first.
 
-        ``task`` is what was done: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``, ``empty``,
-        ``error`` or ``dead_letter``. Each row holds its ``outcome`` word for word, the decisions about facts, and what
-        it cost: model, tokens, milliseconds.
+        ``task`` is the kind of job: ``facts``, ``distill`` and others. ``status`` is ``success``, ``skipped``,
+        ``empty``, ``error`` or ``dead_letter``. Each row has its ``outcome`` word for word, the decisions about facts,
+        and its cost: model, tokens, milliseconds.
         """
         from memstone.engine.work import jobs
 
@@ -475,9 +476,9 @@ class AsyncAdminVerbs(Group):
         return await self.engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody)
 
     async def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> WorkerResult:
-        """Be a worker: learn from sessions as they become due, until somebody stops it or the time is over.
+        """Run a worker: learn from sessions as they become due, until it is stopped or the time is over.
 
-        ``seconds=0`` does what is due now. Any number of workers, in any number of processes, may share a store.
+        ``seconds=0`` does what is due now. Any number of workers, in any number of processes, can share a store.
         """
         from memstone.engine.work import worker
 
@@ -488,27 +489,27 @@ class AsyncAdminVerbs(Group):
     ) -> MetricsReport:
         """Count the memories of a user, or with ``everybody`` of all, and how often they are replaced and used.
 
-        ``memory_total_count`` is how many hold now. ``memory_replacement_rate`` is the share of replacements among what
-        was written, ``memory_dedup_rate`` that of what was known already among what was learned,
-        ``retrieval_hit_rate`` that of memories an answer used among those shown, as far as answers were recorded. A
-        rate is None as long as there is nothing to tell; ``counts`` holds what they are made of.
+        ``memory_total_count`` is how many are currently valid. ``memory_replacement_rate`` is the share of replacements
+        among what was written, ``memory_dedup_rate`` the share of already known facts among what was learned, and
+        ``retrieval_hit_rate`` the share of memories an answer used among those shown, as far as answers were recorded.
+        A rate is None while there is no data; ``counts`` has the numbers behind the rates.
         """
         from memstone.engine import status
 
         return await self.engine.run(status.compute_metrics, user_id, since, everybody=everybody)
 
     async def health(self) -> HealthReport:
-        """Say whether memory works: ``level`` is ``healthy``, ``degraded`` or ``unavailable``, ``reasons`` say why.
+        """Check whether memory works: ``healthy``, ``degraded`` or ``unavailable``, with reasons.
 
-        ``probe`` tells where writing fails, if it does: a turn and a row of the inbox are written, found and taken back
-        in one transaction.
+        ``probe`` says where writing fails, if it does: a turn and an inbox row are written, found and rolled back in
+        one transaction.
         """
         from memstone.engine import status as health
 
         return await health.check_health(self.engine.parts)
 
     async def status(self) -> EngineInfo:
-        """Return every channel and service of the engine: whether it is ``available``, and if not the ``reason``."""
+        """Return every channel and service of the engine: whether it is ``available``, and if not, the ``reason``."""
         from memstone.engine import status
 
         return await self.engine.run(status.engine_status)

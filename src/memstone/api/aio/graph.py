@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class AsyncGraphVerbs(Group):
-    """The people, places and things that memories speak of, and how they are related."""
+    """People, places and things in memories, and how they are related."""
 
     async def entities(
         self,
@@ -22,7 +22,7 @@ class AsyncGraphVerbs(Group):
         limit: int = 100,
         offset: int = 0,
     ) -> EntityList:
-        """List the people, places and things that memories speak of, most often mentioned first."""
+        """List the people, places and things in memories, most mentioned first."""
         return await self.engine.entities({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, limit, offset)
 
     async def relations(
@@ -34,6 +34,6 @@ class AsyncGraphVerbs(Group):
         limit: int = 100,
         offset: int = 0,
     ) -> RelationList:
-        """List how they are related, what was said last first; ``valid_to`` tells what no longer holds."""
+        """List how people and things are related, newest first; ``valid_to`` marks what no longer holds."""
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         return await self.engine.relations(given, limit, offset)

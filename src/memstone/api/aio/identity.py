@@ -15,22 +15,22 @@ class AsyncIdentityVerbs(Group):
     """Who a user is: what they wrote about themselves, and what was derived from what they said."""
 
     async def get(self, *, user_id: str | int) -> IdentityResult:
-        """Return the ``overrides`` a user wrote, what was ``derived`` from what they said, and the ``narrative``.
+        """Return a user's ``overrides``, what was ``derived`` from what they said, and the ``narrative``.
 
-        Overrides stand in every block a model is shown, whatever the budget. The narrative is a short text made from
-        what is derived and from the most salient facts; ``None`` when there is none yet. It says its ``version``, which
-        grows with every change, the ``model`` that wrote it (``"user"`` when it was written by hand), and whether it is
-        ``stale``: something it was made of has changed since.
+        Every block shows the overrides, whatever the budget. The narrative is a short text made from the derived facts
+        and the most salient other facts; it is ``None`` if there is none yet. It has a ``version``, which grows with
+        every change, the ``model`` that wrote it (``"user"`` if it was written by hand), and is ``stale`` if one of its
+        sources has changed since.
         """
         from memstone.engine.layers import identity
 
         return await self.engine.run(identity.get_identity, user_id)
 
     async def add_override(self, text: str, *, user_id: str | int) -> IdentityResult:
-        """Keep something in mind for good, in the user's own words; return the identity.
+        """Add something to keep in mind for good, in the user's own words; return the identity.
 
-        What is there already, in whatever case, is not added again. ``warnings`` say when there is more than a model is
-        shown.
+        A text that is already there, ignoring case, is not added again. ``warnings`` say if there is more than a model
+        sees.
         """
         from memstone.engine.layers import identity
 
@@ -43,7 +43,7 @@ class AsyncIdentityVerbs(Group):
         return await self.engine.dry(dry_run).run(identity.remove_override, user_id, position)
 
     async def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> IdentityResult:
-        """Put these in the place of all overrides; return the identity. What stays keeps its id and its history."""
+        """Replace all overrides; return the identity. Overrides that stay keep their id and history."""
         from memstone.engine.layers import identity
 
         return await self.engine.run(identity.set_overrides, user_id, texts)
@@ -51,7 +51,7 @@ class AsyncIdentityVerbs(Group):
     async def set_narrative(self, text: str | None, *, user_id: str | int) -> IdentityResult:
         """Write the text about a user by hand; return the identity.
 
-        Consolidation then leaves it alone. With ``None`` the next consolidation makes it anew.
+        Consolidation then leaves it alone. With ``None``, the next consolidation rewrites it.
         """
         from memstone.engine.layers import narrative
 
@@ -64,11 +64,11 @@ class AsyncIdentityVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> InstructionList:
-        """Return what the user asked to be done always, such as "answer in metric units".
+        """Return what the user always wants done, such as "answer in metric units".
 
-        ``text`` is made for a system prompt. What changes from message to message comes from ``context`` and belongs to
-        the newest message; these lines change rarely, belong to the instructions that your application keeps for its
-        agent, and your application puts them there, never Memstone.
+        ``text`` is meant for a system prompt. What changes from message to message comes from ``context`` and belongs
+        to the newest message. These lines change rarely and belong to the instructions of your agent; your application
+        puts them there, never Memstone.
         """
         from memstone.engine.layers import identity
 

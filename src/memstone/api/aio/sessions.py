@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AsyncSessionVerbs(Group):
-    """Conversations: take them in, end them, read what was said and what they were about."""
+    """Conversations: store them, end them, read what was said and what they were about."""
 
     async def ingest(
         self,
@@ -27,15 +27,15 @@ class AsyncSessionVerbs(Group):
         metadata: Mapping[str, Any] | None = None,
         skip_extraction: bool = False,
     ) -> SessionResult:
-        """Take in one whole conversation and learn from it at once, without waiting for silence.
+        """Store one whole conversation and learn from it at once, without waiting.
 
-        ``turns`` are pairs (``{"user", "assistant", "date"}``) or messages; ``occurred_at`` is when those without a
-        date of their own were said. A conversation that is known under its ``run_id`` is replaced: what waited to be
-        learned and its episode go first. ``skip_extraction=True`` stores the words only.
+        ``turns`` are pairs (``{"user", "assistant", "date"}``) or messages; ``occurred_at`` is the time of those
+        without a date. A conversation with a known ``run_id`` is replaced: its queued work and its episode are removed
+        first. ``skip_extraction=True`` only stores the turns.
 
-        Returns ``{"status", "turns_ingested", "distillation", "episode_id"}``. ``status`` is ``ok`` when nothing is
-        left to do and ``pending`` when it waits for another try; ``distillation`` says what happened: ``distilled``,
-        ``no_signals``, ``skipped:...``, ``empty:...``, ``dead_letter:...`` or ``error:...``.
+        Returns ``{"status", "turns_ingested", "distillation", "episode_id"}``. ``status`` is ``ok`` if nothing is left
+        to do and ``pending`` if it will be retried; ``distillation`` says what happened: ``distilled``, ``no_signals``,
+        ``skipped:...``, ``empty:...``, ``dead_letter:...`` or ``error:...``.
         """
         from memstone.engine.work.sessions import SessionRequest, ingest_session
 
@@ -49,10 +49,10 @@ class AsyncSessionVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
     ) -> SessionEndList:
-        """Learn from a session now, because the user has left it; from every session of the scope that waits.
+        """End a session and learn from it now; this applies to every waiting session of the scope.
 
-        Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` says how it
-        ended: ``distilled``, or why not.
+        Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` is the
+        outcome: ``distilled``, or why not.
         """
         from memstone.engine.work import sessions
 
@@ -67,11 +67,12 @@ class AsyncSessionVerbs(Group):
         agent_id: str | int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> BackfillResult:
-        """Learn from chats that were held before; those that are known, or wait already, are left alone.
+        """Learn from earlier chats; those that are known or already waiting are skipped.
 
-        A conversation holds its ``id`` (or ``run_id``), its ``messages`` (or ``turns``), and perhaps ``user_id``,
-        ``agent_id`` and ``date``. What tools and systems say is skipped. ``progress(done, total)`` is called after each
-        one, and ends it by returning ``False``; each is a transaction of its own, so you may call it again.
+        A conversation has its ``id`` (or ``run_id``), its ``messages`` (or ``turns``), and optionally ``user_id``,
+        ``agent_id`` and ``date``. Tool and system messages are skipped. ``progress(done, total)`` is called after each
+        one, and stops the call by returning ``False``. Each conversation is its own transaction, so you can call it
+        again.
 
         Returns how many were ``ingested``, ``known`` and ``failed``, whether it was ``cancelled``, and ``results``.
         """
@@ -88,9 +89,9 @@ class AsyncSessionVerbs(Group):
         run_id: str | int | None = None,
         everybody: bool = False,
     ) -> FlushResult:
-        """Learn now from what waits in a scope, or with ``everybody`` from all that waits, due or not.
+        """Process what is waiting in a scope, or with ``everybody`` everything that is waiting, due or not.
 
-        What could not be stored before is tried again.
+        What could not be stored before is retried.
 
         Returns ``{"stored": n, "waiting": n}``.
         """
@@ -125,10 +126,10 @@ class AsyncSessionVerbs(Group):
         offset: int = 0,
         since: When | None = None,
     ) -> EpisodeList:
-        """List what sessions were about, newest first: one episode each, ``since`` when they took place.
+        """List what sessions were about, newest first: one episode each, ``since`` a time.
 
         Returns ``{"results": [{"id", "summary", "topics", "entities", "decisions", "action_items", ...}]}``; ``facts``
-        are the ids of the facts that an episode speaks of.
+        are the ids of the facts that an episode mentions.
         """
         from memstone.engine.layers import episodes
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AsyncSharingVerbs(Group):
-    """Who holds a memory: share it, take it back, hand it over."""
+    """Share memories, stop sharing them, and move them to someone else."""
 
     async def share(
         self,
@@ -24,9 +24,9 @@ class AsyncSharingVerbs(Group):
         run_id: str | int | None = None,
         reason: str | None = None,
     ) -> ShareResult:
-        """Let somebody else hold a memory, too; the user ``*`` is everybody, ``project:<id>`` a project.
+        """Share a memory with someone else; the user ``*`` is everybody, ``project:<id>`` a project.
 
-        Nothing is copied. ``event`` is ``NONE`` when they hold it already, or know another one that says the same.
+        Nothing is copied. ``event`` is ``NONE`` if they already have it, or another memory that says the same.
         """
         from memstone.engine.storing import sharing
 
@@ -43,7 +43,7 @@ class AsyncSharingVerbs(Group):
         reason: str | None = None,
         dry_run: bool = False,
     ) -> ShareResult:
-        """Take a memory from somebody. The others keep it; with the last holder it is deleted: ``event`` says so."""
+        """Take a memory away from someone. The others keep it; with the last one it is deleted: ``event`` says so."""
         from memstone.engine.storing import sharing
 
         given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
@@ -60,10 +60,11 @@ class AsyncSharingVerbs(Group):
         metadata: Mapping[str, Any] | None = None,
         reason: str | None = None,
     ) -> UpdateResult:
-        """Change what a memory says for one of those who hold it; ``update`` changes it for all of them.
+        """Change a shared memory for one of its holders; ``update`` changes it for all of them.
 
-        They get a memory of their own with a new id, and the others keep what they have. Who holds it alone has its
-        next version, under the same id. Returns the memory with its ``event`` and, if it is a new one, the ``old_id``.
+        They get a separate memory with a new id, and the others keep what they have. If they are the only holder, it
+        gets its next version under the same id. Returns the memory with its ``event`` and, if it is a new one, the
+        ``old_id``.
         """
         from memstone.engine.storing import sharing
 
@@ -76,11 +77,11 @@ class AsyncSharingVerbs(Group):
         to_scope: Mapping[str, Any],
         progress: Progress | None = None,
     ) -> ReassignResult:
-        """Hand everything one scope holds over to another: rename a user, or make two into one.
+        """Move everything of one scope to another: rename a user, or merge two users.
 
-        A scope is such as ``{"user_id": "alice"}``. The ids that ``to_scope`` names take the place of those there were,
-        the others stay. Where both know the same, the older memory stays. ``undo(job_id=...)`` takes it back.
-        ``progress(done, total)`` is called as it goes; a call that broke off is made again and goes on.
+        A scope is, for example, ``{"user_id": "alice"}``. The ids in ``to_scope`` replace the matching ones; the others
+        stay. If both have the same memory, the older one stays. ``undo(job_id=...)`` undoes it. ``progress(done,
+        total)`` is called during the work; if a call is interrupted, repeat it and it continues.
 
         Returns ``{"job_id", "moved", "merged", "signals", "receipts"}``.
         """

@@ -136,5 +136,5 @@ def _parse_object(value: bytes | None) -> dict[str, Any]:
 def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name appears twice")
     return found

@@ -61,7 +61,7 @@ def checked_password(password: object, login: str) -> str:
         )
     known = _normalize_password(password).casefold()
     if known in _COMMON or len(set(known)) <= _FEW or (login and known in {login, login.partition("@")[0], login * 2}):
-        raise InvalidInput("this password is too easy to guess", hint="a few words make a good one")
+        raise InvalidInput("this password is easy to guess", hint="a few words make a good one")
     return password
 
 

@@ -44,7 +44,9 @@ class BackupSigner:
             return FOREIGN
         signed = {name: value for name, value in manifest.items() if name != _SIGNATURE}
         if not hmac.compare_digest(str(signature.get("hmac")), _compute_hmac(self.key, signed)):
-            raise Corrupted("the backup was changed after it was made: its signature does not fit", hint="use another")
+            raise Corrupted(
+                "the backup was changed after it was made: its signature does not match", hint="use another backup"
+            )
         return OURS
 
 

@@ -39,7 +39,7 @@ _OPTIONAL: Final = " | None"
 _UNSET: Final = " | _Unset"
 """What a request adds to the type of a field whose default means that it stays as it is."""
 
-_DATE: Final = "pass a datetime or ISO 8601 text such as 2026-05-07T09:30:00Z; without a zone it means UTC"
+_DATE: Final = "pass a datetime or ISO 8601 text such as 2026-05-07T09:30:00Z; without a time zone it means UTC"
 _CALLED: Final = "it is called as progress(done, total)"
 
 
@@ -75,7 +75,7 @@ def _is_list(value: object) -> bool:
 _IN_A_LIST: Final = "put it into a list"
 _TEXT: Final = Rule(lambda value: isinstance(value, str), "text")
 _TENANT: Final = Rule(
-    lambda value: isinstance(value, str), "the name of a tenant", "nobody acts for all of them", ScopeError
+    lambda value: isinstance(value, str), "the name of a tenant", "no call can act for all tenants", ScopeError
 )
 _PATH: Final = Rule(lambda value: isinstance(value, (str, os.PathLike)), "a path")
 _PROGRESS: Final = Rule(callable, "a function", _CALLED)
@@ -88,10 +88,10 @@ _PLAIN_PROGRESS: Final = Rule(
 IDS: Final = {
     "memory_id": ("a memory", "add, search and get_all show ids"),
     "event_id": ("an event", "history and events show their ids"),
-    "job_id": ("a job", "events show the job_id of what a job did"),
-    "receipt_id": ("a receipt", "context gives it"),
+    "job_id": ("a job", "events show the job_id of each change"),
+    "receipt_id": ("a receipt", "context returns it"),
     "key_id": ("a key", "`memstone keys list` shows them"),
-    "vector_id": ("a vector", "insert_vectors gives the ids"),
+    "vector_id": ("a vector", "insert_vectors returns the ids"),
 }
 """What an id is of, by the name of the argument, and where callers find it."""
 
@@ -166,7 +166,7 @@ def check_fields(annotations: Mapping[str, str], given: Arguments) -> None:
 def resolve_argument_alias(name: str, value: Any, other_name: str, other: Any) -> Any:
     """Return the value of an argument that has two names; raise ``InvalidInput`` if both are given."""
     if value is not None and other is not None:
-        raise InvalidInput(f"{name} and {other_name} are two names for one thing", hint="give one of them")
+        raise InvalidInput(f"{name} and {other_name} are two names for the same argument", hint="give one of them")
     return other if value is None else value
 
 
@@ -233,7 +233,7 @@ def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
 
 def too_deep_error() -> InvalidInput:
     """Return the error for what Python cannot go through to its end; the transaction it broke off in left nothing."""
-    return InvalidInput("an argument is nested too deeply, or holds itself", hint="a few dozen levels are fine")
+    return InvalidInput("an argument is nested too deeply or contains itself", hint="a few dozen levels are fine")
 
 
 def _positional_names(method: FunctionType) -> tuple[str, ...]:
@@ -289,13 +289,13 @@ def checked_text(value: object, name: str, limit: int, setting: str = "") -> str
             hint=f"split it, or raise {setting}" if setting else "make it shorter",
         )
     if not value.strip():
-        raise InvalidInput(f"{name} is empty", hint=_FILLED.get(name, "give some text, or leave it out"))
+        raise InvalidInput(f"{name} is empty", hint=_FILLED.get(name, "give some text, or leave out the argument"))
     if "\x00" in value:
-        raise InvalidInput(f"{name} holds a NUL character", hint=NO_NUL)
+        raise InvalidInput(f"{name} contains a NUL character", hint=NO_NUL)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{name} holds a lone surrogate at {error.start}", hint=WHOLE) from error
+        raise InvalidInput(f"{name} contains a lone surrogate at {error.start}", hint=WHOLE) from error
     return value
 
 
@@ -303,11 +303,11 @@ def checked_path(value: object, what: str) -> Path:
     """A path that every file system can be asked about; raise ``InvalidInput`` for any other."""
     given = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(given, str) or not given or "\0" in given:
-        raise InvalidInput(f"{what} must be a path", hint="text that names a file, or a pathlib.Path")
+        raise InvalidInput(f"{what} must be a path", hint="give a string or a pathlib.Path")
     try:
         sizes = [len(part.encode()) for part in Path(given).parts]
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what} holds a lone surrogate at {error.start}", hint=WHOLE) from error
+        raise InvalidInput(f"{what} contains a lone surrogate at {error.start}", hint=WHOLE) from error
     if max(sizes, default=0) > _NAME_BYTES or sum(sizes) > _PATH_BYTES:
         raise InvalidInput(f"{what} is too long for a path", hint=f"a name has {_NAME_BYTES} bytes at most")
     return Path(given).expanduser()
@@ -342,17 +342,17 @@ def checked_metadata(value: Mapping[str, Any] | None, limits: Limits) -> tuple[d
     if size > limits.metadata_bytes:
         raise TooLarge(
             f"metadata has {size:,} bytes, the limit is {limits.metadata_bytes:,}",
-            hint="keep large things elsewhere and refer to them, or raise limits.metadata_bytes",
+            hint="store large values elsewhere and refer to them, or raise limits.metadata_bytes",
         )
     copy: dict[str, Any] = json.loads(written)
-    return copy, [f"metadata.{key} was ignored: whose memory it is comes from the call" for key in left_out]
+    return copy, [f"metadata.{key} was ignored: pass it as an argument to say whose memory it is" for key in left_out]
 
 
 def checked_expiry(value: When | None, now: Instant, warnings: list[str]) -> Instant | None:
     """When something stops to hold; nobody finds what has expired already, which is worth a word."""
     until = None if value is None else parse_when(value, "expires_at")
     if until is not None and until <= now:
-        warnings.append("expires_at lies in the past: this is stored, and found only with show_expired=True")
+        warnings.append("expires_at is in the past: the memory is stored, but only found with show_expired=True")
     return until
 
 
@@ -365,7 +365,7 @@ def _as_json(value: dict[str, Any]) -> str:
         raise InvalidInput(f"metadata is not JSON: {error}", hint=hint) from error
 
 
-_FILLED: Final = {"query": "ask something; get_all lists everything"}
+_FILLED: Final = {"query": "give a query; get_all lists everything"}
 _DEPTH: Final = 32
 
 
@@ -389,8 +389,8 @@ def _validate_json_value(value: object, path: str, depth: int) -> None:
 
 def _validate_text(value: str, path: str) -> None:
     if "\x00" in value:
-        raise InvalidInput(f"{path} holds a NUL character", hint=NO_NUL)
+        raise InvalidInput(f"{path} contains a NUL character", hint=NO_NUL)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{path} holds a lone surrogate", hint=WHOLE) from error
+        raise InvalidInput(f"{path} contains a lone surrogate", hint=WHOLE) from error

@@ -225,10 +225,12 @@ class _Parser:
             return [self.logical(logic, value, depth)]
         if isinstance(value, Mapping):
             if not value:
-                raise InvalidFilter(f"no operator is given for {short(name)}", hint=_KNOWN)
+                raise InvalidFilter(f"{short(name)} has no operator", hint=_KNOWN)
             return [self.condition(name, operator, operand) for operator, operand in value.items()]
         if isinstance(value, (list, tuple, set, frozenset)):
-            raise InvalidFilter(f"{short(name)} is compared with a list", hint='write {"in": [...]} for any of them')
+            raise InvalidFilter(
+                f"{short(name)} cannot be compared with a list", hint='write {"in": [...]} to match any of them'
+            )
         if isinstance(value, str) and value == "*":
             return [self.condition(name, Op.EXISTS, operand=True)]
         return [self.condition(name, Op.EQ, value)]
@@ -249,8 +251,8 @@ class _Parser:
         keys = set(item)
         if keys not in ({"field", "operator", "value"}, {"field", "op", "value"}):
             raise InvalidFilter(
-                f"a condition has the keys field, operator and value, not {short(sorted(map(str, keys)))}",
-                hint='a metadata key that is really called "field" is written metadata.field',
+                f"a condition must have the keys field, operator and value, not {short(sorted(map(str, keys)))}",
+                hint='for a metadata key called "field", write metadata.field',
             )
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
@@ -309,12 +311,12 @@ def _resolve_field(name: object) -> str:
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
     name = _validate_text(name, "a field name")
     if name in {"tenant_id", MEMORY + "tenant_id"}:
-        raise InvalidFilter("tenant_id is not a filter", hint="the tenant is chosen when the memory is opened")
+        raise InvalidFilter("you cannot filter by tenant_id", hint="the tenant is set when the memory is opened")
     if name in {"", METADATA, MEMORY, "metadata"}:
-        raise InvalidFilter(f"{name!r} names no field", hint="write metadata.<key>, the key alone, or memory.<field>")
+        raise InvalidFilter(f"{name!r} is not a field", hint="write metadata.<key>, the key alone, or memory.<field>")
     if name.startswith("$"):
         raise InvalidFilter(
-            f"unknown word {short(name)}", hint=f"AND, OR and NOT combine; a metadata key is written metadata.{name}"
+            f"unknown operator {short(name)}", hint=f"use AND, OR or NOT; for a metadata key, write metadata.{name}"
         )
     if name in BARE_FIELDS or name.startswith(METADATA):
         return name
@@ -324,7 +326,7 @@ def _resolve_field(name: object) -> str:
 def _own_field(name: str) -> str:
     """A field of the memory itself."""
     if name not in FIELD_NAMES:
-        hint = f"one of {', '.join(sorted(FIELD_NAMES))}; a metadata key is written metadata.{MEMORY}{name}"
+        hint = f"one of {', '.join(sorted(FIELD_NAMES))}; for a metadata key, write metadata.{MEMORY}{name}"
         raise InvalidFilter(f"a memory has no field {short(name)}", hint=hint)
     return NOTED.get(name) or ALIASES.get(name, name)
 
@@ -367,18 +369,18 @@ def _metadata_operand(field: str, op: Op, value: object) -> Scalar:
         return _parse_instant(field, value)
     raise InvalidFilter(
         f"{op} on {field} cannot take {type(value).__name__}",
-        hint="values are text, numbers, dates, and where there is no order also true, false and null",
+        hint="values are text, numbers and dates, and for operators without an order also true, false and null",
     )
 
 
 def _validate_text(value: str, name: str) -> str:
     """Plain text that every database can hold."""
     if "\0" in value:
-        raise InvalidFilter(f"{name} holds a NUL character: {short(value)}", hint=NO_NUL)
+        raise InvalidFilter(f"{name} contains a NUL character: {short(value)}", hint=NO_NUL)
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidFilter(f"{name} holds a lone surrogate: {short(value)}", hint=WHOLE) from error
+        raise InvalidFilter(f"{name} contains a lone surrogate: {short(value)}", hint=WHOLE) from error
     return str.__str__(value)
 
 
@@ -388,7 +390,7 @@ def _validate_number(value: float, name: str) -> int | float:
             raise InvalidFilter(f"{name} is compared with a whole number beyond 64 bits")
         return int(value)
     if not math.isfinite(value):
-        raise InvalidFilter(f"{name} is compared with {value}, which is not a number one can store")
+        raise InvalidFilter(f"{name} is compared with {value}, which cannot be stored")
     return float(value)
 
 
@@ -404,7 +406,7 @@ def _scope_id(field: str, value: object) -> str:
     try:
         return _validate_text(clean_id(value, field), field)
     except ScopeError as error:
-        raise InvalidFilter(error.message, hint='use {"exists": false} for what is not set') from error
+        raise InvalidFilter(error.message, hint='use {"exists": false} to find values that are not set') from error
 
 
 # --- the reference evaluator (``memstone.model.query``) on memories ---------------------------------------------------

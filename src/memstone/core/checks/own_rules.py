@@ -114,10 +114,8 @@ def own_rules(
     for at, one in enumerate(slots):
         slot = _build_slot(f"reconcile.slots.{at}", **one)
         if slot.name in own or slot.name in shipped:
-            taken = "is there already" if slot.name in own else "is one of the shipped slots"
-            raise _config_error(
-                f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give every slot a name of its own"
-            )
+            taken = "already exists" if slot.name in own else "is one of the shipped slots"
+            raise _config_error(f"reconcile.slots.{at}.name", f"{slot.name!r} {taken}", "give each slot its own name")
         own[slot.name] = slot
     for at, way in enumerate(ways):
         if way.slot:
@@ -132,7 +130,7 @@ def _config_error(where: str, problem: str, advice: str) -> ConfigError:
 
 def _check_entry_count(where: str, entries: Sequence[object]) -> None:
     if len(entries) > MOST_RULES:
-        raise _config_error(where, f"has {len(entries)} entries", f"keep to {MOST_RULES}")
+        raise _config_error(where, f"has {len(entries)} entries", f"use at most {MOST_RULES}")
 
 
 def _find_shipped_slot(where: str, name: str, shipped: Collection[str]) -> OwnSlot:
@@ -145,13 +143,11 @@ def _build_pattern(where: str, match: str, fact: str, category: str, slot: str) 
     pattern = _compile_pattern(f"{where}.match", match)
     if _SUBJECT in pattern.groupindex:
         raise _config_error(
-            f"{where}.match", "a group is called 'subject'", "that is who speaks: call the group otherwise"
+            f"{where}.match", "a group is called 'subject'", "that name is reserved for the speaker: rename the group"
         )
     used = _validate_fact_fields(f"{where}.fact", fact, {_SUBJECT, *pattern.groupindex})
     if slot and _VALUE not in used:
-        raise _config_error(
-            f"{where}.fact", "does not say the value of the slot", "put {value}, a group of match, in it"
-        )
+        raise _config_error(f"{where}.fact", "does not contain the value of the slot", "add {value}, a group of match")
     if category not in CATEGORIES:
         raise _config_error(
             f"{where}.category", f"unknown category {category!r}", f"use one of {', '.join(CATEGORIES)}"
@@ -161,30 +157,36 @@ def _build_pattern(where: str, match: str, fact: str, category: str, slot: str) 
 
 def _build_slot(where: str, name: str, cardinality: str, patterns: Sequence[str]) -> OwnSlot:
     if not _NAME.fullmatch(name):
-        raise _config_error(f"{where}.name", f"{name[:64]!r} is no name", "use small letters, digits and underscores")
+        raise _config_error(
+            f"{where}.name", f"{name[:64]!r} is not a valid name", "use lower-case letters, digits and underscores"
+        )
     if cardinality not in ("one", "many"):
         raise _config_error(f"{where}.cardinality", f"unknown cardinality {cardinality!r}", "use 'one' or 'many'")
     found = tuple(_compile_pattern(f"{where}.patterns.{at}", one) for at, one in enumerate(patterns))
     for at, one in enumerate(found):
         if _VALUE not in one.groupindex:
-            raise _config_error(f"{where}.patterns.{at}", "has no value", "name the group of the value: (?P<value>...)")
+            raise _config_error(
+                f"{where}.patterns.{at}", "has no value", "name the group with the value: (?P<value>...)"
+            )
     return OwnSlot(name, cardinality == "many", found)
 
 
 def _compile_pattern(where: str, pattern: str) -> re.Pattern[str]:
     if len(pattern) > PATTERN_CHARS:
-        raise _config_error(where, f"has {len(pattern)} characters", f"keep to {PATTERN_CHARS}")
+        raise _config_error(where, f"has {len(pattern)} characters", f"use at most {PATTERN_CHARS}")
     try:
         compiled = re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
         raise _config_error(
-            where, f"is no regular expression: {error}", "see the documentation of Python's re"
+            where, f"is not a regular expression: {error}", "see the documentation of Python's re"
         ) from error
     if compiled.search(""):
-        raise _config_error(where, "matches nothing at all, so it matches everywhere", "say which words must be there")
+        raise _config_error(
+            where, "matches the empty text, so it matches everywhere", "name the words that must be there"
+        )
     if runs_away(pattern):
         raise _config_error(
-            where, "repeats a repetition, which can take very long", "write (a+)+ as a+, or bound it: {1,5}"
+            where, "repeats a repetition, which can take very long", "write (a+)+ as a+, or limit it: {1,5}"
         )
     return compiled
 
@@ -194,9 +196,7 @@ def _validate_fact_fields(where: str, fact: str, known: set[str]) -> set[str]:
     try:
         parts = [(name, bool(spec or kind)) for _, name, spec, kind in Formatter().parse(fact) if name is not None]
     except ValueError as error:
-        raise _config_error(
-            where, f"cannot be filled in: {error}", "write a brace that is meant as one twice"
-        ) from error
+        raise _config_error(where, f"cannot be filled in: {error}", "double a brace that you mean literally") from error
     for name, is_formatted in parts:
         if name not in known or is_formatted:
             usable = ", ".join(f"{{{one}}}" for one in sorted(known))
@@ -204,7 +204,7 @@ def _validate_fact_fields(where: str, fact: str, known: set[str]) -> set[str]:
                 where, f"unknown field {{{name}}}", f"use {usable}: the speaker and the named groups of match"
             )
     if not fact.strip():
-        raise _config_error(where, "is empty", "write the sentence to keep, such as {subject} is on team {value}")
+        raise _config_error(where, "is empty", "write the sentence to store, such as {subject} is on team {value}")
     return {name for name, _ in parts}
 
 

@@ -48,7 +48,7 @@ def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
     """What a file of JSON, of JSON lines or of Markdown holds."""
     text = _decode_text(raw)
     if not text.strip():
-        raise InvalidInput("there is nothing in it")
+        raise InvalidInput("the file is empty")
     if wanted == MARKDOWN:
         into.format = MARKDOWN
         tables.markdown_read(text, into, title)
@@ -58,7 +58,7 @@ def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
         read_text(raw, MARKDOWN, into, title)
         return
     if value is None:
-        raise InvalidInput("this is not JSON", hint="a JSON document, or one JSON object per line, is expected")
+        raise InvalidInput("this is not JSON", hint="expected a JSON document, or one JSON object per line")
     read_json(value, wanted, into)
 
 
@@ -66,10 +66,10 @@ def read_json(value: Any, wanted: str, into: Reading) -> None:
     """What a JSON document holds."""
     given = unwrap_list(value)
     if any(isinstance(one, Mapping) and one.get("format") in _OURS for one in given[:1]):
-        raise InvalidInput("this is an export of Memstone", hint="load puts it back, with ids and history")
+        raise InvalidInput("this is a Memstone export", hint="use load, which restores ids and history")
     into.format = (detect_format(given) or "") if wanted == AUTO else wanted
     if into.format not in _READERS:
-        raise InvalidInput("nothing that could be imported was recognised", hint="name it: format=..., see the guide")
+        raise InvalidInput("the format was not recognised", hint="set format=...; see the import guide")
     _READERS[into.format](given, into)
 
 

@@ -159,7 +159,7 @@ class Reading:
             return
         if len(self.items) >= self.most:
             raise TooLarge(
-                f"there are more than {self.most:,} things to import",
+                f"there are more than {self.most:,} items to import",
                 hint="import it in parts, or raise limits.import_items",
             )
         self.items.append(item)

@@ -38,7 +38,7 @@ NUMBER: Final = "it has a number that nobody said"
 OPPOSITE: Final = "the opposite was said"
 SOMEBODY_ELSE: Final = "it was said of somebody else"
 NAME: Final = "it has a name that nobody said"
-NO_QUOTE: Final = "its quote stands nowhere"
+NO_QUOTE: Final = "its quote is not in the conversation"
 NOTHING: Final = "it shares nothing with the conversation"
 
 _SPOKEN: Final = ("user", "assistant")

@@ -28,8 +28,8 @@ def time_constant(time_constant_days: float | None = None, half_life_days: float
     """The time constant in days from whichever of the two is set; 30 when neither is."""
     if time_constant_days is not None and half_life_days is not None:
         raise ConfigError(
-            "time_constant_days and half_life_days say the same thing twice",
-            hint="keep one: the half-life is 0.693 of the time constant",
+            "time_constant_days and half_life_days set the same thing",
+            hint="set one of them: the half-life is 0.693 times the time constant",
         )
     if half_life_days is not None:
         return _validate_days(half_life_days, "half_life_days") / math.log(2)

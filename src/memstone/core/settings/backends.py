@@ -104,7 +104,7 @@ class Connections:
             if not isinstance(options, Mapping) or not all(_is_plain(one) for one in options.values()):
                 raise ValueError(wrong)
             if any(_SECRET_NAME.search(str(key)) for key in options):
-                raise ValueError(f"{wrong}; a key stands under apiKey, and nothing else is kept secret")
+                raise ValueError(f"{wrong}; put the key under apiKey; nothing else is treated as a secret")
             made[Named().read(name)] = {str(key): one for key, one in options.items()}
         return made
 
@@ -178,7 +178,7 @@ def _validate_backend(name: str, value: object) -> Any:
     try:
         return form.shown(form.read(value))
     except ValueError as error:
-        raise InvalidInput(f"{name} cannot be that", hint=f"it is {error}") from None
+        raise InvalidInput(f"invalid value for {name}", hint=f"expected {error}") from None
 
 
 def _validate_secret(name: str, value: object) -> str | None:
@@ -186,7 +186,7 @@ def _validate_secret(name: str, value: object) -> str | None:
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > _SECRET_CHARS or not (value.isascii() and value.isprintable()):
-        raise InvalidInput(f"{name} cannot be that", hint="it is text of plain characters; empty takes it away")
+        raise InvalidInput(f"invalid value for {name}", hint="use plain characters; an empty text removes it")
     given = value.strip()
     return None if given.startswith(MASK) else given
 
@@ -304,7 +304,7 @@ def to_native(given: Mapping[str, object]) -> dict[str, Any]:
     Names of ours are taken strictly. Those of other products are brought into form, as they expect it.
     """
     if not isinstance(given, Mapping):
-        raise InvalidInput(f"settings are a mapping of names to values, not {type(given).__name__}")
+        raise InvalidInput(f"settings must be a mapping of names to values, not {type(given).__name__}")
     made: dict[str, Any] = {}
     said: dict[str, str] = {}
     for name, value in given.items():
@@ -320,10 +320,10 @@ def to_native(given: Mapping[str, object]) -> dict[str, Any]:
 def native_names(names: Iterable[str]) -> list[str]:
     """The names under which settings are stored."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidInput("names of settings are a list")
+        raise InvalidInput("the names of settings must be a list")
     names = list(names)
     if not all(isinstance(name, str) for name in names):
-        raise InvalidInput("the name of a setting is text", hint='such as "context.budget"')
+        raise InvalidInput("the name of a setting must be text", hint='such as "context.budget"')
     return [native_name(name) for name in names]
 
 
@@ -331,7 +331,7 @@ def tenant_only(names: Iterable[str]) -> None:
     """``InvalidInput`` when one of these makes sense for a whole tenant only."""
     for name in names:
         if SETTINGS[name].tenant_only:
-            raise InvalidInput(f"{name} is set for everybody", hint="leave user_id and agent_id out")
+            raise InvalidInput(f"{name} can only be set for everybody", hint="leave out user_id and agent_id")
 
 
 def operator_names(names: Iterable[str]) -> list[str]:
@@ -344,7 +344,7 @@ def refuse_operators(names: Iterable[str]) -> None:
     """``Forbidden`` when one of these is not for somebody who is bound by it."""
     found = operator_names(names)
     if found:
-        raise Forbidden(f"{found[0]} is set by an administrator", hint="use a key that reaches the whole tenant")
+        raise Forbidden(f"only an administrator can set {found[0]}", hint="use a key for the whole tenant")
 
 
 def view_settings(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:

@@ -213,7 +213,7 @@ def validate_setting(name: str, value: object) -> Any:
     try:
         return setting.form.shown(setting.form.read(value))
     except ValueError as error:
-        raise InvalidInput(f"{name} cannot be {value!r}"[:300], hint=f"it is {error}") from None
+        raise InvalidInput(f"invalid value for {name}: {value!r}"[:300], hint=f"expected {error}") from None
 
 
 def find_setting(name: object) -> Setting:
@@ -221,6 +221,6 @@ def find_setting(name: object) -> Setting:
     found = SETTINGS.get(name) if isinstance(name, str) else None
     if found is None:
         near = get_close_matches(str(name)[:_NAME_CHARS], SETTINGS, 1)
-        hint = f"did you mean {near[0]}?" if near else "docs/guides/settings.md names those that can be stored"
+        hint = f"did you mean {near[0]}?" if near else "docs/guides/settings.md lists the settings that can be stored"
         raise InvalidInput(f"unknown setting {name!r}"[:300], hint=hint)
     return found

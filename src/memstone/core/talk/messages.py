@@ -217,7 +217,7 @@ def read_messages(given: MessagesInput, limits: Limits, warnings: list[str] | No
             hint='for example [{"role": "user", "content": "I live in Oslo"}]',
         )
     if not items:
-        raise InvalidInput("messages is empty", hint="give at least one; a call about nothing can be left out")
+        raise InvalidInput("messages is empty", hint="give at least one message")
     if len(items) > limits.messages:
         raise TooLarge(
             f"{len(items)} messages at once, the limit is {limits.messages}", hint="add them in several calls"
@@ -237,7 +237,7 @@ def left_out(where: str, unread: set[str]) -> str:
     """A warning that names fields nothing is done with."""
     names = [name[:_MESSAGES_NAME_CHARS] for name in sorted(unread)]
     more = ", ..." if len(names) > _SHOWN else ""
-    said = "; occurred_at of the call says when it was said, and ingest reads times" if unread & _TIMES else ""
+    said = "; use occurred_at of the call for the time, or ingest, which reads times" if unread & _TIMES else ""
     return f"{where}: {', '.join(names[:_SHOWN])}{more} was ignored: a message has role, content and name{said}"
 
 
@@ -280,7 +280,7 @@ def _read_content(item: Mapping[str, Any], role: str, where: str, limits: Limits
         return ""  # a tool call has no words of its own
     if content is None:
         others = ", ".join(sorted(unknown_fields(item))[:_SHOWN])
-        hint = f"the words stand in content, not in {others}" if others else "leave the message out, or say something"
+        hint = f"put the text in content, not in {others}" if others else "leave out the message, or give it content"
         raise InvalidInput(f"{where}.content is missing", hint=hint)
     if isinstance(content, (list, tuple)):
         if content and all(is_protocol(part) for part in content):

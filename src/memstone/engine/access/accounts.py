@@ -151,7 +151,7 @@ def parse_login(login: object) -> str:
     """A login as it is kept: however it is typed, it is the same."""
     if not is_login(login):
         raise InvalidInput(
-            f"a login has 1 to {_LOGIN_CHARS} characters and no blanks", hint="an e-mail address, or a name"
+            f"a login must have 1 to {_LOGIN_CHARS} characters and no spaces", hint="use an e-mail address or a name"
         )
     return _normalize_login(login)
 
@@ -171,7 +171,7 @@ def _normalize_login(login: object) -> str:
 async def _is_free(tx: Tx, account: Account) -> None:
     other = await tx.accounts.named(account.tenant_id, account.login)
     if other is not None and other.id != account.id:
-        raise Conflict("there is an account with this login", hint="choose another login, or change that account")
+        raise Conflict("an account with this login already exists", hint="choose another login, or change that account")
 
 
 def _validate_changes(wanted: Changes, login: str) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _validate_changes(wanted: Changes, login: str) -> dict[str, Any]:
 
 def _validate_name(name: object) -> str:
     if not isinstance(name, str) or len(name.strip()) > _NAME_CHARS or not name.isprintable():
-        raise InvalidInput(f"a name has at most {_NAME_CHARS} characters, on one line")
+        raise InvalidInput(f"a name can have at most {_NAME_CHARS} characters, on one line")
     return name.strip()
 
 
@@ -466,7 +466,7 @@ async def change_password(parts: Parts, account: Account, session_id: str, old: 
     if known is None or not await _is_right(parts, old, known):
         raise Unauthenticated("the password is wrong", hint=_HINT)
     if checked_password(new, known.login) == old:
-        raise InvalidInput("the new password is the old one")
+        raise InvalidInput("the new password is the same as the old one")
     stored, now = await hash_of(parts, new), parts.now()
 
     async def work(tx: Tx) -> int:
@@ -482,7 +482,7 @@ async def change_password(parts: Parts, account: Account, session_id: str, old: 
 def _unwrap_token_response(answer: Told, wrong: str) -> dict[str, Any]:
     """The answer of a transaction; what is wrong is said only once what had to end has ended."""
     if answer == "reused":
-        raise Unauthenticated("this token was used before", hint="log in again: the session was ended")
+        raise Unauthenticated("this token has already been used", hint="the session was ended: log in again")
     if isinstance(answer, str):
         raise Unauthenticated(wrong, hint="log in again")
     return answer

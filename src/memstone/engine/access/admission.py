@@ -39,7 +39,7 @@ async def pause_scope(parts: Parts, given: Mapping[str, Any], until: When | None
     key, now = pause_key(parts.scope(given).required()), parts.now()
     end = "" if until is None else parse_when(until, "until")
     if end and end <= now:
-        raise InvalidInput(f"until is past: {until!r}", hint="leave it out to pause until resume")
+        raise InvalidInput(f"until is in the past: {until!r}", hint="leave it out to pause until you resume")
     await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, {PAUSED: json.dumps(end)}, now))
     parts.tunings.changed(parts.tenant_id)
     return {"paused": {**_format_pause_ids(key), "until": end or None}}
@@ -73,7 +73,7 @@ async def list_pauses(parts: Parts, given: Mapping[str, Any], *, everybody: bool
 def why_idle(parts: Parts) -> tuple[IdleStatus, str] | None:
     """Why nothing is stored and nothing shown for whom these parts are tuned: a status and words; None when it is."""
     if not parts.policy.enabled:
-        return "disabled", "memory is switched off here"
+        return "disabled", "memory is switched off"
     reason = why_paused(parts)
     return ("paused", reason) if reason else None
 
@@ -90,7 +90,7 @@ def why_paused(parts: Parts) -> str:
     return f"memory is paused for this {who}" + (f" until {until}" if until else "")
 
 
-_HINTS: Final = {"paused": "resume() ends it", "disabled": "set policy.enabled to store again"}
+_HINTS: Final = {"paused": "resume() ends it", "disabled": "set policy.enabled to true to store again"}
 
 
 def not_stored(parts: Parts) -> IdleReason | None:
@@ -105,7 +105,7 @@ def not_stored(parts: Parts) -> IdleReason | None:
 def not_shown(parts: Parts) -> str:
     """Why a model is shown nothing; '' when it is."""
     idle = why_idle(parts)
-    return idle[1] if idle is not None else "" if parts.policy.shows else "memory is not shown here"
+    return idle[1] if idle is not None else "" if parts.policy.shows else "showing memory is switched off"
 
 
 def _format_pause_ids(key: str) -> PauseScope:

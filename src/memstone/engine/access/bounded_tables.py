@@ -40,7 +40,7 @@ class BoundLinks:
         given = list(links)
         for seq, link in given:
             if not is_inside(link.scope, self._bounds) and not await self._held_before(tenant_id, seq, link.scope):
-                raise out_of_bounds_error("those who would see this")
+                raise out_of_bounds_error("the users who would see this")
         await self._links.add_many(tenant_id, given)
 
     async def _held_before(self, tenant_id: str, seq: int, scope: Scope) -> bool:
@@ -72,7 +72,7 @@ class BoundLinks:
     async def remove(self, seq: int, scope: Scope) -> None:
         """Remove a link of somebody within the bounds."""
         if not is_inside(scope, self._bounds):
-            raise out_of_bounds_error("those who would lose this")
+            raise out_of_bounds_error("the users who would lose this")
         await self._links.remove(seq, scope)
 
     async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
@@ -85,7 +85,7 @@ class BoundLinks:
 
 def out_of_bounds_error(what: str) -> Forbidden:
     """What is raised when a key is used for something that lies beyond its bounds."""
-    return Forbidden(f"this key does not reach {what}", hint="use a key that is not bound to a user or an agent")
+    return Forbidden(f"this key has no access to {what}", hint="use a key that is not bound to a user or an agent")
 
 
 # --- the history within bounds ----------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ async def create_key(
     token = _generate_token(key_id)
     until = None if expires_at is None else parse_when(expires_at, "expires_at")
     if until is not None and until <= parts.now():
-        raise InvalidInput("expires_at lies in the past", hint="leave it out for a key that does not expire")
+        raise InvalidInput("expires_at is in the past", hint="leave it out for a key that does not expire")
     key = ApiKey(
         parts.tenant_id, key_id, _hash_token(token), parts.now(), _validate_name(name), _validate_subjects(subjects)
     )
@@ -90,7 +90,7 @@ async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> KeySecr
     async def work(tx: Tx) -> ApiKey:
         old = await _find_tenant_key(parts, tx, wanted)
         if old.revoked_at is not None:
-            raise InvalidInput(f"key {wanted} is revoked", hint="create another one")
+            raise InvalidInput(f"key {wanted} is revoked", hint="create a new key")
         until = to_instant(now + timedelta(seconds=grace_seconds)) if grace_seconds else None
         new = replace(
             old, hash=_hash_token(token), previous_hash=old.hash if grace_seconds else None, previous_until=until
@@ -204,20 +204,20 @@ def _validate_name(name: str) -> str:
         raise InvalidInput(f"a key's name must be text, not {type(name).__name__}")
     text = name.strip()
     if len(text) > _NAME_CHARS or not text.isprintable():
-        raise InvalidInput(f"a key's name has at most {_NAME_CHARS} characters, all of which can be printed")
+        raise InvalidInput(f"a key's name can have at most {_NAME_CHARS} characters, all of them printable")
     return text
 
 
 def _validate_subjects(subjects: Subjects) -> Subjects:
     user, agent = clean_id(subjects.user_id or None, "user_id"), clean_id(subjects.agent_id or None, "agent_id")
     if subjects.may_assert_user and user:
-        raise InvalidInput("a key of one user cannot also say for whom it asks", hint="leave one of the two out")
+        raise InvalidInput("a key that belongs to one user cannot also assert users", hint="leave out one of them")
     return Subjects(user, agent, subjects.may_assert_user)
 
 
 def _validate_verbs(verbs: Sequence[str]) -> tuple[str, ...]:
     if isinstance(verbs, str) or not isinstance(verbs, Sequence) or not all(isinstance(verb, str) for verb in verbs):
-        raise InvalidInput(f"verbs must be a list of them, not {verbs!r}", hint="read, write, admin")
+        raise InvalidInput(f"verbs must be a list, not {verbs!r}", hint="read, write, admin")
     unknown = sorted(set(verbs) - set(ALL_VERBS))
     if unknown or not verbs:
         raise InvalidInput(

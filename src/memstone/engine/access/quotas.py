@@ -128,10 +128,10 @@ async def _count_usage(parts: Parts, owner: Owner) -> Count:
 def _raise_quota_exceeded(what: str, used: Usage, limits: Mapping[str, int], owner: Owner) -> None:
     whose, quota = owner[1] or "this tenant", f"quota.{'tenant' if owner[1] is None else 'user'}_{what}"
     raise QuotaExceeded(
-        f"{whose} has {getattr(used, what):,} of {limits[what]:,} {_WORDS[what]}: no more can be stored",
+        f"{whose} has {getattr(used, what):,} of {limits[what]:,} {_WORDS[what]}: nothing more can be stored",
         quota=quota,
         limit=limits[what],
-        hint=f"delete what is not needed, or raise {quota}",
+        hint=f"delete memories you do not need, or raise {quota}",
     )
 
 

@@ -134,12 +134,12 @@ async def _is_passed(parts: Parts, report: Mapping[str, Any]) -> bool:
 
 def _parse_report(parts: Parts, report: Mapping[str, Any]) -> tuple[Subject, str]:
     if not isinstance(report, Mapping) or report.get("format") not in FORMATS:
-        raise InvalidInput("this is not the report of an erasure", hint="pass what `erase` returned, or its JSON")
+        raise InvalidInput("this is not an erasure report", hint="pass what `erase` returned, or its JSON")
     if report.get("version") != VERSION:
-        raise InvalidInput(f"a report of form {report.get('version')!r} is unknown", hint="upgrade Memstone")
+        raise InvalidInput(f"unknown report version {report.get('version')!r}", hint="upgrade Memstone")
     about = report.get("subject")
     if not isinstance(about, Mapping) or not all(name in report for name in (*_SEALS, "created_at", "complete")):
-        raise InvalidInput("the report is not whole: a part of it is missing")
+        raise InvalidInput("the report is incomplete: a part of it is missing")
     who = {name: about.get(name) for name in _NAMES[:3]}
     subject = Subject(Scope.of(**who, tenant_id=parts.tenant_id), str(about.get("memory_id") or ""))
     if subject.scope.is_open and not subject.memory_id:
@@ -449,7 +449,7 @@ async def _erase_from_log(erasure: _Erasure) -> ErasureCheck | None:
         return _failed_check("log", error)
     if emptied:
         return {"check": "log", "ok": True}
-    hint = "another process reads an old snapshot; erase again when it has ended"
+    hint = "another process is reading an old snapshot; erase again when it has finished"
     return {"check": "log", "ok": False, "hint": hint}
 
 
@@ -480,7 +480,7 @@ async def _known_key(parts: Parts) -> bytes | None:
     try:
         return await parts.store_key.find()
     except ConfigError as error:
-        log.warning("backups are rewritten without a signature: %s", error)
+        log.warning("rewriting backups without a signature: %s", error)
         return None
 
 
@@ -531,7 +531,7 @@ async def _check_files(erasure: _Erasure, look: Pieces) -> list[ErasureCheck]:
         return [check]
     check["found"] = {"files": sum(found.values())}  # what they are called is the operator's business
     compact_when_quiet(parts)
-    hint = "the file is written anew when it is quiet; `verify_erasure` tells when it was"
+    hint = "the file is rewritten when it is idle; `verify_erasure` shows when that is done"
     if not check["ok"]:
         check["pending"], check["hint"] = True, hint
     return [check, {"check": "free space", "ok": False, "pending": True, "hint": hint}]

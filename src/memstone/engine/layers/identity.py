@@ -141,8 +141,8 @@ def owner_for(parts: Parts, user_id: Any) -> Scope:
     whole = Scope(owner.tenant_id, owner.user_id)
     if parts.bounds is not None and not is_inside(whole, parts.bounds):
         raise Forbidden(
-            "this key is bound to an agent, and an identity is the user's",
-            hint="use a key of the user, or one that reaches the whole tenant",
+            "this key is bound to an agent, but an identity belongs to a user",
+            hint="use a key of the user, or a key for the whole tenant",
         )
     return whole
 
@@ -177,7 +177,9 @@ async def embed_texts(parts: Parts, texts: Sequence[str]) -> list[tuple[str, Vec
 
 def _refuse_more(count: int) -> None:
     if count > MOST_OVERRIDES:
-        raise InvalidInput(f"{count:,} overrides are more than {MOST_OVERRIDES:,}", hint="remove some, or join them")
+        raise InvalidInput(
+            f"{count:,} overrides are too many: the limit is {MOST_OVERRIDES:,}", hint="remove some, or join them"
+        )
 
 
 async def _place_override(
@@ -246,7 +248,7 @@ def _add_warnings(parts: Parts, shown: IdentityResult, warnings: Sequence[str]) 
     size = sum(one["token_count"] for one in shown["overrides"])
     told = list(warnings)
     if size > cap:
-        told.append(f"the overrides have about {size:,} tokens and only the first {cap:,} are shown to a model")
+        told.append(f"the overrides have about {size:,} tokens, but a model sees only the first {cap:,}")
     return {**shown, "warnings": told} if told else shown
 
 

@@ -289,7 +289,7 @@ async def _remove_narrative(tx: Tx, owner: Scope, known: _Known, now: Instant, j
     links = await tx.links.of(owner.tenant_id, old.seq)
     await end_version(tx, old, Status.SUPERSEDED, now)
     told: dict[str, Any] = {"links_before": links, "actor": _ACTOR, "job_id": job_id}
-    reason = "nothing it was made of is known any more"
+    reason = "none of its sources is known any more"
     event = event_of(EventType.DELETE, old, owner, now, before=old, reason=reason, ended=True, **told)
     await tx.events.append([event])
     return {"status": "removed"}

@@ -58,7 +58,7 @@ from memstone.ports.models import Llm, Prompt, Reply
 # --- asking a language model ------------------------------------------------------------------------------------------
 
 
-_HINT: Final = "nothing was learned; try again, or leave strict out and it is kept and tried again by itself"
+_HINT: Final = "nothing was learned; try again, or leave out strict to keep the messages and retry automatically"
 
 
 class Readable(Protocol):
@@ -110,7 +110,7 @@ async def ask_model(parts: Parts, question: Question, read: Callable[[str], T]) 
         now = parts.now()
         await parts.ledger.write(lambda tx: tx.llm_cache.put(parts.tenant_id, key, tried.text, now))
     if tried.value is None:
-        raise tried.problem or LLMError("the model gave no answer")
+        raise tried.problem or LLMError("the model returned nothing")
     return Answer(tried.value, tried.problem)
 
 
@@ -126,13 +126,13 @@ async def _ask_once(parts: Parts, question: Question, read: Callable[[str], T]) 
         return _Try(text, None, cut or _unreadable_error(text, error))
     if value.how != "truncated":  # it may have reached its limit, but not before it was complete
         return _Try(text, value)
-    cut = cut or AnswerCutOff("the model's answer breaks off", raw=text)
+    cut = cut or AnswerCutOff("the model's answer was cut off", raw=text)
     return _Try(text, value if value.size else None, cut)
 
 
 def _unreadable_error(text: str, error: UnreadableAnswer) -> BadModelOutput:
-    problem = f"the model's answer could not be read: {error}"
-    unreadable = BadModelOutput(problem, raw=text, hint="use a model that can answer in JSON")
+    problem = f"the model's answer could not be parsed: {error}"
+    unreadable = BadModelOutput(problem, raw=text, hint="use a model that supports JSON answers")
     unreadable.__cause__ = error
     return unreadable
 

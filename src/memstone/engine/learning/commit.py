@@ -63,7 +63,7 @@ from memstone.ports.ledger import Tx
 # --- words that come a second time ------------------------------------------------------------------------------------
 
 
-REASON: Final = "it was said before, and has been settled since"
+REASON: Final = "it was said before and has been handled since"
 _MOST: Final = 100
 
 

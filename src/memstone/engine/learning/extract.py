@@ -163,12 +163,10 @@ async def _by_rules(
         found += await parts.io.compute(partial(_build_facts, parts, scope, turn, read, metadata, speaker))
     if cut:
         named = ", ".join(cut[:_NAMED]) + (f" and {len(cut) - _NAMED:,} more" if len(cut) > _NAMED else "")
-        into.left.append(f"{named}: too long to learn everything from, so facts may be missing (extract.message_chars)")
+        into.left.append(f"{named}: too long to read in full, so facts may be missing (extract.message_chars)")
     unread = sum(_is_read(parts, turn) and not room for turn, room in zip(turns, rooms, strict=True))
     if unread:
-        into.left.append(
-            f"messages not read for facts, because together they are too long: {unread:,} (extract.call_chars)"
-        )
+        into.left.append(f"messages not read for facts, because the call is too long: {unread:,} (extract.call_chars)")
     return found
 
 

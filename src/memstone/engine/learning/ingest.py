@@ -84,7 +84,9 @@ async def ingest_transcript(parts: Parts, request: IngestRequest) -> IngestResul
         return {**_format_counts(Counter()), **idle}
     keeps = parts.policy.curation.keep_turns
     if not keeps and not request.learn:
-        raise InvalidInput("turns are not kept here", hint="pass learn=True to learn from them, or set keep_turns")
+        raise InvalidInput(
+            "this memory does not keep turns", hint="pass learn=True to learn from them, or set keep_turns"
+        )
     said = await parts.io.compute(partial(checked_transcript, parts, request))
     said.turns, left_out = await drop_paused_turns(parts, said.turns)
     said.warnings += left_out

@@ -42,15 +42,15 @@ def _check_learning(parts: Parts, request: AddRequest) -> Where | None:
     for name, value in (("key", request.key), ("kind", request.kind)):
         if value is not None:
             raise InvalidInput(
-                f"a {name} describes one memory, and what is learned may be several or none",
+                f"a {name} describes one memory, but learning may store several or none",
                 hint="pass infer=False to store the text itself as one memory",
             )
     _check_prompt(parts, request.prompt)
     compared_with = rename_filter_users(parts, split_scope(request.filters)[1])
     if compared_with is not None and _is_digested(parts):
         raise InvalidInput(
-            "filters choose which memories new facts are compared with, and here whole sessions are distilled",
-            hint="keep user_id, agent_id and run_id in filters, one value each, and leave the rest out",
+            "filters choose which memories new facts are compared with, but here whole sessions are processed",
+            hint="keep user_id, agent_id and run_id in filters, one value each, and leave out the rest",
         )
     return compared_with
 
@@ -61,8 +61,8 @@ def _check_prompt(parts: Parts, prompt: str | None) -> None:
     unread = parts.llm is None or (strategies and FACTS not in strategies) or _is_digested(parts)
     if prompt and unread:
         raise InvalidInput(
-            "prompt instructs the language model that extracts facts, and none is used here",
-            hint="configure llm (and extract.strategies with facts), or leave prompt out",
+            "prompt is for the language model that extracts facts, and none is used here",
+            hint="configure llm (and extract.strategies with facts), or leave out prompt",
         )
 
 

@@ -15,7 +15,7 @@ from memstone.model.event import EventType
 from memstone.model.fact import Action, Decision, New
 from memstone.model.memory import Record, Status
 
-LATER: Final = "what is known was said later"
+LATER: Final = "a later statement is already known"
 
 MOST_RETRACTED: Final = 3
 """One call ends at most so many memories; whoever talks a memory empty should have to do it more than once."""
@@ -80,7 +80,7 @@ def resolve_proposals(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Dec
         if one.target is None or target is not None:
             decided.append((Decision(one.action, None, one.reason, text=one.text), target))
         elif one.action is Action.REVISE:
-            decided.append((Decision(Action.ADD, None, "what it changes has changed meanwhile"), None))
+            decided.append((Decision(Action.ADD, None, "the memory it would change has changed in the meantime"), None))
     if not fact.adds:
         return decided
     is_kept = any(decision.action is not Action.RETRACT for decision, _ in decided)
@@ -96,9 +96,9 @@ def limit_model_decision(decision: Decision, target: Record | None, fact: Fact, 
         return decision
     instead = Decision(Action.ADD if fact.adds else Action.IGNORE, None, "")
     if fact.draft.status != Status.ACTIVE:
-        return replace(instead, reason="it waits until somebody approves it")
+        return replace(instead, reason="it waits for approval")
     if fact.doubtful:
-        return replace(instead, reason="it is doubtful, and replaces nothing")
+        return replace(instead, reason="it is doubtful and replaces nothing")
     reason = _reason_to_refuse(fact, target, before)
     if not reason:
         return decision
@@ -110,7 +110,7 @@ def limit_model_decision(decision: Decision, target: Record | None, fact: Fact, 
 def _same_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
     for at, one in enumerate(near):
         if one.found.record.hash == text_hash(fact.draft.text):
-            return Decision(Action.IGNORE, at, "the same words are known")
+            return Decision(Action.IGNORE, at, "the same words are already known")
     return None
 
 
@@ -129,7 +129,7 @@ def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, b
     at = decision.target
     if fact.draft.status != Status.ACTIVE:
         adds = fact.adds and not fact.candidate.forget
-        return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits until somebody approves it")
+        return Decision(Action.ADD if adds else Action.IGNORE, None, "it waits for approval")
     if reason := _reason_to_refuse(fact, target, before):
         return Decision(Action.IGNORE, at, reason)
     ended = sum(outcome.event == EventType.DELETE for outcome in before)
@@ -147,4 +147,4 @@ def _reason_to_refuse(fact: Fact, target: Record, before: Sequence[Outcome]) -> 
     is_new = any(one.record is not None and one.record.seq == target.seq for one in before)
     if fact.draft.occurred_at < since or (resent and fact.draft.occurred_at == since and not is_new):
         return LATER
-    return "what is known comes from a more trusted source" if fact.draft.trust < target.trust else ""
+    return "the known fact comes from a more trusted source" if fact.draft.trust < target.trust else ""

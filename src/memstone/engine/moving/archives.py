@@ -70,7 +70,9 @@ def read_source(source: Source, how: Opening) -> Reading:
 def _validate_path(source: str | os.PathLike[str]) -> Path:
     path = checked_path(source, "source")
     if not path.is_file():
-        raise InvalidInput(f"there is no file {path}", hint="pass bytes to import what is not in a file")
+        raise InvalidInput(
+            f"the file {path} does not exist", hint="to import something that is not in a file, pass bytes"
+        )
     return path
 
 
@@ -78,7 +80,7 @@ def _open_file(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="may you read it?") from error
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}", hint="check that you may read it") from error
 
 
 def _read_bytes(source: object, most: int) -> bytes:
@@ -89,7 +91,7 @@ def _read_bytes(source: object, most: int) -> bytes:
     else:
         raise InvalidInput(f"source must be a path, bytes or an open file, not {type(source).__name__}")
     if not isinstance(raw, bytes):
-        raise InvalidInput("source gives text, not bytes", hint='open it with mode "rb"')
+        raise InvalidInput("source must return bytes, not text", hint='open it with mode "rb"')
     _refuse_more(len(raw), most)
     return raw
 
@@ -97,7 +99,7 @@ def _read_bytes(source: object, most: int) -> bytes:
 def _refuse_more(size: int, most: int) -> None:
     if size > most:
         raise TooLarge(
-            f"there is more than {most:,} bytes to import",
+            f"there are more than {most:,} bytes to import",
             hint="import it in parts, or raise limits.import_bytes",
         )
 
@@ -132,7 +134,9 @@ def _read_database(source: Path | bytes, how: Opening, into: Reading) -> None:
         columns = tables.columns()
         shape = databases.shape_of(columns)
         if shape is None or how.format not in (AUTO, shape.name, shape.name.removesuffix("_db")):
-            raise InvalidInput("the database holds no memories that are known here", hint="see the guide for which are")
+            raise InvalidInput(
+                "the database contains no memories in a known format", hint="see the import guide for the known formats"
+            )
         into.format = shape.name
         databases.read_database(shape, columns, tables.rows, into)
 
@@ -145,20 +149,18 @@ def _read_archive(file: BinaryIO, how: Opening, into: Reading) -> None:
         with zipfile.ZipFile(file) as archive:
             _read_members(archive, how, into)
     except _BROKEN as error:
-        raise InvalidInput(
-            f"the archive cannot be read: {error}", hint="unpack it, and import what is in it"
-        ) from error
+        raise InvalidInput(f"the archive cannot be read: {error}", hint="unpack it and import its files") from error
 
 
 def _read_members(archive: zipfile.ZipFile, how: Opening, into: Reading) -> None:
     """Read the files of an archive that may hold memories: conversations where there are any, else all that is text."""
     members = archive.infolist()
     if len(members) > MOST_FILES:
-        raise TooLarge(f"the archive holds more than {MOST_FILES:,} files", hint="import it in parts")
+        raise TooLarge(f"the archive contains more than {MOST_FILES:,} files", hint="import it in parts")
     known = list(_usable_members(members, into))
     chosen = [one for one in known if _CONVERSATIONS.fullmatch(_file_name(one))] or known
     if not chosen:
-        raise InvalidInput("the archive holds nothing that could be imported", hint="JSON or Markdown is expected")
+        raise InvalidInput("the archive contains nothing to import", hint="expected JSON or Markdown")
     into.skip("other file", len(known) - len(chosen))
     left = how.limits.import_bytes
     formats: set[str] = set()
@@ -174,7 +176,9 @@ def _read_members(archive: zipfile.ZipFile, how: Opening, into: Reading) -> None
         else:
             formats.add(into.format)
     if not formats:
-        raise InvalidInput("nothing in the archive was recognised", hint="name the format, or unpack it and look at it")
+        raise InvalidInput(
+            "the format of the archive was not recognised", hint="set the format, or unpack it and check its files"
+        )
     into.format = "+".join(sorted(formats))
 
 
@@ -218,7 +222,8 @@ def _unpack_member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, most: int) ->
             _refuse_more(size, most)
             if size > _RATIO_FROM and size > MOST_RATIO * max(1, one.compress_size):
                 raise TooLarge(
-                    "a file of the archive unpacks to far more than it says", hint="unpack it and look at it"
+                    "a file in the archive unpacks to far more than its stated size",
+                    hint="unpack it and check its files",
                 )
             parts.append(block)
     return b"".join(parts)

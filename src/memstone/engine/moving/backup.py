@@ -110,8 +110,8 @@ class _Admission:
         self.origin = self.signer.origin(manifest)
         if self.origin == FOREIGN and not self.foreign:
             raise Forbidden(
-                f"{self.path} is foreign: it is not signed with the key of this store",
-                hint="put the key in place that it was signed with (see store.key), or restore it as foreign "
+                f"{self.path} is foreign: it was not signed with the key of this store",
+                hint="install the key that signed it (see store.key), or restore it as foreign "
                 "(`memstone restore --foreign`), without its keys, accounts and secrets",
             )
         return self.origin
@@ -126,7 +126,9 @@ def _validate_flag(value: object) -> bool:
 def _require_operator(parts: Parts) -> Copying:
     """The ledger, for somebody who operates the whole store."""
     if parts.bounds is not None:
-        raise Forbidden("a backup holds everybody's memories", hint="use a key that is not bound to a user or an agent")
+        raise Forbidden(
+            "a backup contains everybody's memories", hint="use a key that is not bound to a user or an agent"
+        )
     return require_copying(parts.ledger)
 
 
@@ -215,7 +217,9 @@ async def _without_erased(
 
     (copy,) = await ledger.rewrite([KnownCopy(str(target), now)], work, signer, own=False)
     if not copy.settled:
-        log.warning("somebody was erased while %s was written, and it could not be rewritten: %s", target, copy.reason)
+        log.warning(
+            "data was erased while %s was being written, and it could not be rewritten: %s", target, copy.reason
+        )
     return await ledger.inspect(target)
 
 

@@ -80,7 +80,7 @@ async def _read_common_tables(source: Ledger, target: Ledger) -> list[BulkTable]
     await target.open()
     tables = await source.read(lambda tx: tx.bulk.tables())
     if tables != await target.read(lambda tx: tx.bulk.tables()):
-        raise StorageError("the two stores have different tables", hint="bring both up to date with `memstone migrate`")
+        raise StorageError("the two stores have different tables", hint="update both with `memstone migrate`")
     return tables
 
 
@@ -90,7 +90,7 @@ async def _resolve_tenants(source: Ledger, wanted: Sequence[str] | None) -> list
     found = await source.read(lambda tx: tx.bulk.tenants())
     if found is None:
         raise InvalidInput(
-            "this role cannot see which tenants there are", hint="name them with --tenant, or connect as a superuser"
+            "this role cannot list the tenants", hint="name them with --tenant, or connect as a superuser"
         )
     return found
 
@@ -99,7 +99,8 @@ async def _count_tenant_rows(side: Side, tables: Sequence[BulkTable]) -> int:
     rows = sum([await _count_table_rows(side, table) for table in tables])
     if not rows:
         raise NotFoundError(
-            f"the source has nothing of tenant {side.tenant_id}", hint="is the name right, and may this role see it?"
+            f"the source has no data for tenant {side.tenant_id}",
+            hint="check the name, and that this role can see the tenant",
         )
     return rows
 
@@ -133,7 +134,7 @@ async def _put_rest(
     begun = [_normalize_row(old, table, row) for row in rows[: len(there)]]
     if begun != [_normalize_row(new, table, row) for row in there]:
         raise Conflict(
-            f"{table.name} of tenant {new.tenant_id} already holds something else",
+            f"{table.name} of tenant {new.tenant_id} already contains other data",
             hint="copy into a store that is empty for this tenant",
         )
     rest = rows[len(there) :]
@@ -194,7 +195,7 @@ async def _compare_table(state: Copying, old: Side, new: Side, table: BulkTable)
     if mine != theirs:
         raise StorageError(
             f"{table.name} of tenant {old.tenant_id} differs: {mine[0]:,} rows here, {theirs[0]:,} there",
-            hint="did somebody write meanwhile? run the copy again while nobody does",
+            hint="the store may have been written to: repeat the copy while nothing writes",
         )
     told = state.tables.setdefault(table.name, {"rows": 0, "checksums": {}})
     told["rows"] += mine[0]

@@ -69,7 +69,7 @@ async def _store_narrative(parts: Parts, one: Taken, known: IdentityResult, skip
         return Counter(stored=1)
     if there["text"] == one.item.text:
         return Counter(known=1)
-    skipped["there is a text about the user already"] += 1
+    skipped["there is already a text about the user"] += 1
     return Counter()
 
 
@@ -158,7 +158,7 @@ async def import_from(parts: Parts, request: ImportRequest, tables: TableSource)
     owners = await _resolve_owners(parts, reading) if reading.format in KEYED else {}
     taken = list(_select_items(parts, request, given, reading, owners))
     if not taken and reading.skipped[NOBODY]:
-        raise ScopeError("the source does not say whose memories it holds", hint="name a user: user_id=...")
+        raise ScopeError("the source does not say whose memories these are", hint="name a user: user_id=...")
     under_way = _Import(reading.format, len(taken), request.progress, skipped=reading.skipped)
     under_way.said.warnings = _collect_warnings(taken)
     await _check_quotas(parts, taken)
@@ -219,8 +219,8 @@ def _of_one_user(reading: Reading, wanted: str | None, given: Scope) -> list[Ite
     users = {item.whose.user_id for item in reading.items} - {""}
     if len(users) > 1 and not given.is_open:
         raise InvalidInput(
-            f"the file holds memories of {len(users):,} users, and you name one",
-            hint="pass from_user to take those of one of them, or leave user_id out to keep them apart",
+            f"the file contains memories of {len(users):,} users, but you named one",
+            hint="pass from_user to import only one of them, or leave out user_id to keep them separate",
         )
     return reading.items
 
@@ -302,7 +302,7 @@ def _assign_origin(turn: Turn, *, trusted: bool) -> Turn:
 async def _store_turns(parts: Parts, turns: list[Turn], under_way: _Import, *, learn: bool) -> None:
     keeps, said = parts.policy.curation.keep_turns, under_way.said
     if not keeps and not learn:
-        under_way.skipped["turns are not kept here"] += len(turns)
+        under_way.skipped["this memory does not keep turns"] += len(turns)
         return
     lessons = lessons_of(turns) if learn else []
     for start in range(0, len(turns), AT_ONCE):

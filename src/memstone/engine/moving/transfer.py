@@ -57,7 +57,7 @@ class Incoming:
     def __init__(self, lines: ExportLines) -> None:
         if not isinstance(lines, (Iterable, AsyncIterable)):
             raise InvalidInput(
-                f"records must be the lines of an export, not {type(lines).__name__}", hint="pass what export gives"
+                f"records must be the lines of an export, not {type(lines).__name__}", hint="pass what export returns"
             )
         self._later = aiter(lines) if isinstance(lines, AsyncIterable) else None
         self._now = iter(()) if isinstance(lines, AsyncIterable) else iter(lines)
@@ -83,7 +83,7 @@ class Incoming:
 FORMAT: Final = "memstone-export"
 FORMATS: Final = formats_of("export")
 VERSION: Final = 1
-_OTHER_DATA: Final = "for what another system exported: import_from, `memstone import` or POST /v1/console/import"
+_OTHER_DATA: Final = "for exports of other systems, use import_from, `memstone import` or POST /v1/console/import"
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "str": (str,),
     "Instant": (str,),
@@ -194,9 +194,9 @@ def _scope_line(scope: Scope) -> dict[str, str]:
 def check_header(line: object) -> None:
     """``InvalidInput`` when this is not the beginning of an export that can be read."""
     if not isinstance(line, Mapping) or line.get("format") not in FORMATS:
-        raise InvalidInput("this is not an export of Memstone", hint=_OTHER_DATA)
+        raise InvalidInput("this is not a Memstone export", hint=_OTHER_DATA)
     if line.get("version") != VERSION:
-        raise InvalidInput(f"export version {line.get('version')!r} is unknown", hint="upgrade Memstone")
+        raise InvalidInput(f"unknown export version {line.get('version')!r}", hint="upgrade Memstone")
 
 
 def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
@@ -206,7 +206,7 @@ def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
         record = Record(**_read_values(line, _RECORD), tenant_id=tenant_id)
         links = line.get("links")
         if not isinstance(links, list) or not links:
-            raise InvalidInput(f"{record.id} in the export has no links: nobody could see it")
+            raise InvalidInput(f"{record.id} in the export has no links, so nobody could see it")
         return record, [_read_link(tenant_id, link) for link in links], read_carried(record, line)
     if kind == "event":
         return Event(**_read_values(line, _EVENT, _EVENTS), scope=_read_scope(tenant_id, line))
@@ -240,7 +240,7 @@ def _read_values(line: object, columns: Mapping[str, tuple[type, ...]], names: _
         if name not in line or not _is_one_of(line[name], types) or line[name] not in names.get(name, (line[name],)):
             raise InvalidInput(f"a line of the export is damaged: {name}")
         if isinstance(line[name], str) and not _is_clean(line[name]):
-            raise InvalidInput(f"a line of the export is damaged: {name} holds a character that cannot be stored")
+            raise InvalidInput(f"a line of the export is damaged: {name} contains a character that cannot be stored")
     return {name: _checked_value(name, line[name]) for name in columns}
 
 
@@ -388,7 +388,9 @@ async def load_export(parts: Parts, lines: ExportLines) -> LoadResult:
     """Put an export back; gives what was restored and what was already there."""
     rest = Incoming(lines)
     if parts.bounds is not None:
-        raise Forbidden("an export says whose memories are, and may name anybody", hint="use a key that is not bound")
+        raise Forbidden(
+            "an export can contain anybody's memories", hint="use a key that is not bound to a user or an agent"
+        )
     check_header(next((line for _, line in await rest.page(1)), None))
     counts = dict.fromkeys(_COUNTED, 0)
     while page := await rest.page(_AT_ONCE):
@@ -444,7 +446,7 @@ async def _fill_vectors(parts: Parts) -> None:
     try:
         await fill_missing(parts)
     except MemstoneError as error:  # everything is back and found by its words; vectors can be made at any time
-        log.warning("restored memories have no vectors yet, run reindex: %s", error)
+        log.warning("the restored memories have no vectors yet; run reindex: %s", error)
 
 
 async def _put_all(tx: Tx, language: Language, *, tenant_id: str, page: Sequence[Read], now: Instant) -> dict[str, int]:
@@ -473,7 +475,7 @@ async def _put_version(tx: Tx, language: Language, record: Record, links: list[L
     there = await tx.memories.version(record.tenant_id, record.id, record.version)
     if there is not None:
         if there.hash != record.hash:
-            raise Conflict(f"{record.id} version {record.version} is already there with another text")
+            raise Conflict(f"{record.id} version {record.version} already exists with a different text")
         return False
     if record.valid_to is None:
         if not await _may_be_current(tx, record, links):

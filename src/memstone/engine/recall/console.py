@@ -43,7 +43,7 @@ _WHY: Final = (
     ("keyword", "its words match"),
     ("semantic", "near in meaning"),
     ("words", "word by word"),
-    ("entity", "speaks of whom or what is asked about"),
+    ("entity", "mentions the person or thing asked about"),
 )
 
 
@@ -104,7 +104,7 @@ def _validate_request(parts: Parts, request: InspectRequest) -> _Asked:
         layers=checked_layers(layers),
         statuses=_checked_statuses(request.statuses),
         extra=rename_filter_users(parts, extra),
-        limit=checked_limit(request.limit, MOST, "ask more narrowly, by q or filters"),
+        limit=checked_limit(request.limit, MOST, "narrow the search with q or filters"),
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
     )
 

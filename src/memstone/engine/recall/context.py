@@ -534,7 +534,7 @@ async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
         return GateDecision(asked.route, "chosen by the caller")
     if asked.mode is GateMode.PROFILE:
         literal = await _detect_literal_request(parts, asked)
-        return literal or GateDecision(Route.RECALL, "the profile, and what is near to the message")
+        return literal or GateDecision(Route.RECALL, "the profile, and what is close to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
     decision = await run_gate(parts, asked.query, asked.mode, names)
     return OTHER_LANGUAGE if asked.mode in _GATED and _goes_by_nearness(parts, asked, decision) else decision

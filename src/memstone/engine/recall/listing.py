@@ -97,7 +97,7 @@ def _build_where(parts: Parts, request: ListRequest) -> And:
     own = rename_filter_users(parts, extra)
     more: list[Where] = [own] if own is not None else []
     if request.as_of is not None and request.status is not None:
-        raise InvalidInput("as_of and status cannot be combined", hint="as_of shows what was active then")
+        raise InvalidInput("as_of and status cannot be combined", hint="as_of shows what was active at that time")
     if request.kind is not None:
         more.append(Condition("kind", Op.EQ, checked_kind(request.kind)))
     if request.q is not None:

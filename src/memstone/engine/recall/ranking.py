@@ -64,9 +64,9 @@ def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: 
     """Scores by place; an answer with a place or a score that cannot be is not trusted at all."""
     scores = {place: float(score) for place, score in answer}
     if len(scores) != len(answer) or not all(place in range(count) for place in scores):
-        raise _bad_answer_error(reranker, "places of documents, each once")
+        raise _bad_answer_error(reranker, "one index per document")
     if not all(map(math.isfinite, scores.values())):
-        raise _bad_answer_error(reranker, "scores that are numbers")
+        raise _bad_answer_error(reranker, "numeric scores")
     return scores
 
 
@@ -78,7 +78,7 @@ def _from_0_to_1(given: Mapping[int, float]) -> Mapping[int, float]:
 
 
 def _bad_answer_error(reranker: Reranker, missing: str) -> BackendError:
-    return BackendError(f"the reranker {reranker.model} did not answer with {missing}", kind="reranker")
+    return BackendError(f"the reranker {reranker.model} did not return {missing}", kind="reranker")
 
 
 def _failure_note(error: Exception) -> Degradation:

@@ -57,7 +57,7 @@ def build_pack(asked: Asked, planned: Plan) -> ContextPack:
         gate=asked.gate,
         receipt_id=new_id(),
         degraded=tuple(asked.degraded),
-        warnings=(f"{left_out} of the things to keep in mind are over the cap and not shown",) if left_out else (),
+        warnings=(f"{left_out} of the standing instructions are over the limit and not shown",) if left_out else (),
     )
 
 

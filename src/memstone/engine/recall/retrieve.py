@@ -286,7 +286,7 @@ async def _knows_day(parts: Parts, scope: Scope, days: list[str]) -> bool:
 async def _prepare_vectors(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
     if not parts.embedding.on:
         if wanted.strategy == "vector":  # with "hybrid", doing without is what the configuration says
-            raise ConfigError("there is no embedder to search by meaning with", hint="configure one")
+            raise ConfigError("a search by meaning needs an embedder", hint="configure an embedder")
         return
     if known.error is not None:  # first: a model that does not answer cannot be asked who it is either
         raise known.error
@@ -298,7 +298,7 @@ async def _prepare_vectors(parts: Parts, wanted: Wanted, known: Understood, ques
         return
     if spaces.get(signature) != "active":
         built = next((name for name, state in spaces.items() if state == "active"), "none")
-        message = f"the store was built with {built}, the configured embedder is {signature}: run reindex"
+        message = f"the store was built with {built}, but the configured embedder is {signature}: run reindex"
         question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
         return
     question.vectors, question.signature = known.vectors, signature

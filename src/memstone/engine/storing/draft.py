@@ -108,7 +108,7 @@ def check_attachments(policy: Policy, messages: Sequence[Message]) -> list[Messa
             if message.attachments:
                 one = message.attachments[0]
                 raise InvalidInput(
-                    f"messages[{at}] holds {one.kind} {one.name!r}, and attachments are refused here",
+                    f"messages[{at}] contains {one.kind} {one.name!r}, but attachments are not accepted here",
                     hint="leave it out, describe it in words, or set extract.attachments to reference",
                 )
     return list(messages)

@@ -249,7 +249,7 @@ class FetchedEmbedding(Embedding):
 
     async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | MemstoneError]:
         """One vector per text, or the error that text met; an error for any other text."""
-        unknown = EmbeddingError("the embedder was not asked about this text")
+        unknown = EmbeddingError("the embedder was not called for this text")
         return [self._known.get(text) or unknown if before is None else unknown for text in texts]
 
     def at_hand(self, texts: Sequence[str]) -> list[str]:
@@ -280,16 +280,16 @@ def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
 
     rows = np.asarray(vectors, dtype=_FLOAT)
     if rows.ndim != 2 or rows.shape[0] != count:  # noqa: PLR2004 - a table has two
-        raise EmbeddingError(f"the embedder gave {rows.shape} for {count} texts", hint="one row per text is expected")
+        raise EmbeddingError(f"the embedder returned {rows.shape} for {count} texts", hint="expected one row per text")
     if rows.shape[1] != dim:
         raise DimensionMismatch(
-            f"the embedder gave {rows.shape[1]} dimensions, its signature says {dim}",
+            f"the embedder returned {rows.shape[1]} dimensions, but its signature says {dim}",
             hint="another model needs another signature: see reindex",
         )
     if all(-_UNIT < one - 1.0 < _UNIT for one in np.vecdot(rows, rows).tolist()):  # as every adapter promises
         return [Vector(row.tobytes()) for row in rows]
     if not np.isfinite(rows).all():
-        raise DimensionMismatch("the embedder gave a vector with NaN or infinity")
+        raise DimensionMismatch("the embedder returned a vector with NaN or infinity")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     return [Vector(row.tobytes()) for row in unit]

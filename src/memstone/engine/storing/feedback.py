@@ -49,7 +49,7 @@ async def record_feedback(
     """Note what a person thinks of a memory, or of everything a receipt names."""
     receipt_id, memory_id = about.get("receipt_id"), about.get("memory_id")
     if (receipt_id is None) == (memory_id is None):
-        raise InvalidInput("feedback is about a receipt or a memory", hint="give receipt_id or memory_id")
+        raise InvalidInput("feedback must be about a receipt or a memory", hint="give receipt_id or memory_id")
     if not isinstance(useful, bool):
         raise InvalidInput(f"useful must be true or false, not {useful!r}")
     said, now = checked_reason(parts, note, "note"), parts.now()
@@ -88,7 +88,7 @@ async def _judge_of(parts: Parts, tx: Tx, record: Record, given: Mapping[str, An
 async def _read_receipt(parts: Parts, tx: Tx, receipt_id: str) -> Receipt:
     body = await tx.receipts.get(parts.tenant_id, checked_id(receipt_id, "receipt_id"))
     if not body:
-        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while: context.receipt_days")
+        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts expire after context.receipt_days days")
     return Receipt.from_dict(body)
 
 

@@ -157,8 +157,8 @@ def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:
     """
     if bounds is not None and not all(is_inside(link.scope, bounds) for link in links):
         raise Forbidden(
-            "others hold this memory, too",
-            hint="update and delete are for your own part of it; this takes a key that reaches the whole tenant",
+            "other users share this memory",
+            hint="update and delete change only your own part of it; this needs a key for the whole tenant",
         )
 
 

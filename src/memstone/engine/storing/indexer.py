@@ -39,11 +39,11 @@ async def reindex_vectors(parts: Parts, progress: Progress | None = None) -> Rei
     switched. Interrupted, it goes on where it stopped.
     """
     if not parts.embedding.on:
-        raise ConfigError("there is no embedder to reindex with", hint="configure one, or keep searching by text")
+        raise ConfigError("reindex needs an embedder", hint="configure an embedder, or keep searching by text")
     space = await current_space(parts)
     done, failed = await fill_missing(parts, progress)
     if done and done == failed and not await parts.ledger.read(lambda tx: _is_active(parts, tx, space)):
-        raise EmbeddingError(f"none of {done} texts could be embedded", hint="the index is as it was before")
+        raise EmbeddingError(f"none of {done} texts could be embedded", hint="the index was not changed")
     dropped = await parts.ledger.write(lambda tx: _activate_space(parts, tx, space))
     return {"signature": space.signature, "indexed": done - failed, "failed": failed, "dropped": dropped}
 

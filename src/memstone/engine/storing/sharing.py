@@ -76,7 +76,7 @@ async def _read_shareable_memory(parts: Parts, tx: Tx, memory_id: str) -> Record
     if record is None or record.status not in _SHARED:
         raise NotFoundError(f"no memory {memory_id}")
     if record.layer == Layer.IDENTITY:
-        raise InvalidInput("who somebody is cannot be shared", hint="share what is known, a fact or an episode")
+        raise InvalidInput("an identity cannot be shared", hint="share a fact or an episode")
     return record
 
 

@@ -160,12 +160,12 @@ async def _read_current_version(parts: Parts, tx: Tx, memory_id: str) -> Record:
 def _check_transition(record: Record, among: Sequence[str], wanted: str) -> None:
     if record.status not in among:
         hint = _WAYS_OUT[Status(record.status)]
-        raise Conflict(f"{record.id} is {record.status} and cannot become {wanted} this way", hint=hint)
+        raise Conflict(f"{record.id} is {record.status} and cannot become {wanted}", hint=hint)
 
 
 _WAYS_OUT: Final[dict[Status, str]] = {
     Status.QUARANTINED: "approve or reject it",
-    Status.EVICTED: "restore brings it back",
+    Status.EVICTED: "bring it back with restore",
     Status.DISABLED: "enable it first",
-    Status.ACTIVE: "only what is in quarantine is approved or rejected",
+    Status.ACTIVE: "only memories in quarantine can be approved or rejected",
 }

@@ -98,7 +98,7 @@ def is_learned(record: Record) -> bool:
 async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
     """End a version and take it out of every index; its row and links stay for the history."""
     if not await tx.memories.close(record.seq, status, at):
-        raise Conflict(f"{record.id} was changed by somebody else", hint="read it again and retry")
+        raise Conflict(f"{record.id} was changed in the meantime", hint="read it again and retry")
     await tx.links.release(record.tenant_id, record.seq)
     await tx.text.drop([record.seq])
     await tx.entities.leave(record.tenant_id, [record.seq])
@@ -277,7 +277,7 @@ def checked_id(given: Any, name: str = "memory_id") -> str:
 def without_nul(value: str, name: str) -> str:
     """The same text, which every database can look for."""
     if "\0" in value:
-        raise InvalidInput(f"{name} holds a NUL character", hint=_NO_NUL)
+        raise InvalidInput(f"{name} contains a NUL character", hint=_NO_NUL)
     return value
 
 

@@ -66,7 +66,8 @@ def masked_text(text: str, name: str, policy: RedactPolicy) -> tuple[str, list[s
     found = redact_text(text, policy)
     if found.dropped:
         raise InvalidInput(
-            format_redaction_warning(name, found), hint="extract.redact drops such texts; mask keeps the rest of them"
+            format_redaction_warning(name, found),
+            hint="extract.redact is set to drop such texts; mask would keep the rest of the text",
         )
     return found.text, [format_redaction_warning(name, found)] if found.found else []
 

@@ -50,14 +50,16 @@ def checked_items(parts: Parts, vectors: object) -> tuple[list[Brought], Space, 
     if not isinstance(vectors, Sequence) or isinstance(vectors, (str, bytes)) or not vectors:
         raise InvalidInput("vectors must be a list of {id, values, metadata}")
     if len(vectors) > MOST:
-        raise InvalidInput(f"{len(vectors):,} vectors are more than {MOST:,}", hint="send them in parts")
+        raise InvalidInput(
+            f"{len(vectors):,} vectors are too many: the limit is {MOST:,}", hint="send them in several calls"
+        )
     warnings: list[str] = []
     items = [_validate_item(parts, one, f"vectors[{at}]", warnings) for at, one in enumerate(vectors)]
     sizes = {len(one.vector) for one in items}
     if len(sizes) > 1:
-        raise InvalidInput("vectors of one call have one dimension", hint="send those of each dimension by themselves")
+        raise InvalidInput("all vectors in a call must have the same dimension", hint="make one call per dimension")
     if len({one.id for one in items}) < len(items):
-        raise InvalidInput("an id is there twice", hint="each vector has an id of its own")
+        raise InvalidInput("an id appears twice", hint="give each vector its own id")
     return items, space_of(sizes.pop() // 4), warnings
 
 
@@ -86,7 +88,7 @@ def checked_vector_id(value: object, name: str = "id") -> str:
     """The id of a vector as callers give it."""
     text = checked_text(value, name, MAX_ID_CHARS).strip()
     if not text.isprintable():
-        raise InvalidInput(f"{name} holds a control character")
+        raise InvalidInput(f"{name} contains a control character")
     return text
 
 
@@ -95,11 +97,11 @@ def normalize_vector(values: object, name: str) -> tuple[Any, float]:
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or not 1 <= len(values) <= _DIMENSIONS:
         raise InvalidInput(f"{name} must be a list of 1 to {_DIMENSIONS:,} numbers")
     if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in values):
-        raise InvalidInput(f"{name} must hold numbers only")
+        raise InvalidInput(f"{name} must contain only numbers")
     try:
         raw = np.asarray(values, dtype="<f8")
     except OverflowError:
-        raise InvalidInput(f"{name} holds a number that is too large") from None
+        raise InvalidInput(f"{name} contains a number that is too large") from None
     largest = float(np.max(np.abs(raw)))
     if not np.isfinite(largest) or not 1e-30 <= largest <= 1e30:  # noqa: PLR2004 - what can be multiplied and divided
         raise InvalidInput(f"{name} has no direction", hint="all numbers are 0, or one of them is not finite")
@@ -187,7 +189,7 @@ def metadata_of(record: Record) -> dict[str, Any]:
 def own_or_conflict(record: Record) -> None:
     """``Conflict`` for a memory that is none of the service's."""
     if not is_own(record):
-        raise Conflict(f"{record.id} is a memory without a vector of yours", hint="choose another id")
+        raise Conflict(f"{record.id} is a memory without your own vector", hint="choose another id")
 
 
 def checked_ids(ids: object) -> list[str]:

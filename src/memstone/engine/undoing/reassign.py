@@ -145,7 +145,7 @@ async def reassign_scope(
         parts, _parse_scope(parts, from_scope, "from_scope"), _parse_scope(parts, to_scope, "to_scope"), new_id()
     )
     if is_inside(move.old, move.new):
-        raise InvalidInput("this would move everything to where it is", hint="name another user, agent or run")
+        raise InvalidInput("the source and the target are the same", hint="name another user, agent or run")
     await write_down(parts)  # what was only counted so far goes along too
     owned = await parts.ledger.write(partial(_hand_over, move=move, now=parts.now()))
     total = len(await parts.ledger.read(lambda tx: tx.memories.seqs(where_in_scope(move.old))))

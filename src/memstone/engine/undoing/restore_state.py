@@ -125,7 +125,7 @@ async def put_back(act: Act, memory_id: str, state: Mapping[str, Any] | None) ->
         if row is None or not row.text:
             raise Conflict(
                 f"version {state['version']} of {memory_id} is no longer kept",
-                hint="it was erased, or is not yours any more",
+                hint="it was erased, or no longer belongs to you",
             )
         wanted = record_of(state, row)
         links = links_of(state, tenant) or await links_again(act, row)
@@ -150,7 +150,7 @@ async def links_again(act: Act, row: Record, last: Record | None = None) -> list
     then = last or row
     links = await act.tx.links.of(then.tenant_id, then.seq)
     if not links:
-        raise Conflict(f"nobody may see {row.id} any more", hint="it was erased or unshared")
+        raise Conflict(f"nobody has access to {row.id} any more", hint="it was erased or unshared")
     claims = await _read_past_dedupes(act.tx, row)
     return [replace(link, dedupe=claims.get(link.scope) or _compute_dedupe(act, link, row)) for link in links]
 
@@ -173,7 +173,7 @@ def _compute_dedupe(act: Act, link: Link, row: Record) -> str | None:
 
 async def _end_memory(act: Act, live: Record | None, memory_id: str, state: Mapping[str, Any]) -> Event:
     if live is None:
-        raise Conflict(f"{memory_id} is not there any more")
+        raise Conflict(f"{memory_id} no longer exists")
     links = await act.tx.links.of(live.tenant_id, live.seq)
     status = str(state.get("status", Status.DELETED))
     if state.get("suppressed"):

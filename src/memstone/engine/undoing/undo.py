@@ -54,7 +54,7 @@ _TOGETHER: Final = frozenset({EventType.MERGE, EventType.SUMMARIZE, EventType.RE
 async def undo_changes(parts: Parts, event_id: str | None, job_id: str | None) -> UndoResult:
     """Take back one event, or everything a job did; all of it or nothing."""
     if (event_id is None) == (job_id is None):
-        raise InvalidInput("undo takes the id of an event or a job_id, one of the two")
+        raise InvalidInput("undo takes either the id of an event or a job_id")
     events = await (_of_job(parts, job_id) if event_id is None else _of_event(parts, checked_id(event_id, "event_id")))
     fresh = await fresh_for(parts, events)
     group = new_id() if len(events) > 1 or events[0].event in _TOGETHER else None
@@ -101,7 +101,7 @@ async def _of_job(parts: Parts, job_id: str | None) -> list[Event]:
     events = await parts.ledger.peek(lambda tx: tx.events.of_job(parts.tenant_id, wanted))
     changes = [event for event in events[::-1] if event.event not in LASTING]
     if not changes:
-        raise NotFoundError(f"no job {job_id} changed anything", hint="events show the job_id of what a job did")
+        raise NotFoundError(f"no job {job_id} changed anything", hint="events show the job_id of each change")
     return changes
 
 
@@ -137,7 +137,7 @@ async def _undo_all(
 async def undo_one(act: Act, event: Event) -> list[Event]:
     """Take back one event in an open transaction; gives the events that do. ``Conflict`` is raised before any write."""
     if event.event in LASTING:
-        raise InvalidInput(f"{event.event} cannot be taken back", hint="what was masked is gone for good")
+        raise InvalidInput(f"{event.event} cannot be undone", hint="masked text is gone for good")
     await _refuse_later_changes(act, event, event.memory_id)
     act = replace(act, undoes=event.id, reason=act.reason or f"undo of {event.event}")
     if event.event == EventType.REPLACE and event.old_id:
@@ -156,7 +156,7 @@ async def _refuse_later_changes(act: Act, event: Event, memory_id: str) -> None:
     later = [one for one in history if one.seq > event.seq and one.event != EventType.FEEDBACK]
     for one in _drop_undone_events(later):
         if one.undoes == event.id:
-            raise Conflict(f"{event.id} is undone already", hint=f"to have the change again, undo {one.id}")
+            raise Conflict(f"{event.id} is already undone", hint=f"to redo the change, undo {one.id}")
         raise Conflict(
             f"{memory_id} was changed after this: {one.event} at {one.created_at}", hint=f"undo {one.id} first"
         )
@@ -177,7 +177,7 @@ async def _undo_replace(act: Act, event: Event, old_id: str) -> list[Event]:
     tx, tenant, before = act.tx, act.parts.tenant_id, event.before or {}
     old = await tx.memories.current(tenant, old_id)
     if old is None or old.version != before.get("version"):
-        raise Conflict(f"{old_id}, from which it was split, is no longer what it was")
+        raise Conflict(f"{old_id}, which it was split from, has changed since")
     own, have = await tx.memories.current(tenant, event.memory_id), await tx.links.of(tenant, old.seq)
     back = those_not_in(have, links_of(before, tenant) or ())
     await refuse_twins(tx, old, back, own.seq if own else 0)  # before anything is written
@@ -297,9 +297,9 @@ async def rollback_changes(parts: Parts, request: RollbackRequest) -> RollbackRe
 def _validate_request(parts: Parts, request: RollbackRequest) -> tuple[Scope, Done]:
     given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     if request.source is None and request.since is None:
-        raise InvalidInput("rollback needs a source or a time", hint="delete_all empties a scope")
+        raise InvalidInput("rollback needs a source or a time", hint="use delete_all to empty a scope")
     if request.source is not None and (not isinstance(request.source, str) or not request.source.strip()):
-        raise InvalidInput(f"source must be the name of an actor, a job or a means, not {request.source!r}")
+        raise InvalidInput(f"source must be the name of an actor, a job or a method, not {request.source!r}")
     since = None if request.since is None else parse_when(request.since, "since")
     source = without_nul(request.source.strip(), "source") if request.source else None
     return scope_or_everybody(parts, given, everybody=request.everybody), Done(source, since)
@@ -422,11 +422,11 @@ async def _read_wanted_version(parts: Parts, tx: Tx, memory_id: str, version: in
     tenant = parts.tenant_id
     last = await under_id(tx.memories.last, tenant, memory_id)
     if last is None or not last.text:
-        raise NotFoundError(f"no memory {memory_id}", hint="what was erased cannot be restored")
+        raise NotFoundError(f"no memory {memory_id}", hint="erased memories cannot be restored")
     if last.valid_to is None and last.status == Status.QUARANTINED:
         raise Conflict(f"{memory_id} is in quarantine", hint="approve or reject it")
     if version in (None, last.version) and last.valid_to is None and last.status == Status.ACTIVE:
-        raise Conflict(f"{memory_id} is there", hint="name an earlier version that should hold again")
+        raise Conflict(f"{memory_id} has not been deleted", hint="give the earlier version to restore")
     row = last if version is None else await tx.memories.version(tenant, last.id, version)
     if row is None or not row.text:
         raise NotFoundError(f"{memory_id} has no version {version}")

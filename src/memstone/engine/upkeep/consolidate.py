@@ -304,6 +304,6 @@ async def _store_promotion(tx: Tx, run: Pass, new: Record, old: Record, links: l
     await tx.upkeep.restate(new)
     await tx.vectors.touch(new.tenant_id, [new.seq])  # so that no block that was made before is shown again
     told = {"before": old, "links_before": links, "links": links}
-    event = run.event(EventType.PROMOTE, new, links, "several conversations speak of it", **told)
+    event = run.event(EventType.PROMOTE, new, links, "several conversations mention it", **told)
     event.after = {**(event.after or {}), "salience": new.salience, "anchor_at": new.anchor_at, "promoted": steps}
     await tx.events.append([event])

@@ -185,7 +185,7 @@ class Pass:
             return
         until, tenant = to_instant(datetime_from_instant(now) + _HELD), self.parts.tenant_id
         if not await self.parts.ledger.write(lambda tx: tx.leases.renew(tenant, LEASE, self.job_id, until)):
-            raise Conflict("another pass has taken over", hint="it goes on where this one stopped")
+            raise Conflict("another run has taken over", hint="it continues where this one stopped")
         self.held_since = now
 
     async def release(self) -> None:
@@ -200,7 +200,7 @@ class Pass:
             try:
                 return await self.parts.ledger.write(work)
             except Conflict:
-                log.debug("somebody changed what a pass was about to change")
+                log.debug("a memory changed while it was being consolidated")
         return []
 
     def did(self, name: str, links: Sequence[Link]) -> None:
@@ -225,7 +225,7 @@ def parts_to_tidy(parts: Parts, scope: Scope) -> Parts:
     Who may name everybody may have one of them tidied up, and not all at once.
     """
     if parts.bounds is not None and not (parts.bounds.is_everyone and scope.user_id):
-        raise Forbidden("this key may not tidy up", hint="use one that reaches the whole tenant")
+        raise Forbidden("this key cannot consolidate", hint="use a key for the whole tenant")
     return remove_bounds(parts)
 
 

@@ -34,7 +34,7 @@ async def backfill_conversations(
 ) -> BackfillResult:
     """Ingest one conversation after the other, each in a transaction of its own; what is known is left alone."""
     if isinstance(conversations, (str, bytes, Mapping)) or not isinstance(conversations, Iterable):
-        raise InvalidInput(f"conversations must be a list of them, not {type(conversations).__name__}")
+        raise InvalidInput(f"conversations must be a list, not {type(conversations).__name__}")
     parts.scope(given)  # whoever is named wrongly is so for all of them
     total = len(conversations) if isinstance(conversations, Sized) else 0
     counts, results, stopped = Counter[str](), list["BackfillItem"](), False
@@ -79,7 +79,7 @@ def _build_request(item: object, given: Mapping[str, Any], at: int) -> SessionRe
         raise InvalidInput(f"conversations[{at}] has an unknown field: {', '.join(sorted(map(str, unknown)))}")
     turns = _first_value(item, _TURNS)
     if not isinstance(turns, Iterable) or isinstance(turns, (str, bytes, Mapping)):
-        raise InvalidInput(f"conversations[{at}] has no turns", hint="a list of messages, or of pairs")
+        raise InvalidInput(f"conversations[{at}] has no turns", hint="give a list of messages or of pairs")
     user_id, agent_id = (given.get(name) if item.get(name) is None else item[name] for name in _WHO)
     return SessionRequest(
         filter_spoken_turns(list(turns)), user_id, agent_id, _first_value(item, _RUN), _first_value(item, _TIME)

@@ -434,7 +434,7 @@ async def ingest_session(parts: Parts, request: SessionRequest) -> SessionResult
 def _session_scope(parts: Parts, request: SessionRequest) -> Scope:
     scope = parts.scope({"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id})
     if not scope.run_id:
-        raise ScopeError("a session has a run_id", hint="name the conversation: run_id=...")
+        raise ScopeError("a session needs a run_id", hint="give the id of the conversation: run_id=...")
     return scope
 
 
@@ -442,7 +442,7 @@ def _validate_transcript(parts: Parts, request: SessionRequest, given: Transcrip
     who, scope = (request.user_id, request.agent_id, request.run_id), _session_scope(parts, request)
     said = checked_transcript(parts, IngestRequest(given, *who, request.metadata, request.occurred_at))
     if any(turn.draft.scope != scope for turn in said.turns):
-        raise InvalidInput("turns name another run_id", hint="one call is about one conversation")
+        raise InvalidInput("the turns have a different run_id", hint="make one call per conversation")
     return said
 
 

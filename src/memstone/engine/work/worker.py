@@ -179,7 +179,7 @@ def _of_tenant(parts: Parts, tenant: str) -> Parts:
 async def run_worker(parts: Parts, seconds: float | None, *, all_tenants: bool = False) -> WorkerResult:
     """Be a worker, so long at most; 0 seconds do what is due now, None goes on until somebody stops it."""
     if parts.bounds is not None:
-        raise Forbidden("this key may not work on everybody's sessions", hint="use one that reaches the whole tenant")
+        raise Forbidden("this key cannot process everybody's sessions", hint="use a key for the whole tenant")
     if seconds is not None and (isinstance(seconds, bool) or not seconds >= 0):
         raise InvalidInput(f"seconds must be a number from 0, not {seconds!r}")
     ear = None if seconds == 0 else await _listen_for_work(parts, all_tenants=all_tenants)
@@ -230,8 +230,8 @@ async def runs_with(parts: Parts, agent_id: Any) -> dict[str, str]:
     if not wanted:
         raise InvalidInput("agent_id is missing")
     if parts.bounds is not None and parts.bounds.agent_id not in ("", wanted):
-        raise Forbidden(f"this key does not reach agent {wanted!r}")
+        raise Forbidden(f"this key has no access to agent {wanted!r}")
     row = await parts.ledger.peek(lambda tx: tx.agents.get(parts.tenant_id, wanted))
     if row is None:
-        raise NotFoundError(f"no agent {wanted}", hint="agents() lists those that are known")
+        raise NotFoundError(f"no agent {wanted}", hint="agents() lists the known agents")
     return {"id": row.id, "model": row.model or "", "system_prompt": row.system_prompt or ""}

@@ -44,13 +44,13 @@ class Skip(StrEnum):
 
 
 SKIPPED: Final = Counter(
-    "memstone_gateway_memory_skipped", "Chats that went on without memory, by why.", labelnames=("reason",)
+    "memstone_gateway_memory_skipped", "Chats that went on without memory, by reason.", labelnames=("reason",)
 )
 LATE: Final = Counter(
-    "memstone_gateway_recall_late", "Chats that were shown what needs no search, as the search was not done in time."
+    "memstone_gateway_recall_late", "Chats that got only what needs no search, because the search was too slow."
 )
-ROUNDS: Final = Counter("memstone_gateway_tool_rounds", "Times a model searched the memory by itself.")
+ROUNDS: Final = Counter("memstone_gateway_tool_rounds", "Memory searches started by a model.")
 UPSTREAM: Final = Counter(
-    "memstone_gateway_upstream_failures", "Attempts at an upstream that gave no answer.", labelnames=("upstream",)
+    "memstone_gateway_upstream_failures", "Attempts that got no answer from an upstream.", labelnames=("upstream",)
 )
-CUT: Final = Counter("memstone_gateway_streams_cut", "Streams that ended before their end, by who ended them.", ("by",))
+CUT: Final = Counter("memstone_gateway_streams_cut", "Streams that ended early, by which side ended them.", ("by",))

@@ -64,7 +64,7 @@ def _resolve_user(
     if bounds.user_id:
         named = user_in_headers(headers, policy)
         if named and named != bounds.user_id:
-            raise Forbidden("this key speaks for another user", hint="leave the header out")
+            raise Forbidden("this key belongs to another user", hint="leave out the header")
         return bounds.user_id, None
     named = user_in_chat(headers, body, policy, trusted=bounds.users is not Users.POOLS)
     if not named:

@@ -80,7 +80,7 @@ async def relay_full_answer(
         response, changed = await rounds.whole(response)
         body = await response.aread()
     except httpx2.HTTPError as error:
-        raise BackendUnavailable("the upstream ended its answer early", kind="upstream", name="") from error
+        raise BackendUnavailable("the upstream ended its response early", kind="upstream", name="") from error
     finally:
         await response.aclose()
     headers = {**headers_for_caller(response), **about(exchange)}
@@ -197,7 +197,7 @@ def _read_reply(exchange: Exchange, reply: dict[str, Any]) -> Heard:
 
 def _format_interruption(exchange: Exchange, how: str) -> bytes:
     """An upstream that stops in the middle: the client is told, not left to guess."""
-    return _encode_dialect_event(exchange.dialect.broken(f"the upstream ended its answer early ({how})", {}))
+    return _encode_dialect_event(exchange.dialect.broken(f"the upstream ended its response early ({how})", {}))
 
 
 def _encode_dialect_event(said: Said) -> bytes:

@@ -28,7 +28,7 @@ from memstone.server.state import State
 
 router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=Keyed)
 
-Beta = Annotated[str | None, Query(max_length=16, description="accepted; the anthropic-beta header chooses features")]
+Beta = Annotated[str | None, Query(max_length=16, description="accepted; the anthropic-beta header selects features")]
 """Anthropic's own clients send it with everything that is in beta."""
 
 _CHAT: Final = Chat()
@@ -57,7 +57,7 @@ async def create_response(request: Request, caller: Chatter) -> Response:
 
 @router.post("/agents/{agent_id:path}/run", **forms.RUN)
 async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
-    """Chat completions with the model, the instructions and the memory of an agent."""
+    """Chat completions with the model, instructions and memory of an agent."""
     agent = await caller.engine.ask(runs_with, agent_id)
     body = _as_agent(await _read_body_object(request), agent)
     return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
@@ -65,13 +65,13 @@ async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, 
 
 @router.post("/v1/embeddings", **forms.EMBEDDINGS)
 async def create_embeddings(request: Request, caller: Chatter) -> Response:  # noqa: ARG001 - a key is all it needs
-    """Passed on as it is."""
+    """Embeddings, passed on as they are."""
     return await _as_it_is(request, "/embeddings")
 
 
 @router.post("/v1/messages/count_tokens", **forms.COUNT)
 async def count_tokens(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
-    """Passed on as it is: what memory adds is not counted."""
+    """Token counts, passed on as they are: what memory adds is not counted."""
     return await _as_it_is(request, "/messages/count_tokens")
 
 
@@ -88,7 +88,7 @@ async def _as_it_is(request: Request, path: str) -> Response:
 
 @router.get("/v1/models", response_model=answer_form("ModelList"))
 async def list_models(request: Request, caller: KeyHolder) -> Response:  # noqa: ARG001 - a key is all it needs
-    """The models of every upstream that answers, under the names by which they are asked for here."""
+    """List the models of every upstream that answers, under the names to use here."""
     return JSONResponse(
         {"object": "list", "data": await list_upstream_models(_service_state(request).upstreams, request.headers)}
     )
@@ -146,7 +146,9 @@ def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
     """A request as the agent makes it: its model, and its instructions in front."""
     model = agent["model"] or body.get("model")
     if not model:
-        raise InvalidInput(f"agent {agent['id']!r} has no model", hint="give the agent one, or name one in the request")
+        raise InvalidInput(
+            f"agent {agent['id']!r} has no model", hint="set one for the agent, or name one in the request"
+        )
     given = body.get("messages")
     if not isinstance(given, list) or not given:
         raise InvalidInput("messages must be a list that is not empty")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME: Final = "memory_search"
 _SHOWN: Final = ("id", "type", "layer", "content", "date", "score")
 """What a model reads of a memory: the rest costs tokens and tells it nothing."""
-_LATE: Final = {"success": False, "error": {"code": "timeout", "message": "the memory is not available now"}}
+_LATE: Final = {"success": False, "error": {"code": "timeout", "message": "the memory is not available right now"}}
 _UNREADABLE: Final = {"success": False, "error": {"code": "invalid_input", "message": "the arguments are not JSON"}}
 
 

@@ -90,7 +90,7 @@ class Upstreams:
         fits = [(beginning, one) for one in self._upstreams for beginning in one.models if model.startswith(beginning)]
         if not fits:
             known = ", ".join(sorted({name for one in self._upstreams for name in one.models})) or "none"
-            raise InvalidInput(f"no upstream runs the model {model!r}", hint=f"gateway.upstreams knows: {known}")
+            raise InvalidInput(f"no upstream serves the model {model!r}", hint=f"gateway.upstreams has: {known}")
         longest = max(len(beginning) for beginning, _ in fits)
         best = [(beginning, one) for beginning, one in fits if len(beginning) == longest]
         return [Target(one, model[len(beginning) :] if one.strip else model) for beginning, one in best]
@@ -211,7 +211,7 @@ class _Begun(httpx2.AsyncByteStream):
         async for piece in rest:
             if piece:
                 return cls(piece, rest, whole)
-        raise httpx2.RemoteProtocolError("the answer is empty", request=response.request)
+        raise httpx2.RemoteProtocolError("the response is empty", request=response.request)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         yield self._piece
@@ -267,7 +267,7 @@ def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun
     names = ", ".join(target.upstream.name for target in targets)
     if isinstance(failure, httpx2.TimeoutException):
         return BackendTimeout(f"{names} did not answer in time", kind="upstream", name=names)
-    how = "ended its answer early" if begun else "cannot be reached"
+    how = "ended its response early" if begun else "cannot be reached"
     return BackendUnavailable(f"{names} {how}", kind="upstream", name=names)
 
 

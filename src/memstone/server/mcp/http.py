@@ -143,7 +143,7 @@ def _check_reach(state: State, request: Request, caller: Caller) -> None:
     """Raise ``Forbidden`` for a key without the permission admin that is used from another machine."""
     if state.settings.server.mcp_remote or Verb.ADMIN in caller.key.verbs or is_local(request):
         return
-    hint = "ask from the machine it runs on, use a key with `admin`, or set server.mcp_remote"
+    hint = "call it from the same machine, use a key with `admin`, or set server.mcp_remote"
     raise Forbidden("This key does not have the `admin` permission, which /mcp needs from another machine", hint=hint)
 
 

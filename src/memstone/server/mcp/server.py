@@ -96,5 +96,5 @@ def _tool_result(answer: dict[str, Any]) -> types.CallToolResult:
 
 
 def _unknown_tool_result(name: str) -> types.CallToolResult:
-    error = NotFoundError(f"there is no tool {name!r}", hint="list the tools to see which there are")
+    error = NotFoundError(f"there is no tool {name!r}", hint="list the tools to see what is available")
     return _tool_result({"success": False, "error": error.as_dict()})

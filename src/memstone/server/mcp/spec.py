@@ -40,7 +40,7 @@ class Argument:
         """Return it as JSON Schema, under each of its names."""
         described = {self.name: {**self.schema, "description": self.description}}
         if self.other:
-            described[self.other] = {**self.schema, "description": f"Another name of {self.name}."}
+            described[self.other] = {**self.schema, "description": f"Another name for {self.name}."}
         return described
 
 
@@ -67,7 +67,7 @@ class ToolCall:
             return named or self.user_id
         owner = await self.memory.engine.run(resolve_owner, key_id, self.own_key)
         if named is not None and named != owner:
-            raise InvalidInput("apiKeyId and user_id name two owners", hint="give one of them")
+            raise InvalidInput("apiKeyId and user_id name different owners", hint="give one of them")
         return owner
 
     async def policy(self, owner: str | None) -> Policy:
@@ -130,7 +130,7 @@ async def call_tool(spec: ToolSpec, call: ToolCall) -> Json:
         return {"success": False, "error": shown_error(error)}
     except Exception as error:  # noqa: BLE001 - what would log it in our place tells what was said
         log.error("tool.crashed", tool=spec.name, kind=type(error).__name__, exc_info=error)
-        return {"success": False, "error": MemstoneError("something went wrong in here").as_dict()}
+        return {"success": False, "error": MemstoneError("internal error").as_dict()}
 
 
 # --- what a model sends -----------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def checked_arguments(spec: ToolSpec, given: Mapping[str, Any]) -> Json:
             continue
         first, read = names[name].name, _checked_value(name, value, names[name].schema)
         if checked.setdefault(first, read) != read:
-            raise _argument_error(f"{names[name].name} and {names[name].other} say two things", spec)
+            raise _argument_error(f"{names[name].name} and {names[name].other} have different values", spec)
     if missing := [name for name in spec.required if name not in checked]:
         raise _argument_error(f"{missing[0]} is missing", spec)
     return checked

@@ -92,10 +92,10 @@ def _search_scope(call: ToolCall) -> Json:
     given, scope = call.arguments, call.arguments.get("scope")
     layer, breadth, kind = LAYERS.get(scope or ""), BREADTHS.get(scope or ""), given.get("kind")
     if layer not in (None, "fact") and kind:
-        raise InvalidInput("kind is for facts: the scope pinned", hint="leave it out")
+        raise InvalidInput("kind applies to facts, that is the scope pinned", hint="leave it out")
     session = call.session or (call.session_id if breadth == "session" else None)
     if breadth == "session" and session is None:
-        raise InvalidInput("the scope session needs session_id", hint="name the session, or leave the scope out")
+        raise InvalidInput("the scope session needs session_id", hint="name the session, or leave out the scope")
     return {
         "layers": [layer] if layer else None,
         "scope": breadth,
@@ -166,17 +166,17 @@ async def add_memory(call: ToolCall) -> Json:
 
 def _why_nothing(answer: AddResult) -> str:
     if answer.get("left_out"):
-        return "the user has deleted or changed it, or it asks to forget what is not known"
-    return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "it says nothing to remember"))
+        return "the user has deleted or changed it, or it asks to forget something unknown"
+    return str(answer.get("reason") or next(iter(answer.get("warnings") or ()), "there is nothing to remember in it"))
 
 
 def _describe_changes(changes: Sequence[Json]) -> str:
     """Return what became of it, in words a model understands."""
     if not changes:
-        return "it is kept, and will be learned from when the model it takes is there again"
+        return "it is stored, and Memstone will learn from it when the model is available again"
     events = [one["event"] for one in changes if one["event"] != "NONE"]
     if not events:
-        return "it was known already"
+        return "it was already known"
     words = {"ADD": "stored", "UPDATE": "updated", "DELETE": "deleted"}
     counted = [f"{events.count(event)} {words.get(event, event.lower())}" for event in dict.fromkeys(events)]
     return "memories: " + ", ".join(counted)
@@ -199,8 +199,8 @@ async def clear_memories(call: ToolCall) -> Json:
     if "older_than" in given:
         wanted.append(Condition("created_at", Op.LT, parse_when(given["older_than"], "older_than")))
     if not (wanted or call.session or given.get("confirm")):
-        hint = "give kind, older_than or session_id; confirm: true deletes everything of the owner"
-        raise InvalidInput("nothing says what to delete", hint=hint)
+        hint = "give kind, older_than or session_id; use confirm: true to delete everything of the owner"
+        raise InvalidInput("you did not say what to delete", hint=hint)
     filters = And(tuple(wanted)) if wanted else None
     gone = await call.memory.delete_all(user_id=await call.owner(), run_id=call.session, filters=filters)
     return _deletion_answer(gone["deleted"])
@@ -236,14 +236,14 @@ def _integer_schema(least: int, most: int, default: int | None = None) -> Json:
 
 
 _OWNER: Final = (
-    Argument("user_id", _text_schema(), "Whose memory; leave it out if there is only one user."),
+    Argument("user_id", _text_schema(), "The user whose memory to use; leave it out if there is only one user."),
     Argument(
-        "apiKeyId", _text_schema(), "The same by the id of a key: the user it is bound to, or the pool of the key."
+        "apiKeyId", _text_schema(), "The same, by the id of a key: the user it is bound to, or the pool of the key."
     ),
 )
 _KIND: Final = Argument("kind", {"type": "string", "enum": _KINDS}, "Only memories of this kind.", "type")
 _SESSION: Final = Argument("session_id", _text_schema(), "Only what belongs to this session.", "sessionId")
-_QUERY: Final = Argument("query", _text_schema(50_000), "What to look for, in words of your own.")
+_QUERY: Final = Argument("query", _text_schema(50_000), "What to look for, in your own words.")
 _PART: Final = Argument(
     "scope",
     {"type": "string", "enum": list(LAYERS)},
@@ -255,7 +255,7 @@ _WHERE: Final = Argument(
     "Which part: facts (pinned), sessions (episodes) or what was said (transcript); or whose: of one session, of the "
     "owner (apiKey or owner, which is the default), or also what belongs to everybody (global).",
 )
-_ID: Final = Argument("id", _text_schema(), "The id of a memory, as the other tools tell it.", "memoryId")
+_ID: Final = Argument("id", _text_schema(), "The id of a memory, as returned by the other tools.", "memoryId")
 
 # --- what they answer -------------------------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ _ENTRY: Final = {
     "type": "object",
     "properties": {
         "id": STRING,
-        "apiKeyId": {**STRING, "description": "Whose it is: the id of a key for its pool, else of the user."},
+        "apiKeyId": {**STRING, "description": "The owner: the id of a key for its pool, otherwise the id of the user."},
         "sessionId": STRING,
         "type": STRING,
         "layer": {**STRING, "description": "fact, episode, turn (what was said) or identity"},
@@ -275,7 +275,7 @@ _ENTRY: Final = {
         "createdAt": STRING,
         "updatedAt": STRING,
         "expiresAt": {"type": ["string", "null"]},
-        "sharedBy": {**STRING, "description": "Whose it is, where another user shared it: it is not about the user."},
+        "sharedBy": {**STRING, "description": "The owner, if another user shared it: it is not about the user."},
         "score": {"type": "number"},
     },
     "required": ["id", "type", "key", "content"],
@@ -295,15 +295,15 @@ _SPECS: Final = (
     ToolSpec(
         "memory_search",
         "Search memory",
-        "Find what is remembered about the user, by words and meaning; nothing when nothing is alike. Without a query "
-        "the newest memories.",
+        "Find memories about the user by words and meaning; nothing if nothing is similar. Without a query, "
+        "return the newest memories.",
         (
             _QUERY,
             _WHERE,
             _KIND,
             _SESSION,
-            Argument("limit", _integer_schema(1, 100, FOUND), "At most so many memories."),
-            Argument("max_tokens", _integer_schema(1, MOST_TOKENS), "At most so many tokens of text.", "maxTokens"),
+            Argument("limit", _integer_schema(1, 100, FOUND), "Maximum number of memories."),
+            Argument("max_tokens", _integer_schema(1, MOST_TOKENS), "Maximum number of tokens of text.", "maxTokens"),
             *_OWNER,
         ),
         (),
@@ -315,13 +315,13 @@ _SPECS: Final = (
     ToolSpec(
         "memory_add",
         "Remember something",
-        "Remember something: what it teaches, else its words. With a key or a kind it is stored as it is, once; the "
-        "same key again replaces it. Works also where memory is switched off for chats.",
+        "Remember something: the facts it states, or else its words. With a key or a kind it is stored as it is, once; "
+        "the same key again replaces it. Also works if memory is switched off for chats.",
         (
             Argument("content", _text_schema(50_000), "What to remember."),
-            Argument("key", _text_schema(512), "A name of your own for it."),
+            Argument("key", _text_schema(512), "Your own name for it."),
             Argument("kind", {"type": "string", "enum": _KINDS}, "What kind of memory it is.", "type"),
-            Argument("metadata", {"type": "object"}, "Whatever belongs to it."),
+            Argument("metadata", {"type": "object"}, "Additional data to store with it."),
             Argument("session_id", _text_schema(), "The session it was said in.", "sessionId"),
             *_OWNER,
         ),
@@ -338,13 +338,13 @@ _SPECS: Final = (
     ToolSpec(
         "memory_list",
         "List memories",
-        "List memories, the newest first.",
+        "List memories, newest first.",
         (
             _PART,
             _KIND,
             _SESSION,
-            Argument("limit", _integer_schema(1, 100, LISTED), "At most so many memories."),
-            Argument("offset", _integer_schema(0, 1_000_000, 0), "How many to pass over."),
+            Argument("limit", _integer_schema(1, 100, LISTED), "Maximum number of memories."),
+            Argument("offset", _integer_schema(0, 1_000_000, 0), "How many to skip."),
             *_OWNER,
         ),
         (),
@@ -367,13 +367,17 @@ _SPECS: Final = (
     ToolSpec(
         "memory_clear",
         "Delete memories",
-        "Delete all memories of a kind, of a session, or created before a time. It has to be told which: all of them "
+        "Delete all memories of a kind, of a session, or created before a time. Say which; everything is deleted "
         "only with confirm.",
         (
             _KIND,
             Argument("older_than", _text_schema(40), "Only what was created before this date or time.", "olderThan"),
             _SESSION,
-            Argument("confirm", {"type": "boolean"}, "True deletes everything of the owner, if nothing else is named."),
+            Argument(
+                "confirm",
+                {"type": "boolean"},
+                "True deletes everything of the owner, if nothing else is given.",
+            ),
             *_OWNER,
         ),
         (),
@@ -385,10 +389,10 @@ _SPECS: Final = (
     ToolSpec(
         "memory_context",
         "Recall for a message",
-        "What is worth knowing before answering a message, within a budget of tokens; empty if nothing helps.",
+        "Return what is worth knowing before answering a message, within a token budget; empty if nothing helps.",
         (
             Argument("query", _text_schema(50_000), "The message."),
-            Argument("budget", _integer_schema(0, 16_000), "At most so many tokens.", "maxTokens"),
+            Argument("budget", _integer_schema(0, 16_000), "Maximum number of tokens.", "maxTokens"),
             *_OWNER,
         ),
         ("query",),

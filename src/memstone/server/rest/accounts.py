@@ -18,21 +18,21 @@ AccountId = Annotated[str, Path(max_length=256, description="the id of an accoun
 
 @router.get("", response_model=answer_form("AccountList"))
 async def list_accounts(caller: Admin) -> Any:
-    """The accounts of this tenant."""
+    """List the accounts of this tenant."""
     caller.needs_tenant()
     return {"results": await caller.memory.admin.accounts.list()}
 
 
 @router.post("", status_code=201, response_model=answer_form("AccountItem"))
 async def create_account(caller: Admin, wanted: AccountBody) -> Any:
-    """A new account; its login must be free in the tenant."""
+    """Create an account; its login must be unique in the tenant."""
     caller.needs_tenant()
     return await caller.memory.admin.accounts.create(**_plain_values(wanted))
 
 
 @router.patch("/{account}", response_model=answer_form("AccountItem"))
 async def update_account(request: Request, caller: Admin, account: AccountId, wanted: AccountChangeBody) -> Any:
-    """Change an account; with another password, or when it is disabled, all its sessions end at once."""
+    """Change an account; a new password, or disabling it, ends all its sessions."""
     caller.needs_tenant()
     answer = await caller.memory.admin.accounts.update(account, **_plain_values(wanted))
     request.app.state.memstone.doorkeeper.forget()
@@ -41,7 +41,7 @@ async def update_account(request: Request, caller: Admin, account: AccountId, wa
 
 @router.delete("/{account}", response_model=answer_form("AccountRemoval"))
 async def remove_account(request: Request, caller: Admin, account: AccountId, *, dry_run: DryRun = False) -> Any:
-    """Remove an account; its sessions end at once."""
+    """Remove an account and end its sessions."""
     caller.needs_tenant()
     answer = await caller.memory.admin.accounts.remove(account, dry_run=dry_run)
     request.app.state.memstone.doorkeeper.forget()

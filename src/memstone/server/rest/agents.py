@@ -21,13 +21,13 @@ async def list_agents(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     offset: Annotated[int, Query(ge=0, lt=2**53)] = 0,
 ) -> Any:
-    """The agents of this tenant, with their memory counts."""
+    """List the agents of this tenant, with their memory counts."""
     return await caller.memory.agents.list(limit=limit, offset=offset)
 
 
 @router.post("", status_code=201, response_model=answer_form("AgentItem"))
 async def create_agent(caller: Writer, wanted: AgentBody) -> Any:
-    """Make an agent; one that is known under this id is changed."""
+    """Create an agent, or change the one with this id."""
     given = wanted.model_dump()
     require_setting_rights(caller, given["settings"])
     return await caller.memory.agents.save(given.pop("id") or new_id(), **given)
@@ -35,7 +35,7 @@ async def create_agent(caller: Writer, wanted: AgentBody) -> Any:
 
 @router.get("/{agent_id:path}", response_model=answer_form("AgentItem"))
 async def get_agent(caller: Reader, agent_id: str) -> Any:
-    """One agent."""
+    """Return one agent."""
     found = await caller.memory.agents.get(agent_id)
     if found is None:
         raise NotFoundError(f"no agent {agent_id}")
@@ -44,7 +44,7 @@ async def get_agent(caller: Reader, agent_id: str) -> Any:
 
 @router.put("/{agent_id:path}", response_model=answer_form("AgentItem"))
 async def save_agent(caller: Writer, agent_id: str, changes: AgentChangeBody) -> Any:
-    """Change an agent, or make one; settings that are given take the place of all that were."""
+    """Change or create an agent; the given settings replace all of its settings."""
     given = changes.model_dump()
     require_setting_rights(caller, given["settings"])
     return await caller.memory.agents.save(agent_id, **given)

@@ -44,13 +44,13 @@ _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
 
 @router.get("/health", response_model=EntrySelfTest, response_model_exclude_none=True)
 async def verify_memory(caller: Reader) -> Any:
-    """Create, list and delete an entry in one transaction that is taken back."""
+    """Test memory: create, list and delete an entry in one transaction that is rolled back."""
     return await caller.engine.run(status.verify_memory)
 
 
 @router.post("/retrieve-preview", response_model=EntryPreview, response_model_exclude_unset=True)
 async def retrieve_preview(caller: Reader, question: EntryPreviewBody) -> Any:
-    """What a search would find and what would fit; nothing counts as used."""
+    """Show what a search would find and what would fit; nothing counts as used."""
     found = await caller.memory.profile.preview_search(
         question.query,
         user_id=await owner_of(caller, question.api_key_id, question.user_id),
@@ -69,7 +69,7 @@ def _score_fields(item: PreviewHit) -> dict[str, Any]:
 
 @router.get("/engine-status", response_model=EngineStatus, response_model_exclude_unset=True)
 async def engine_status(request: Request, caller: Reader) -> Any:
-    """What the engine is made of, each part with whether it is there and why not."""
+    """List the parts of the engine, whether each is available, and if not, why."""
     state: State = request.app.state.memstone
     return {**await caller.memory.admin.status(), "qdrant": qdrant_part(state)}
 
@@ -83,7 +83,7 @@ def qdrant_part(state: State) -> dict[str, Any]:
 
 @router.get("/embedding-providers", response_model=EmbeddingProviders)
 async def embedding_providers(request: Request, caller: Reader) -> Any:
-    """Who could turn text into vectors, and who does."""
+    """List the available embedders, and the one in use."""
     state: State = request.app.state.memstone
     active = (await caller.memory.admin.status())["embedding"].get("provider")
     return {
@@ -122,7 +122,7 @@ def known_embedding_models(provider: str | None = None) -> list[dict[str, Any]]:
 
 @router.post("/summarize", response_model=EntrySummary)
 async def summarize_old_memories(caller: Admin, wanted: EntrySummaryBody) -> Any:
-    """Shorten what is old to its first sentences; the originals stay in the history."""
+    """Shorten old memories to their first sentences; the originals stay in the history."""
     user = await owner_of(caller, wanted.api_key_id, None) if wanted.api_key_id else None
     options = {"everybody": user is None, "dry_run": wanted.dry_run}
     done = await caller.engine.run(summarize_old, {"user_id": user}, wanted.older_than_days, **options)
@@ -137,7 +137,7 @@ async def summarize_old_memories(caller: Admin, wanted: EntrySummaryBody) -> Any
 
 @router.post("/reindex", response_model=ReindexState)
 async def start_reindex(request: Request, caller: Admin, wanted: ReindexBody) -> Any:
-    """Give every memory that waits for one its vector, in the background."""
+    """Build the missing vectors in the background."""
     caller.needs_tenant()
     state: State = request.app.state.memstone
     pending = await caller.memory.admin.pending_vectors()

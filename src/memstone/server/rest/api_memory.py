@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
 _ABSENT: dict[int | str, dict[str, Any]] = {
-    404: {"model": EntryNotFound, "description": "there is no such entry", "content": {"application/problem+json": {}}}
+    404: {"model": EntryNotFound, "description": "no such entry", "content": {"application/problem+json": {}}}
 }
 
 _CHANGED: Final = {"content": "text", "type": "kind"}
@@ -52,9 +52,9 @@ async def list_entries(
     page: Annotated[int, Query(ge=1)] = 1,
     offset: Annotated[int | None, Query(ge=0)] = None,
 ) -> Any:
-    """Entries, newest first, with figures about all that match; of everybody for administrators.
+    """List entries, newest first, with statistics about all that match; for administrators everybody's.
 
-    ``offset`` wins over ``page``.
+    ``offset`` takes precedence over ``page``.
     """
     reach = resolve_scope(caller, {"user_id": api_key_id, "run_id": session_id})
     owner = await caller.engine.run(resolve_owner, api_key_id, caller.key.id) if api_key_id else None
@@ -75,9 +75,9 @@ async def list_entries(
 
 @router.post("", response_model=EntryAddition)
 async def create_entry(caller: Writer, new: EntryBody) -> Any:
-    """Keep something under a key; the same key of the same owner and session again is the same entry.
+    """Store something under a key; the same key of the same owner and session again is the same entry.
 
-    Also where memory is switched off, for that is about chats; not while it is paused for the owner.
+    This also works if memory is switched off, which only applies to chats, but not while it is paused for the owner.
     """
     from memstone.engine.add_note import add_note
 
@@ -96,20 +96,20 @@ async def create_entry(caller: Writer, new: EntryBody) -> Any:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
     kept = await caller.memory.get(results[0]["id"])
     if kept is None:
-        raise Conflict("an entry that says this is there, and is not active", hint="enable or approve it first")
+        raise Conflict("an entry with this text exists but is not active", hint="enable or approve it first")
     return {"id": entry_from_memory(kept), "memory_id": kept["id"]}
 
 
 @router.get("/{memory_id}", response_model=EntryAnswer, responses=_ABSENT)
 async def get_entry(request: Request, caller: Reader, memory_id: str) -> Any:
-    """One entry."""
+    """Return one entry."""
     found = await caller.memory.get(memory_id)
     return entry_not_found(request) if found is None else {"memory": entry_from_memory(found)}
 
 
 @router.put("/{memory_id}", response_model=EntryChange, responses=_ABSENT)
 async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChangeBody) -> Any:
-    """Change the words, the key, the type, the metadata or the expiry; the version before stays in the history."""
+    """Change the text, key, type, metadata or expiry of an entry; the previous version stays in the history."""
     given = changes.model_dump(exclude_unset=True)
     if not given:
         raise InvalidInput("nothing to change", hint="give content, key, type, metadata or expiresAt")
@@ -141,14 +141,14 @@ def _parse_expiry(caller: Caller, when: date | None) -> str | None:
         return None
     expires = parse_when(when, "expiresAt")
     if expires <= caller.engine.parts.now():
-        raise InvalidInput(f"expiresAt is past: {expires}", hint="give a later time, or leave it out")
+        raise InvalidInput(f"expiresAt is in the past: {expires}", hint="give a later time, or leave it out")
     return expires
 
 
 async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) -> str:
     """Whose entries a body is about, as far as the key may say so."""
     if user_id and api_key_id and user_id != api_key_id:
-        raise InvalidInput("apiKeyId and userId name two owners", hint="give one of them")
+        raise InvalidInput("apiKeyId and userId name different owners", hint="give one of them")
     if user_id:
         return user_id
     owner: str = await caller.engine.run(resolve_owner, api_key_id, caller.key.id)

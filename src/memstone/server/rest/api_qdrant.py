@@ -46,14 +46,14 @@ _ABSENT: Final = 404
 
 @router.get("", response_model=QdrantSettings)
 async def get_qdrant_settings(request: Request, caller: Admin) -> Any:
-    """Where Qdrant is, and whether it is used."""
+    """Return the settings of Qdrant, and whether it is used."""
     state = runs_it(request, caller)
     return _format_settings(state, (await caller.engine.run(backends.get_backends))["settings"])
 
 
 @router.put("", response_model=QdrantSettings)
 async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantBody) -> Any:
-    """Say where it is; enabling it also selects it as the vector store, from the next start."""
+    """Change the settings of Qdrant; enabling it also selects it as the vector store, from the next start."""
     state = runs_it(request, caller)
     given = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
     if "qdrantEnabled" in given:
@@ -77,12 +77,12 @@ def _unusable_reason(values: dict[str, Any]) -> str | None:
         return "no host is set"
     if not values.get("qdrantEnabled"):
         return "it is not enabled"
-    return None if ("vectors", "qdrant") in BUILT_IN else "this installation has no adapter for it"
+    return None if ("vectors", "qdrant") in BUILT_IN else "this installation does not support it"
 
 
 @router.get("/health", response_model=QdrantHealth, response_model_exclude_none=True)
 async def check_qdrant(request: Request, caller: Admin, guard: Guarded) -> Any:
-    """Ask it, within five seconds; the answer names the host and nothing else."""
+    """Check Qdrant within five seconds; the answer contains the host and nothing else."""
     runs_it(request, caller)
     values, secrets = await read_connections(caller)
     if not values.get("qdrantHost"):
@@ -106,7 +106,7 @@ async def _check_collection(guard: Guarded, values: dict[str, Any], key: str) ->
 
 @router.post("/search", response_model=QdrantHits)
 async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchBody) -> Any:
-    """What it finds by meaning alone, among the memories of this key."""
+    """Search Qdrant by meaning alone, among the memories of this key."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return {**missing, "results": []}
     owner = await caller.engine.run(resolve_owner, None, caller.key.id)
@@ -119,7 +119,7 @@ async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchB
 
 @router.post("/cleanup", response_model=QdrantCleanup)
 async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanupBody | None = None) -> Any:
-    """Bring it in step with the ledger: what is no longer known leaves it."""
+    """Bring Qdrant in line with the ledger: remove what is no longer known."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return missing
     if wanted is not None and wanted.dry_run:
@@ -133,11 +133,11 @@ async def _answer_if_inactive(request: Request, caller: Caller) -> dict[str, Any
     if state.settings.vector_store.provider == "qdrant":
         return None
     reason = _unusable_reason((await caller.engine.run(backends.get_backends))["settings"])
-    return {"ok": False, "status": "not_configured", "reason": reason or "it is used from the next start"}
+    return {"ok": False, "status": "not_configured", "reason": reason or "takes effect at the next start"}
 
 
 @router.get("/embedding-models", response_model=EmbeddingModels)
 async def embedding_models(request: Request, caller: Admin) -> Any:
-    """Models whose vectors it could hold."""
+    """List the models whose vectors Qdrant could store."""
     runs_it(request, caller)
     return {"models": known_embedding_models()}

@@ -57,14 +57,14 @@ def runs_it(request: Request, caller: Caller) -> State:
 
 @router.get("/memory", response_model=MemorySettings)
 async def memory_settings(request: Request, caller: Admin, guard: Guarded) -> Any:
-    """The settings as they hold, in normal form."""
+    """Return the settings that apply, in normal form."""
     caller.needs_tenant()
     return await _read_settings(request, caller, guard)
 
 
 @router.put("/memory", response_model=MemorySettings)
 async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, change: MemorySettingsBody) -> Any:
-    """Set any of them. They hold at once, but for the backends, which hold from the next start."""
+    """Change settings. They take effect at once, except the backends, which take effect at the next start."""
     caller.needs_tenant()
     given = change.model_dump(exclude_unset=True)
     own = {_OWN[name]: value for name, value in given.items() if name in _OWN}

@@ -19,9 +19,9 @@ Anybody = Annotated[Caller, Depends(admit_caller)]
 
 @router.post("/login", response_model=answer_form("AccountTokens"))
 async def log_in(request: Request, given: LoginBody) -> Any:
-    """Log in: a token to ask with, which is valid for minutes, and one to get the next with, which is for days.
+    """Log in: get an access token, valid for minutes, and a refresh token, valid for days.
 
-    Whether the login or the password is wrong is not told. Who is wrong too often has to wait.
+    The answer does not reveal whether the login or the password is wrong. Too many wrong attempts have to wait.
     """
     password = given.password.get_secret_value()
     return await reception_of(request).login(request, given.tenant_id, given.login, password)
@@ -29,20 +29,20 @@ async def log_in(request: Request, given: LoginBody) -> Any:
 
 @router.post("/refresh", response_model=answer_form("AccountTokens"))
 async def refresh_tokens(request: Request, given: RefreshBody) -> Any:
-    """Exchange a refresh token for another pair; one that comes back after that ends the session."""
+    """Exchange a refresh token for a new pair; using it a second time ends the session."""
     return await reception_of(request).refresh(request, given.refresh_token.get_secret_value())
 
 
 @router.post("/logout", response_model=answer_form("LogoutResult"))
 async def log_out(request: Request, caller: Anybody, given: Annotated[LogoutBody | None, Body()] = None) -> Any:
-    """End this session at once, or all of the account's."""
+    """End this session, or all sessions of the account."""
     everywhere = given is not None and given.everywhere
     return {"sessions_ended": await reception_of(request).logout(caller, everywhere=everywhere)}
 
 
 @router.get("/me", response_model=answer_form("CallerInfo"))
 async def get_current_caller(caller: Anybody) -> Any:
-    """Who the service takes the caller for, and what they may do."""
+    """Return who the caller is, and what they may do."""
     who, person = caller.subjects, caller.person
     reach = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "verbs": list(caller.key.verbs)}
     if person is None:
@@ -54,6 +54,6 @@ async def get_current_caller(caller: Anybody) -> Any:
 
 @router.post("/password", response_model=answer_form("PasswordResult"))
 async def change_password(request: Request, caller: Anybody, given: PasswordBody) -> Any:
-    """Change one's own password; every other session of the account ends."""
+    """Change your own password; every other session of the account ends."""
     old, new = given.current.get_secret_value(), given.new.get_secret_value()
     return await reception_of(request).change_password(request, caller, old, new)

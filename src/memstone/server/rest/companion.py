@@ -23,9 +23,9 @@ Position = Annotated[int, Query(ge=0, le=1_000)]
 
 @router.post("/ingest", response_model=answer_form("ConversationResult"))
 async def ingest_conversation(caller: Writer, said: ConversationBody) -> Any:
-    """Take in a whole conversation and form memory of it now; one that is known under its id is replaced.
+    """Store a whole conversation and learn from it now; one with a known id is replaced.
 
-    Without ``user_id`` it is whose a chat would be that names nobody: in a companion its owner's.
+    Without ``user_id`` it belongs to the same user as a chat that names nobody: in a companion the owner.
     """
     answer = await caller.memory.sessions.ingest(
         [turn.model_dump(exclude_none=True) for turn in said.turns],
@@ -40,7 +40,7 @@ async def ingest_conversation(caller: Writer, said: ConversationBody) -> Any:
 
 @router.post("/consolidate", response_model=answer_form("ConsolidateResult"))
 async def consolidate_memories(caller: Writer, wanted: ConsolidateBody | None = None) -> Any:
-    """Tidy up now, for everybody where nobody is named, which is an administrator's.
+    """Consolidate now; without a user for everybody, which needs an administrator.
 
     ``/v1/console/consolidate`` does the same as a job.
     """
@@ -50,25 +50,25 @@ async def consolidate_memories(caller: Writer, wanted: ConsolidateBody | None = 
 
 @router.post("/sync", response_model=answer_form("FlushResult"))
 async def sync_memories(caller: Writer, named: NamedScope, whom: ScopeBody | None = None) -> Any:
-    """Form memory now of everything that waits; of everybody for administrators."""
+    """Process everything that is waiting; for administrators everybody's."""
     return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
 @router.get("/identity", response_model=answer_form("IdentityResult"))
 async def get_identity(caller: Reader, user_id: ScopeId = None) -> Any:
-    """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
+    """Return who a user is: what they wrote themselves, what was derived, and the text made from it."""
     return await caller.memory.identity.get(user_id=_require_user(caller, user_id))
 
 
 @router.post("/identity/overrides", response_model=answer_form("IdentityResult"))
 async def add_override(caller: Writer, said: OverrideBody) -> Any:
-    """Keep something in mind for good."""
+    """Add something to keep in mind for good."""
     return await caller.memory.identity.add_override(said.text, user_id=_require_user(caller, said.user_id))
 
 
 @router.put("/identity/overrides", response_model=answer_form("IdentityResult"))
 async def set_overrides(caller: Writer, said: OverridesBody) -> Any:
-    """Put these in the place of all overrides."""
+    """Replace all overrides."""
     return await caller.memory.identity.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
 
 
@@ -83,7 +83,7 @@ async def remove_override(caller: Writer, position: int, user_id: ScopeId = None
 async def list_episodes(
     caller: Reader, named: NamedScope, limit: Limit = 20, offset: Offset = 0, since: str | None = None
 ) -> Any:
-    """What sessions were about, newest first."""
+    """List what sessions were about, newest first."""
     return await caller.memory.sessions.episodes(**named.as_dict(), limit=limit, offset=offset, since=since)
 
 
@@ -96,14 +96,14 @@ async def get_transcript(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> Any:
-    """What was said, in order, as it was said."""
+    """List what was said, in order and word for word."""
     named = {"user_id": user_id, "agent_id": agent_id, "run_id": conversation_id}
     return await caller.memory.sessions.transcript(**named, limit=limit, offset=offset)
 
 
 @router.post("/clear", response_model=answer_form("ResetResult"))
 async def clear_all_memories(caller: Admin, wanted: ConfirmBody) -> Any:
-    """Remove all layers of this tenant's memory, for good."""
+    """Remove all layers of this tenant's memory for good."""
     return await empty_tenant(caller, wanted, "cleared")
 
 

@@ -48,27 +48,27 @@ Offset = Annotated[int, Query(ge=0, lt=2**53)]
 
 @router.get("/dashboard", response_model=answer_form("DashboardResult"))
 async def get_dashboard(caller: Reader, named: Reach, limit: Limit = 20) -> Any:
-    """What a management view begins with: layers, counts, agents, and how background work goes."""
+    """Return an overview for a management page: layers, counts, agents, and background work."""
     return await caller.memory.admin.dashboard(**resolve_scope(caller, named.as_dict()), limit=limit)
 
 
 @router.post("/search", response_model=_PREVIEWS)
 async def search_all_layers(caller: Reader, question: ConsoleSearchBody) -> Any:
-    """Look through every layer, also at what is disabled or in quarantine, now or ``as_of`` a time."""
+    """Search every layer, including disabled and quarantined memories, now or ``as_of`` a time."""
     asked = question.model_dump()
     return await caller.memory.review.list(asked.pop("q"), **asked | resolve_scope(caller, asked))
 
 
 @router.get("/quarantine", response_model=_PREVIEWS)
 async def list_quarantined_memories(caller: Reader, named: Reach, limit: Limit = 60) -> Any:
-    """What waits for somebody's approval."""
+    """List memories waiting for approval."""
     scope = resolve_scope(caller, named.as_dict())
     return await caller.memory.review.list(None, **scope, statuses=["quarantined"], limit=limit)
 
 
 @router.get("/memories/{memory_id}/history", response_model=answer_form("HistoryList"))
 async def get_memory_history(caller: Reader, memory_id: str) -> Any:
-    """Everything that happened to a memory, oldest first."""
+    """List everything that happened to a memory, oldest first."""
     return {"results": await caller.memory.history(memory_id)}
 
 
@@ -80,32 +80,32 @@ async def forget_memory(caller: Writer, memory_id: str, wanted: DryRunBody | Non
 
 @router.post("/memories/{memory_id}/restore", response_model=answer_form("RestoreResult"))
 async def restore_memory(caller: Writer, memory_id: str, wanted: VersionBody | None = None) -> Any:
-    """Bring back a memory, or what an earlier version said."""
+    """Bring back a memory, or the text of an earlier version."""
     return await caller.memory.review.restore(memory_id, (wanted or VersionBody()).version)
 
 
 @router.post("/memories/{memory_id}/approve", response_model=_STATUS)
 async def approve_memory(caller: Admin, memory_id: str, why: ReasonBody | None = None) -> Any:
-    """Let a memory out of quarantine."""
+    """Release a memory from quarantine."""
     return await caller.memory.review.approve(memory_id, (why or ReasonBody()).reason)
 
 
 @router.post("/memories/{memory_id}/reject", response_model=_STATUS)
 async def reject_memory(caller: Admin, memory_id: str, why: RejectBody | None = None) -> Any:
-    """Delete a memory that is in quarantine."""
+    """Delete a memory in quarantine."""
     given = why or RejectBody()
     return await caller.memory.review.reject(memory_id, given.reason, dry_run=given.dry_run)
 
 
 @router.post("/memories/{memory_id}/share", response_model=_SHARED)
 async def share_memory(caller: Writer, memory_id: str, whom: ShareBody) -> Any:
-    """Let somebody else hold a memory, too."""
+    """Share a memory with someone else."""
     return await caller.memory.sharing.share(memory_id, **whom.model_dump())
 
 
 @router.post("/memories/{memory_id}/unshare", response_model=_SHARED)
 async def unshare_memory(caller: Writer, memory_id: str, whom: UnshareBody) -> Any:
-    """Take a memory from somebody; the others keep it."""
+    """Take a memory away from someone; the others keep it."""
     return await caller.memory.sharing.unshare(memory_id, **whom.model_dump())
 
 
@@ -113,7 +113,7 @@ async def unshare_memory(caller: Writer, memory_id: str, whom: UnshareBody) -> A
 async def put_aside(
     caller: Writer, memory_id: str, act: Literal["disable", "enable", "quarantine"], why: ReasonBody | None = None
 ) -> Any:
-    """Keep a memory and recall it no more (``disable``), again (``enable``), or only once approved (``quarantine``)."""
+    """Stop recalling a memory (``disable``), recall it again (``enable``), or hold it for approval (``quarantine``)."""
     review = caller.memory.review
     verbs = {"disable": review.disable, "enable": review.enable, "quarantine": review.quarantine}
     return await verbs[act](memory_id, (why or ReasonBody()).reason)
@@ -121,40 +121,40 @@ async def put_aside(
 
 @router.post("/undo", response_model=answer_form("UndoResult"))
 async def undo_changes(caller: Writer, wanted: UndoBody) -> Any:
-    """Take back one change, or everything a job did; all of it or nothing."""
+    """Undo one change, or everything a job did; all of it or nothing."""
     return await caller.memory.undo(wanted.event_id, job_id=wanted.job_id)
 
 
 @router.post("/rollback", response_model=answer_form("RollbackResult"))
 async def roll_back_changes(caller: Admin, wanted: RollbackBody) -> Any:
-    """Take back everything that a source did, or that was done since a time; unless told so it only looks."""
+    """Undo everything by a source or since a time; only reports unless ``dry_run`` is false."""
     given = wanted.model_dump()
     return await caller.memory.review.rollback(**given | resolve_scope(caller, given))
 
 
 @router.post("/reassign", response_model=answer_form("ReassignResult"))
 async def reassign_memories(caller: Admin, wanted: ReassignBody) -> Any:
-    """Hand everything one scope holds over to another; ``undo`` with the job takes it back."""
+    """Move everything of one scope to another; ``undo`` with the job reverses it."""
     caller.needs_tenant()
     return await caller.memory.sharing.reassign(wanted.from_scope, wanted.to_scope)
 
 
 @router.post("/context", response_model=answer_form("ContextPreview"))
 async def preview_context(caller: Reader, question: ContextPreviewBody) -> Any:
-    """What a model would be shown for a message, now or ``as_of`` a time; redacted, and not counted as used."""
+    """Show what a model would see for a message, now or ``as_of`` a time; masked, and not counted as used."""
     asked = question.model_dump()
     return await caller.memory.profile.preview(asked.pop("query"), **asked)
 
 
 @router.post("/feedback", response_model=answer_form("FeedbackResult"))
 async def give_feedback(caller: Writer, judgement: FeedbackBody) -> Any:
-    """Say whether a memory, or all that a receipt names, was useful."""
+    """Say whether a memory, or everything in a receipt, was useful."""
     return await caller.memory.review.feedback(**judgement.model_dump())
 
 
 @router.post("/answers", response_model=answer_form("UseReport"))
 async def record_answer(caller: Writer, given: AnswerBody) -> Any:
-    """Tell what a model answered: which memories it used is worked out from that."""
+    """Record a model's answer, to work out which memories it used."""
     return await caller.memory.review.record_answer(given.receipt_id, given.answer)
 
 
@@ -162,21 +162,21 @@ async def record_answer(caller: Writer, given: AnswerBody) -> Any:
 async def get_metrics(
     caller: Reader, user_id: ScopeId = None, since: str | None = None, *, everybody: bool | None = None
 ) -> Any:
-    """How many memories, and the rates at which they are replaced, told again and used."""
+    """Count memories, and the rates at which they are replaced, repeated and used."""
     scope = resolve_scope(caller, {"user_id": user_id, "everybody": everybody})
     return await caller.memory.admin.metrics(user_id=scope["user_id"], everybody=scope["everybody"], since=since)
 
 
 @router.get("/scopes", response_model=answer_form("ScopeList"))
 async def list_scopes(caller: Admin, kind: ScopeKind = "user", limit: Limit = 100, offset: Offset = 0) -> Any:
-    """The users, agents or runs there are, with how many memories each has."""
+    """List the users, agents or runs, with their memory counts."""
     caller.needs_tenant()
     return await caller.memory.admin.list_scopes(kind, limit=limit, offset=offset)
 
 
 @router.get("/requests", response_model=answer_form("RequestList"))
 async def list_requests(request: Request, caller: Admin, limit: Limit = 100) -> Any:
-    """The last requests by this tenant's keys; never what was said in them."""
+    """List the last requests by this tenant's keys, never their content."""
     caller.needs_tenant()
     lines = request.app.state.journal.of(caller.key.tenant_id, time.time())
     return {"results": [line.as_dict() for line in islice(lines, limit)]}
@@ -184,27 +184,27 @@ async def list_requests(request: Request, caller: Admin, limit: Limit = 100) -> 
 
 @router.get("/configuration", response_model=answer_form("ServiceConfiguration"))
 async def get_configuration(request: Request, caller: Admin) -> Any:
-    """How the service is configured, without secrets; what may change at run time is ``/v1/settings``."""
+    """Return the configuration of the service, without secrets; use ``/v1/settings`` to change settings at run time."""
     needs_operator(request, caller)
     return {"configuration": mask_settings(request.app.state.memstone.settings)}
 
 
 @router.get("/database", response_model=answer_form("StoreCheck"))
 async def check_database(request: Request, caller: Admin) -> Any:
-    """The state of the whole store: its size, schema and integrity. It reads all of it."""
+    """Check the whole store: its size, schema and integrity. It reads all of it."""
     needs_operator(request, caller)
     return await caller.memory.admin.check()
 
 
 @router.get("/health", response_model=answer_form("HealthReport"))
 async def check_health(caller: Admin) -> Any:
-    """Whether memory works, and if not, where it fails."""
+    """Check whether memory works, and if not, where it fails."""
     caller.needs_tenant()
     return await caller.memory.admin.health()
 
 
 @router.post("/erasures/verify", response_model=answer_form("ErasureVerification"))
 async def verify_erasure(caller: Admin, report: Annotated[Json, Body(examples=[_REPORT])]) -> Any:
-    """Whether a report of an erasure is what this store wrote, and nothing from before it has come back."""
+    """Check that this store wrote an erasure report, and that nothing from before it has come back."""
     caller.needs_tenant()
     return await caller.memory.admin.verify_erasure(report)

@@ -43,7 +43,7 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 async def list_events(
     caller: Reader, named: Reach, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:
-    """What happened after a cursor, oldest first; of everybody the key reaches when nobody is named."""
+    """List what happened after a cursor, oldest first; without a user, for everybody the key has access to."""
     return await caller.memory.review.events(after, limit=limit, **resolve_scope(caller, named.as_dict()))
 
 
@@ -55,7 +55,7 @@ async def stream_events(
     after: After = 0,
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=20)] = None,
 ) -> StreamingResponse:
-    """The same as server-sent events, as they happen. ``Last-Event-ID`` is where a broken stream goes on."""
+    """Stream the same as server-sent events. ``Last-Event-ID`` is where a broken stream continues."""
     cursor = after if last_event_id is None else _parse_cursor(last_event_id)
     scope = resolve_scope(caller, named.as_dict())
     first = await caller.memory.review.events(cursor, limit=_PAGE, **scope)
@@ -66,7 +66,7 @@ async def stream_events(
 
 def _parse_cursor(given: str) -> int:
     if not given.isascii() or not given.isdigit():
-        raise InvalidInput("Last-Event-ID must be an id that this stream gave")
+        raise InvalidInput("Last-Event-ID must be an id from this stream")
     return int(given)
 
 
@@ -102,4 +102,4 @@ async def _check_key(request: Request, caller: Caller) -> None:
         raise Unauthenticated(error.message) from error
     then = caller.key
     if now.key.id != then.id or now.key.subjects != then.subjects or not set(then.verbs) <= set(now.key.verbs):
-        raise Unauthenticated("the key is not what it was")
+        raise Unauthenticated("the key was changed or revoked")

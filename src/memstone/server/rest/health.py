@@ -33,14 +33,14 @@ class Readiness(AnswerModel):
 @router.head("/healthz", include_in_schema=False)
 @router.get("/healthz", response_model=Liveness)
 async def check_liveness() -> Liveness:
-    """Whether the process answers at all."""
+    """Say that the process answers."""
     return Liveness()
 
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness, "description": "not ready"}})
 async def check_readiness(request: Request, response: Response) -> Readiness:
-    """Whether the store is open, answers, and can be written. Nothing that is tried for that is kept."""
+    """Check that the store is open, answers, and can be written. Nothing that is written for this is kept."""
     state: State = request.app.state.memstone
     answer = await _read_readiness(state)
     if answer.status != "ok":

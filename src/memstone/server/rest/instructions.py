@@ -15,9 +15,9 @@ router = APIRouter(prefix="/v1/instructions", tags=["settings"], responses=PROBL
 
 @router.post("", response_model=answer_form("InstructionSuggestion"))
 async def suggest_instructions(caller: Writer, given: UseCaseBody) -> Any:
-    """What a team with this use case would set: instructions, what to keep and to leave out, categories.
+    """Suggest settings for a use case: instructions, what to keep and to leave out, categories.
 
-    A language model is asked, where one is configured, else rules answer. Nothing is changed; but asking costs, which
-    takes more than the permission to read.
+    If a language model is configured, it is asked; otherwise rules answer. Nothing is changed, but a model costs money,
+    so this needs more than the permission to read.
     """
     return await caller.memory.settings.suggest_instructions(given.use_case)

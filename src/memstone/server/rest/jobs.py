@@ -28,35 +28,35 @@ async def list_jobs(
     status: JobStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> Any:
-    """What was done in the background, newest first: outcomes, decisions about facts, and what it cost."""
+    """List background jobs, newest first: outcomes, decisions about facts, and costs."""
     scope = resolve_scope(caller, named.as_dict())
     return await caller.memory.admin.jobs(**scope, task=task, status=status, limit=limit)
 
 
 @router.get("/v1/console/jobs", response_model=answer_form("ConsoleJobList"))
 async def list_console_jobs(request: Request, caller: Admin) -> Any:
-    """Long work that this process does or has done for the tenant."""
+    """List the long-running jobs of this process for the tenant."""
     caller.needs_tenant()
     return {"results": [job.as_dict() for job in works_of(request).of(caller.key.tenant_id)]}
 
 
 @router.get("/v1/console/jobs/{job_id}", response_model=answer_form("ConsoleJob"))
 async def get_job(request: Request, caller: Admin, job_id: str) -> Any:
-    """How far a piece of work has come, and what came of it."""
+    """Return the progress of a job, and its result."""
     caller.needs_tenant()
     return works_of(request).one(caller.key.tenant_id, job_id).as_dict()
 
 
 @router.post("/v1/console/jobs/{job_id}/cancel", response_model=answer_form("ConsoleJob"))
 async def cancel_job(request: Request, caller: Admin, job_id: str) -> Any:
-    """End a piece of work where it is. What it has done stays, and it can be started again."""
+    """Cancel a job. What it has done stays, and you can start it again."""
     caller.needs_tenant()
     return (await works_of(request).cancel(caller.key.tenant_id, job_id)).as_dict()
 
 
 @router.post("/v1/console/consolidate", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_consolidation(request: Request, caller: Admin, wanted: ConsolidateBody | None = None) -> Any:
-    """Tidy up as a job."""
+    """Consolidate, as a job."""
     given = (wanted or ConsolidateBody()).model_dump()
     given |= resolve_scope(caller, given)
     return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**given))
@@ -64,17 +64,15 @@ async def start_consolidation(request: Request, caller: Admin, wanted: Consolida
 
 @router.post("/v1/console/reindex", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_reindex(request: Request, caller: Admin) -> Any:
-    """Build the vectors of the configured embedder anew, as a job; searches go on meanwhile."""
+    """Rebuild the vectors of the configured embedder, as a job; searches keep working."""
     return _start_job(request, caller, "reindex", caller.memory.admin.reindex)
 
 
 @router.post("/v1/console/erase", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_erasure(request: Request, caller: Admin, wanted: EraseBody) -> Any:
-    """Remove everything of a scope, or one memory, for good, as a job; its result is the report."""
+    """Erase everything of a scope, or one memory, for good, as a job; its result is the report."""
     if wanted.subject is None or not (wanted.dry_run or wanted.confirm == wanted.subject):
-        raise InvalidInput(
-            "this cannot be taken back", hint="name a scope or a memory, and confirm by repeating its id"
-        )
+        raise InvalidInput("this cannot be undone", hint="name a scope or a memory, and confirm by repeating its id")
     given = wanted.model_dump(exclude={"confirm", "dry_run"})
 
     async def work(progress: Progress) -> Mapping[str, Any]:
@@ -85,11 +83,11 @@ async def start_erasure(request: Request, caller: Admin, wanted: EraseBody) -> A
 
 @router.post("/v1/console/backup", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_backup(request: Request, caller: Admin) -> Any:
-    """Write the whole store, of all tenants, into the folder that is configured for it, as a job."""
+    """Write the whole store, with all tenants, into the configured folder, as a job."""
     needs_operator(request, caller)
     folder = request.app.state.memstone.settings.server.backup_folder
     if folder is None or not folder.expanduser().is_dir():
-        raise ConfigError("there is no folder for backups", hint="set server.backup_folder to a folder that exists")
+        raise ConfigError("no folder is set for backups", hint="set server.backup_folder to an existing folder")
 
     async def work(progress: Progress) -> Mapping[str, Any]:
         return await caller.memory.admin.backups.create(folder, progress=progress)
@@ -108,7 +106,7 @@ async def start_import(
     trusted: bool = False,
     learn: bool = True,
 ) -> Any:
-    """Take in what another system exported, as a job; the body is the file as it is, a zip archive too."""
+    """Import what another system exported, as a job; the body is the file as it is, also a zip archive."""
     caller.needs_tenant()
     given = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
     body = await request.body()

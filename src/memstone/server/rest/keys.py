@@ -15,21 +15,21 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_c
 
 @router.get("", response_model=answer_form("KeyList"))
 async def list_keys(caller: Admin) -> Any:
-    """The keys of this tenant."""
+    """List the keys of this tenant."""
     caller.needs_tenant()
     return {"results": await caller.memory.admin.keys.list()}
 
 
 @router.post("", status_code=201, response_model=answer_form("KeySecret"))
 async def create_key(caller: Admin, wanted: KeyBody) -> Any:
-    """A new key; it is shown in this answer and nowhere else."""
+    """Create a key; it is shown in this answer and nowhere else."""
     caller.needs_tenant()
     return await caller.memory.admin.keys.create(**wanted.model_dump())
 
 
 @router.patch("/{key_id}", response_model=answer_form("KeyItem"))
 async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyChangeBody) -> Any:
-    """Change what a key is called and what it may do; its secret stays."""
+    """Change the name and permissions of a key; its secret stays."""
     caller.needs_tenant()
     answer = await caller.memory.admin.keys.update(key_id, **wanted.model_dump())
     request.app.state.memstone.doorkeeper.forget()
@@ -40,7 +40,7 @@ async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyCh
 async def rotate_key(
     request: Request, caller: Admin, key_id: str, wanted: Annotated[RotationBody | None, Body()] = None
 ) -> Any:
-    """A new secret under the same id."""
+    """Give a key a new secret under the same id."""
     caller.needs_tenant()
     answer = await caller.memory.admin.keys.rotate(key_id, grace_seconds=(wanted or RotationBody()).grace_seconds)
     request.app.state.memstone.doorkeeper.forget()
@@ -49,7 +49,7 @@ async def rotate_key(
 
 @router.delete("/{key_id}", response_model=answer_form("KeyItem"))
 async def revoke_key(request: Request, caller: Admin, key_id: str, *, dry_run: DryRun = False) -> Any:
-    """End a key at once."""
+    """Revoke a key immediately."""
     caller.needs_tenant()
     answer = await caller.memory.admin.keys.revoke(key_id, dry_run=dry_run)
     request.app.state.memstone.doorkeeper.forget()

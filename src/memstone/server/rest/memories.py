@@ -42,7 +42,7 @@ from memstone.server.schemas.memories import (
     VisibilityBody,
 )
 
-_EMPTIES: Final = "name one, here whatever confirm says; POST /memory/clear removes all memories of the tenant for good"
+_EMPTIES: Final = "name one, with or without confirm; POST /memory/clear removes all memories of the tenant for good"
 router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
 
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
@@ -52,7 +52,7 @@ Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 @router.post("/memories", response_model=answer_form("AddResult"))
 async def add_memories(caller: Writer, said: AddBody) -> Any:
-    """Learn from what was said."""
+    """Learn from messages."""
     answer = await caller.memory.add(**said.model_dump())
     return {**_wrap_list(answer), "status": "ok"} if isinstance(answer, list) else answer
 
@@ -85,7 +85,7 @@ async def search_by_query(
 
 @router.post("/memories/search", response_model=answer_form("SearchResults"))
 async def search_memories(caller: Reader, question: SearchBody) -> Any:
-    """Find memories, with filters and everything else that a search takes."""
+    """Find memories, with filters and all other arguments of a search."""
     asked = question.model_dump()
     return _wrap_list(await caller.memory.search(asked.pop("query"), **asked))
 
@@ -106,7 +106,7 @@ async def get_all(
     show_expired: bool = False,
     counts: bool = False,
 ) -> Any:
-    """List what a scope sees, the last changed first; ``GET /api/memory`` lists by creation."""
+    """List the memories of a scope, last changed first; ``GET /api/memory`` lists by creation."""
     found = await caller.memory.get_all(
         **named.as_dict(),
         limit=limit,
@@ -125,7 +125,7 @@ async def get_all(
 
 @router.delete("/memories", response_model=answer_form("DeleteAllResult"))
 async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None, *, dry_run: DryRun = False) -> Any:
-    """Delete everything a scope sees; ``POST /v1/memories/delete`` also takes filters."""
+    """Delete everything in a scope; ``POST /v1/memories/delete`` also takes filters."""
     if is_bound(caller):  # without a scope of its own, a key that names nobody is refused by the memory itself
         require_confirmation(caller, named.as_dict(), confirm, dry_run=dry_run)
     try:
@@ -136,7 +136,7 @@ async def delete_all(caller: Writer, named: NamedScope, confirm: Confirm = None,
 
 @router.get("/memories/{memory_id}", response_model=answer_form("MemoryItem"))
 async def get_memory(caller: Reader, memory_id: str) -> Any:
-    """One memory."""
+    """Return one memory."""
     found = await caller.memory.get(memory_id)
     if found is None:
         raise NotFoundError(f"no memory {memory_id}")
@@ -158,19 +158,19 @@ async def delete_memory(caller: Writer, memory_id: str, *, dry_run: DryRun = Fal
 
 @router.put("/memories/{memory_id}/visibility", response_model=answer_form("VisibilityResult"))
 async def set_visibility(caller: Writer, memory_id: str, wanted: VisibilityBody) -> Any:
-    """Decide whether models are shown a memory: always (``pinned``), not in the profile (``hidden``), or never."""
+    """Choose whether models see a memory: always (``pinned``), not in the profile (``hidden``), or never."""
     return await caller.memory.profile.set_visibility(memory_id, wanted.visibility)
 
 
 @router.get("/memories/{memory_id}/history", response_model=answer_form("HistoryList"))
 async def get_memory_history(caller: Reader, memory_id: str) -> Any:
-    """Everything that happened to a memory, oldest first."""
+    """List everything that happened to a memory, oldest first."""
     return {"results": await caller.memory.history(memory_id)}
 
 
 @router.post("/context", response_model=answer_form("ContextBlock"), tags=["context"])
 async def build_context(caller: Reader, question: ContextBody) -> Any:
-    """What to put into a prompt for this message; empty when memory does not help."""
+    """Return what to put into a prompt for a message; empty if memory does not help."""
     asked = question.model_dump()
     return (await caller.memory.context(asked.pop("query"), **asked)).as_dict()
 
@@ -182,22 +182,22 @@ async def get_profile(
     agent_id: ScopeId = None,
     tokens: Annotated[int | None, Query(ge=0, le=16_000)] = None,
 ) -> Any:
-    """What a model is always shown of a user, most important first, and what is left out."""
+    """Return what a model always sees about a user, most important first, and what is left out."""
     return await caller.memory.profile.get(user_id=user_id, agent_id=agent_id, tokens=tokens)
 
 
 @router.get("/receipts/{receipt_id}", response_model=answer_form("ContextReceipt"), tags=["context"])
 async def get_receipt(caller: Reader, receipt_id: str) -> Any:
-    """The account of a context: what was considered, chosen and dropped, and why."""
+    """Return the record of a context: what was considered, chosen and dropped, and why."""
     found = await caller.memory.receipt(receipt_id)
     if found is None:
-        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts are kept for a while only")
+        raise NotFoundError(f"no receipt {receipt_id}", hint="receipts expire after a while")
     return found
 
 
 @router.post("/ingest", response_model=answer_form("IngestResult"))
 async def ingest_transcript(caller: Writer, transcript: IngestBody) -> Any:
-    """Keep a transcript as it is, turn by turn."""
+    """Store a transcript as it is, turn by turn."""
     given = transcript.model_dump()
     refuse_unknown(given["turns"] if isinstance(given["turns"], list) else [given["turns"]])
     return await caller.memory.ingest(given.pop("turns"), **given)
@@ -205,7 +205,7 @@ async def ingest_transcript(caller: Writer, transcript: IngestBody) -> Any:
 
 @router.post("/flush", response_model=answer_form("FlushResult"))
 async def flush_pending_memories(caller: Writer, named: Reach, whom: ScopeBody | None = None) -> Any:
-    """Try again what could not be stored when it was said; of everybody for administrators."""
+    """Retry what could not be stored before; for administrators everybody's."""
     return await caller.memory.sessions.flush(**resolve_scope(caller, merge_body(named.as_dict(), whom)))
 
 
@@ -217,14 +217,14 @@ async def list_entities(
     limit: Annotated[int | None, Query(ge=1)] = None,
     offset: Offset | None = None,
 ) -> Any:
-    """People, places and things that memories of a scope speak of; the body or the query names the scope."""
+    """List people, places and things in the memories of a scope; the body or the query gives the scope."""
     asked = merge_body({**named.as_dict(), "limit": limit, "offset": offset}, wanted)
     return await caller.memory.graph.entities(**{name: value for name, value in asked.items() if value is not None})
 
 
 @router.get("/entities/{name:path}/relations", response_model=answer_form("RelationList"))
 async def list_relations(caller: Reader, named: NamedScope, name: str, limit: Limit = 100) -> Any:
-    """How somebody or something is related to others."""
+    """List how someone or something is related to others."""
     found = await caller.memory.graph.relations(**named.as_dict(), limit=10_000)
     wanted = name.casefold()
     about = [one for one in found["results"] if wanted in (one["source"].casefold(), one["target"].casefold())]
@@ -233,13 +233,13 @@ async def list_relations(caller: Reader, named: NamedScope, name: str, limit: Li
 
 @router.get("/stats", response_model=answer_form("StoreStats"))
 async def get_stats(caller: Admin) -> Any:
-    """Counts of everything."""
+    """Count everything."""
     return await caller.memory.stats()
 
 
 @router.post("/reset", response_model=answer_form("ResetResult"))
 async def reset_tenant(caller: Admin, wanted: ConfirmBody) -> Any:
-    """Remove everything of this tenant, for good."""
+    """Remove everything of this tenant for good."""
     return await empty_tenant(caller, wanted, "reset")
 
 

@@ -14,15 +14,15 @@ from memstone.server.state import State
 
 router = APIRouter(tags=["health"], responses=PROBLEMS, route_class=Keyed)
 _TEXT: dict[int | str, dict[str, Any]] = {
-    200: {"description": "figures in the text format of Prometheus", "content": {"text/plain": {}}}
+    200: {"description": "metrics in the text format of Prometheus", "content": {"text/plain": {}}}
 }
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses=_TEXT)
 async def get_metrics(request: Request, caller: Admin) -> PlainTextResponse:
-    """Latencies, counts and rates.
+    """Return latencies, counts and rates.
 
-    What this process as a whole does is told to administrators of the tenant that runs it; others see their own store.
+    Metrics of the whole process are for administrators of the tenant that runs it; others see their own store.
     """
     caller.needs_tenant()
     state: State = request.app.state.memstone

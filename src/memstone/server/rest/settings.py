@@ -33,13 +33,13 @@ router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_cl
 async def get_settings(
     caller: Reader, user_id: ScopeId = None, agent_id: ScopeId = None, names: Vocabulary = "native"
 ) -> Any:
-    """Every setting as it holds for somebody, and where each value comes from."""
+    """Return every setting that applies to a user or agent, and where each value comes from."""
     return await caller.memory.settings.get(user_id=user_id or None, agent_id=agent_id or None, names=names)
 
 
 @router.put("/settings", response_model=answer_form("SettingsChange"))
 async def set_settings(caller: Writer, wanted: SettingsBody, user_id: ScopeId = None, agent_id: ScopeId = None) -> Any:
-    """Store settings, all or none. Those of the whole tenant are an administrator's, and so are quotas and masking."""
+    """Store settings, all or none. Those of the tenant, quotas and masking need an administrator."""
     _require_admin_for_tenant(caller, user_id, agent_id)
     require_setting_rights(caller, wanted.values)
     return await caller.memory.settings.set(wanted.values, user_id=user_id or None, agent_id=agent_id or None)
@@ -55,7 +55,7 @@ async def unset_settings(
     *,
     dry_run: DryRun = False,
 ) -> Any:
-    """Remove stored settings; when none are named all of them, but for quotas and masking of a user or an agent."""
+    """Remove stored settings; without names all of them, except quotas and masking of a user or an agent."""
     _require_admin_for_tenant(caller, user_id, agent_id)
     require_setting_rights(caller, names)
     whose = {"user_id": user_id or None, "agent_id": agent_id or None}
@@ -65,19 +65,19 @@ async def unset_settings(
 
 @router.get("/pause", response_model=answer_form("PauseList"))
 async def list_pauses(caller: Reader, named: Reach) -> Any:
-    """Who is paused, and until when."""
+    """List who is paused, and until when."""
     return await caller.memory.settings.pauses(**resolve_scope(caller, named.as_dict()))
 
 
 @router.post("/pause", response_model=answer_form("PauseResult"))
 async def pause_memory(caller: Writer, wanted: PauseBody) -> Any:
-    """No memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
+    """Pause memory for a user, an agent or a session: nothing is stored and nothing is shown to a model."""
     return await caller.memory.settings.pause(**wanted.model_dump())
 
 
 @router.delete("/pause", response_model=answer_form("ResumeResult"))
 async def resume_memory(caller: Writer, named: NamedScope, *, dry_run: DryRun = False) -> Any:
-    """End a pause of exactly those that are named."""
+    """End the pause of exactly these ids."""
     return await caller.memory.settings.resume(**named.as_dict(), dry_run=dry_run)
 
 

@@ -20,13 +20,13 @@ router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_cl
 MEDIA: Final = "application/x-ndjson"
 _HEAD: Final = '{"type": "header", "format": "memstone-export", "version": 1}\n'
 _CONTENT: Final = {MEDIA: {"schema": {"type": "string", "examples": [_HEAD]}}}
-_LINES: Final[dict[int | str, dict[str, Any]]] = {200: {"description": "one JSON object a line", "content": _CONTENT}}
+_LINES: Final[dict[int | str, dict[str, Any]]] = {200: {"description": "one JSON object per line", "content": _CONTENT}}
 _BODY: Final = {"requestBody": {"required": True, "content": _CONTENT}}
 
 
 @router.get("/export", responses=_LINES, response_class=StreamingResponse)
 async def export_memories(caller: Reader, named: Reach) -> StreamingResponse:
-    """Every version, link and event of a scope; of everybody for administrators."""
+    """Export every version, link and event of a scope; for administrators everybody's."""
     lines = caller.memory.export(**resolve_scope(caller, named.as_dict()))
     first = await anext(lines)  # what is wrong with the request shows here, while there is a status to say so
     headers = {"content-disposition": 'attachment; filename="memstone-export.jsonl"'}
@@ -45,7 +45,7 @@ def _format_line(one: dict[str, Any]) -> str:
 
 @router.post("/import", response_model=answer_form("LoadResult"), openapi_extra=_BODY)
 async def load_export(request: Request, caller: Admin) -> Any:
-    """Put an export back, ids and history included; what is there already is left alone."""
+    """Restore an export with ids and history; what already exists is left alone."""
     caller.needs_tenant()
     return await caller.memory.load(_parse_lines(await request.body()))
 
@@ -56,6 +56,8 @@ def _parse_lines(body: bytes) -> Iterator[dict[str, Any]]:
             try:
                 yield read_once(line)
             except RequestValidationError as error:
-                raise InvalidInput(f"line {at} has a name twice", hint="send an export as it was written") from error
+                raise InvalidInput(
+                    f"line {at} has a duplicate name", hint="send an export as it was written"
+                ) from error
             except ValueError:
                 raise InvalidInput(f"line {at} is not JSON", hint="send an export as it was written") from None

@@ -35,21 +35,21 @@ def _add_routes(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], End
 
 @_add_routes("/insert", answer_form("VectorCount"))
 async def insert_vectors(caller: Writer, brought: VectorsBody) -> Any:
-    """Store vectors; an id that is there is left as it is, and the user holds it from then on."""
+    """Store vectors; an existing id is left as it is and shared with the user."""
     vectors = [one.model_dump() for one in brought.vectors]
     return await caller.memory.vectors.insert(vectors, user_id=brought.userId)
 
 
 @_add_routes("/upsert", answer_form("VectorCount"))
 async def upsert_vectors(caller: Writer, brought: VectorsBody) -> Any:
-    """Store vectors; an id that is there gets its next version."""
+    """Store vectors; an existing id gets its next version."""
     vectors = [one.model_dump() for one in brought.vectors]
     return await caller.memory.vectors.upsert(vectors, user_id=brought.userId)
 
 
 @_add_routes("/query", answer_form("VectorMatches"), response_model_exclude_none=True)
 async def query_vectors(caller: Reader, asked: VectorQueryBody) -> Any:
-    """The nearest vectors of a user, best first; without a user for administrators only."""
+    """Return the most similar vectors of a user, best first; without a user for administrators only."""
     return await caller.memory.vectors.query(
         asked.vector,
         user_id=asked.userId,
@@ -62,7 +62,7 @@ async def query_vectors(caller: Reader, asked: VectorQueryBody) -> Any:
 
 @_add_routes("/delete-memory", answer_form("VectorUnlink"))
 async def unlink_vector(caller: Writer, wanted: VectorUnlinkBody) -> Any:
-    """Take a vector from a user; the others keep it."""
+    """Take a vector away from a user; the others keep it."""
     return await caller.memory.vectors.unlink(
         wanted.vectorId, user_id=wanted.userId, reason=wanted.reason, dry_run=wanted.dryRun
     )
@@ -70,11 +70,11 @@ async def unlink_vector(caller: Writer, wanted: VectorUnlinkBody) -> Any:
 
 @_add_routes("/deleteByIds", answer_form("VectorCount"))
 async def delete_vectors(caller: Writer, wanted: VectorDeleteBody) -> Any:
-    """Delete vectors for everybody whom the key reaches."""
+    """Delete vectors for everybody the key has access to."""
     return await caller.memory.vectors.delete(wanted.ids, dry_run=wanted.dryRun)
 
 
 @_add_routes("/getByIds", answer_form("VectorList"))
 async def get_vectors(caller: Reader, wanted: VectorIdsBody) -> Any:
-    """Vectors by their ids; those that are not there are left out."""
+    """Return vectors by their ids; missing ones are left out."""
     return await caller.memory.vectors.get(wanted.ids)

@@ -37,7 +37,7 @@ _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 
 @router.get("/v1/me", response_model=answer_form("KeyRights"), tags=["keys"])
 async def get_key_rights(caller: KeyHolder) -> Any:
-    """Say whose key it is, and what it may do."""
+    """Return whose key it is, and what it may do."""
     who = caller.subjects
     named = {"user_id": who.user_id or None, "agent_id": who.agent_id or None, "may_assert_user": who.may_assert_user}
     return {"tenant_id": caller.key.tenant_id, **named, "verbs": list(caller.key.verbs)}

@@ -94,15 +94,15 @@ class Problem(AnswerModel):
 
 WRONG: Final = {
     400: "the request is wrong; nothing was written",
-    401: "no key, or one that is not valid",
-    403: "the key does not reach so far",
-    404: "there is no such thing",
-    408: "the rest of the request did not come",
-    409: "it was changed meanwhile, or is there already",
+    401: "no key, or an invalid one",
+    403: "the key does not have access",
+    404: "not found",
+    408: "the rest of the request did not arrive",
+    409: "it changed in the meantime, or already exists",
     413: "larger than a limit allows",
-    429: "too often; see Retry-After",
+    429: "too many requests; see Retry-After",
     502: "a model or service behind this one failed",
-    503: "not now; try again",
+    503: "not available right now; try again",
     504: "a model or service behind this one took too long",
 }
 """What a route may answer when something is wrong; always a ``Problem``."""
