@@ -111,7 +111,7 @@ def test_a_server_that_takes_no_connections_is_not_waited_for_as_a_busy_one_is(
         memory.stats()
         with _takes_nobody(postgres):
             for _ in range(2):
-                with pytest.raises(StorageBusy, match="takes no connections") as caught:
+                with pytest.raises(StorageBusy, match="does not accept connections") as caught:
                     memory.stats()
                 assert caught.value.retryable
 
@@ -124,7 +124,7 @@ def test_on_asyncio_it_is_not_waited_for_either(postgres: Server, monkeypatch: p
     async def story() -> int:
         async with AsyncMemory(_config(postgres.fresh())) as memory:
             await memory.stats()
-            with _takes_nobody(postgres), pytest.raises(StorageBusy, match="takes no connections"):
+            with _takes_nobody(postgres), pytest.raises(StorageBusy, match="does not accept connections"):
                 await memory.stats()
             return int((await memory.stats())["memories"])
 

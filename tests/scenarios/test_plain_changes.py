@@ -115,7 +115,7 @@ def test_what_is_asked_to_be_forgotten_does_not_come_back(memory: Memory, asked:
 
 @pytest.mark.parametrize(
     ("asked", "warning"),
-    [("Forget my phone number.", "no memory says"), ("forget everything you know about me", "delete_all")],
+    [("Forget my phone number.", "is not in memory"), ("forget everything you know about me", "delete_all")],
 )
 def test_a_request_to_forget_without_effect_says_so(memory: Memory, asked: str, warning: str) -> None:
     user = asked.replace(" ", "-")
