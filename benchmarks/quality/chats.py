@@ -26,6 +26,7 @@ from benchmarks.quality.report import Table
 from memstone import Memory
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.literals import LayerName
+from memstone.results import SearchHit
 
 TOP: Final = 5
 SIMPLE: Final = 0.30
@@ -36,6 +37,7 @@ WAYS: Final[dict[str, list[LayerName] | None]] = {
     "search among facts": ["fact"],
     "search among turns": ["turn"],
 }
+HALF: Final = 0.5
 CURVE: Final = (0.20, 0.24, 0.28, 0.32, 0.36, 0.40, 0.43, 0.45, 0.50)
 _K1, _B = 1.2, 0.75
 
@@ -138,6 +140,9 @@ def _measured(
         other = _asked_peer(peer, people, turns)
         for user, chats in people.items():
             _ask(memory, user, chats, turns[user], other, scores)
+        users = list(people)
+        for user, another in zip(users, [*users[1:], users[0]] if len(users) > 1 else (), strict=False):
+            _ask_of_another(memory, user, people[another], scores)
         rows = [] if len(people) == 1 else [_at(folder, people, least) for least in CURVE]
     header = ("context.recall_score", "answer in the block", "idle messages with recalled lines")
     return scores, Table("What is kept, and what is recalled for nothing", header, rows)
@@ -204,17 +209,36 @@ def _ask(
             for name, layers in WAYS.items():
                 hits = memory.search(question, user_id=user, limit=TOP, layers=layers)["results"]
                 scores.note(f"{name}, first {TOP}", holds(patterns, [one["memory"] for one in hits]))
+                if layers is None and hits and holds(patterns, [hits[0]["memory"]]):
+                    scores.note("best hits that answer, above one half", hits[0]["score"] > HALF)
             scores.note(
                 f"cosine over the user's turns, first {TOP}", holds(patterns, [turns[at] for at, _ in best[:TOP]])
             )
             scores.note(f"BM25 over them, first {TOP}", holds(patterns, [turns[at] for at in near.by_words(question)]))
             if other:
                 scores.note(f"mem0 without a model, first {TOP}", holds(patterns, other[user, question][:TOP]))
-        for hard, message in chat.idle:
-            name = "near in words" if hard else "plain"
-            scores.note(
-                f"idle messages with recalled lines, {name}", bool(memory.context(message, user_id=user).volatile)
-            )
+        _send_idle_messages(memory, user, chat, scores)
+
+
+def _send_idle_messages(memory: Memory, user: str, chat: Chat, scores: Scores) -> None:
+    for hard, message in chat.idle:
+        name = "near in words" if hard else "plain"
+        pack = memory.context(message, user_id=user)
+        scores.note(f"idle messages with recalled lines, {name}", bool(pack.volatile))
+        hits = memory.search(message, user_id=user, limit=1)["results"]
+        scores.note(f"idle messages whose best hit is above one half, {name}", _is_above_half(hits))
+
+
+def _ask_of_another(memory: Memory, user: str, chats: Sequence[Chat], scores: Scores) -> None:
+    """Ask somebody what was written for another person: most of it has nothing to do with them."""
+    for chat in chats:
+        for _, question, _ in chat.questions:
+            hits = memory.search(question, user_id=user, limit=1)["results"]
+            scores.note("questions to another person whose best hit is above one half", _is_above_half(hits))
+
+
+def _is_above_half(hits: Sequence[SearchHit]) -> bool:
+    return bool(hits) and hits[0]["score"] > HALF
 
 
 def _at(folder: Path, people: dict[str, list[Chat]], least: float) -> tuple[str, str, str]:

@@ -320,3 +320,43 @@ async def test_a_greeting_recalls_nothing_even_where_its_words_were_said(opens: 
     await face.add("Subject: hi\n\nThe meeting with Bob is moved to noon.", user_id="alice")
     for said in ("hi", "hello there!", "thanks"):
         assert (await face.context(said, user_id="alice")).volatile == ""
+
+
+_LIFE: Final = (
+    "I live in a flat above the bakery in Ghent.",
+    "My daughter Noor plays the cello in the school orchestra.",
+    "I am allergic to shellfish.",
+    "I work as a surveyor for the water board.",
+    "Our dog Biscuit is afraid of thunder.",
+    "My brother Sam is getting married in June.",
+    "I drive an old green Volvo.",
+    "I have been learning Portuguese since last winter.",
+)
+_ANSWERED: Final = (
+    "What instrument does my daughter play?",
+    "What am I allergic to?",
+    "Who is afraid of thunder?",
+    "What car do I drive?",
+    "Which language am I learning?",
+    "shellfish",
+)
+_UNRELATED: Final = (
+    "How do I sort a list in Rust?",
+    "what is the capital of Mongolia",
+    "Explain photosynthesis",
+    "convert 3 miles to km",
+    "who won the world cup in 1998",
+    "what does GDP stand for",
+)
+
+
+@pytest.mark.req("C-58.4", "X-42")
+async def test_one_half_lies_between_what_answers_and_what_is_unrelated(opens: Opens) -> None:
+    face = opens(LOCAL)
+    await tell(face, opens, *_LIFE)
+
+    async def best(query: str) -> float:
+        return float((await face.search(query, user_id="alice"))["results"][0]["score"])
+
+    assert [query for query in _ANSWERED if await best(query) <= 0.5] == []
+    assert [query for query in _UNRELATED if await best(query) >= 0.5] == []

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.fusion import Told, by_ranks, fuse_channels, reciprocal_rank_fusion, with_words
+from memstone.core.ranking.fusion import (
+    Told,
+    by_ranks,
+    calibrate_score,
+    fuse_channels,
+    reciprocal_rank_fusion,
+    with_words,
+)
 
 scores = st.floats(-5, 20, allow_nan=False)
 cosines = st.floats(-1, 1, allow_nan=False)
@@ -164,3 +171,13 @@ def test_a_ranking_is_looked_at_in_parts() -> None:
     assert (ranked[-1].seq, len(ranked)) == (3, 3)
     with pytest.raises(IndexError):
         _ = ranked[3]
+
+
+@pytest.mark.req("C-58.4")
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=9), st.floats(0.05, 0.95))
+def test_a_moved_score_keeps_its_order_and_its_ends(given_scores: list[float], even: float) -> None:
+    moved = [calibrate_score(score, even) for score in sorted(given_scores)]
+    assert moved == sorted(moved)
+    assert all(0.0 <= score <= 1.0 for score in moved)
+    assert (calibrate_score(0.0, even), calibrate_score(1.0, even)) == (0.0, 1.0)
+    assert calibrate_score(even, even) == pytest.approx(0.5)

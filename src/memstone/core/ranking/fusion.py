@@ -7,8 +7,10 @@ conversations (docs/guides/recall.md shows what each of them brings):
 
 The best of them are then compared word by word, which adds 1.5 times that similarity. Those are the weights of people
 who talk to each other; a person and an assistant have others (``PERSON``). Where words and meaning both count, the
-score is the root of the total over what could have been reached: what answers is then above one half, and what has
-nothing to do with the question below. Reciprocal ranks are available as another method.
+score is the root of the total over what could have been reached. Reciprocal ranks are available as another method.
+
+At the end scores are moved (``calibrate_score``), so that one half is where a best hit is as likely to answer as to
+have nothing to do with the question. That leaves the order as it is.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import repeat
+from math import log
 from typing import Any, Final, Protocol, TypeAlias, overload
 
 import numpy as np
@@ -23,6 +26,7 @@ import numpy as np
 from memstone.model.query import ScoreParts
 
 RRF_K: Final = 60
+HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +41,20 @@ class Weights:
     assistant: float = 0.0
     coverage: float = 0.0
     neighbours: bool = True
+    even: float = HALF
+    """Where a score becomes one half, after a comparison word by word; measured with the built-in model."""
 
 
-PEOPLE: Final = Weights()
+PEOPLE: Final = Weights(even=0.74)
 """Several people who speak by name: chosen on their conversations (docs/guides/recall.md)."""
 
-PERSON: Final = Weights(keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False)
+PERSON: Final = Weights(
+    keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False, even=0.57
+)
 """One person and an assistant: what the person said is near to what they ask for, an answer is not news, and what only
 asks answers nothing: with this weight it stays below one half."""
 
-PERSON_BY_MEANING: Final = replace(PERSON, coverage=1.0)
+PERSON_BY_MEANING: Final = replace(PERSON, coverage=1.0, even=HALF)
 """The same where the model tells no words: then the words that both share are all there is beside meaning."""
 
 _PARTS: Final = tuple(one.name for one in fields(ScoreParts))
@@ -236,6 +244,11 @@ def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
 def _compute_scores(totals: Any, reach: float, *, mixed: bool) -> Any:
     share = _clamp_scores(totals / reach)
     return np.sqrt(share) if mixed else share
+
+
+def calibrate_score(score: float, even: float) -> float:
+    """Move a score so that ``even`` becomes one half; 0 and 1 stay, and so does every order."""
+    return score if even == HALF else score ** (log(HALF) / log(even))
 
 
 def _filter_by_cosine(near: Collection[int], cosines: Numbers, least: float | None) -> Any:

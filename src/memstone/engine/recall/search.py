@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
-from memstone.core.ranking.fusion import Ranking, Scored, by_ranks, fuse_channels
+from memstone.core.ranking.fusion import HALF, Ranking, Scored, by_ranks, calibrate_score, fuse_channels
 from memstone.engine import results as shape
 from memstone.engine.recall.provenance import trace_sources, with_spare
 from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
@@ -150,6 +150,9 @@ class Hits:
     level: float = 0.0
     """How near everything is to the question on average, where that is known."""
 
+    even: float = HALF
+    """Where scores become one half."""
+
 
 class _Glimpse(NamedTuple):
     """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
@@ -205,8 +208,11 @@ async def hits_of(parts: Parts, wanted: Search, read: int | None = None) -> Hits
     """
     others = await for_others(parts, wanted)
     own = await _hits_of_one(parts, wanted, None if others or _is_read_again(parts) else read)
+    even = own.even
     for further in others:
         own = _merge_hits(own, await _hits_of_one(parts, further), wanted.limit)
+    for _, scored in own.found:  # last, so that neither merging nor fading weighs them otherwise
+        scored.score = calibrate_score(scored.score, even)
     return own
 
 
@@ -249,7 +255,16 @@ async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) ->
     with parts.watch.step("search.rank"):
         found, note = await looked_at_closely(parts, wanted.query, found)
         hits = doubtful_last(diversify_hits(parts, apply_decay(parts, found, parts.now()), wanted.limit))
-    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level)
+    even = _even_score(parts, wanted, question)
+    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level, even)
+
+
+def _even_score(parts: Parts, wanted: Search, question: Question) -> float:
+    """Return where scores become one half; where that was not measured, they stay as they are."""
+    measured = wanted.strategy == "hybrid" and question.vectors and question.asked
+    if not measured or parts.reranker is not None or parts.policy.recall.fusion == "rrf":
+        return HALF
+    return question.weights.even
 
 
 async def _retrieve_hits(
