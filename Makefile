@@ -41,12 +41,13 @@ test-llm: $(LLM)  ## the tests with real language models on this machine; fetche
 	@$(BIN)/python scripts/fetch_models.py
 	@$(BIN)/python -m pytest -m llm tests/llm
 
-lint: $(DEV)  ## style, format, types, import rules, dependencies, sizes
+lint: $(DEV)  ## style, format, types, import rules, dependencies, names, sizes
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry src
+	@$(BIN)/python scripts/name_lint.py
 	@$(MAKE) --no-print-directory size
 
 types: $(TYPES)  ## what pyright sees of the public names, and how much of the package is typed

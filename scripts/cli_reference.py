@@ -78,8 +78,8 @@ def _options(command: click.Command) -> list[click.Option]:
 
 def _usage(command: click.Command) -> str:
     arguments = [param for param in command.params if isinstance(param, click.Argument)]
-    shown = [_argument(param) for param in arguments]
-    return " ".join([*shown, "[OPTIONS]"])
+    visible = [_argument(param) for param in arguments]
+    return " ".join([*visible, "[OPTIONS]"])
 
 
 def _argument(param: click.Argument) -> str:

@@ -16,9 +16,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from memstone.language.en.changes import bare_words
+from memstone.language.en.fact_text import Clause, build_wording
 from memstone.language.en.pieces import ABOUT, JUDGEMENTS, KINDS, WHYS
 from memstone.language.en.verbs import lemmatize_verb
-from memstone.language.en.wording import Clause, build_wording
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "benchmarks" / "quality" / "messages"
@@ -100,16 +100,16 @@ class Case:
 
 def shorten(messages: Sequence[dict[str, Any]], author: str, draw: random.Random) -> Iterator[Message]:
     """What people also say all by itself: a fact in a plain sentence, as a note, or something that is none."""
-    for told in messages:
-        for one in told["facts"]:
+    for answer in messages:
+        for one in answer["facts"]:
             text = one["fact"]
             if text.startswith("User") and '"' not in text:
-                said = text if draw.random() < NOTED else first_person(text, draw)
-                said = said.rstrip(".") if draw.random() < UNPOINTED else said
-                words = (said.lower() if draw.random() < UNPOINTED else said).split()
+                message = text if draw.random() < NOTED else first_person(text, draw)
+                message = message.rstrip(".") if draw.random() < UNPOINTED else message
+                words = (message.lower() if draw.random() < UNPOINTED else message).split()
                 piece = Piece(0, len(words), keep=True, kind=KINDS.index(one["kind"]), about=ABOUT.index(one["about"]))
                 yield Message(author, "", words, [piece])
-        for one in told["rest"]:
+        for one in answer["rest"]:
             words = one["quote"].split()
             if len(words) > 1:
                 yield Message(
@@ -123,13 +123,17 @@ def first_person(fact: str, draw: random.Random) -> str:
     if first == "User's":
         return _of_own(f"My {rest}")
     verb, _, more = rest.partition(" ")
-    said = {"is": "am", "has": "have", "does": "do", "was": "was"}.get(
+    text = {"is": "am", "has": "have", "does": "do", "was": "was"}.get(
         verb, lemmatize_verb(verb) if verb.endswith("s") else verb
     )
-    told = _of_own(f"I {said} {more}")
+    answer_text = _of_own(f"I {text} {more}")
     if draw.random() < CONTRACTED:
-        told = told.replace("I am ", "I'm ", 1).replace("do not ", "don't ", 1).replace("I have been", "I've been", 1)
-    return told
+        answer_text = (
+            answer_text.replace("I am ", "I'm ", 1)
+            .replace("do not ", "don't ", 1)
+            .replace("I have been", "I've been", 1)
+        )
+    return answer_text
 
 
 def _of_own(text: str) -> str:
@@ -140,21 +144,21 @@ def read_messages(paths: Sequence[Path]) -> Iterator[Message]:
     """All labelled messages of some files, each in words and pieces."""
     for path in paths:
         author = path.stem
-        told = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        yield from (_message(author, one) for one in told)
-        yield from shorten(told, f"{author} short", random.Random(0))  # noqa: S311 - no secret
+        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        yield from (_message(author, one) for one in lines)
+        yield from shorten(lines, f"{author} short", random.Random(0))  # noqa: S311 - no secret
 
 
-def _message(author: str, told: dict[str, Any]) -> Message:
-    text = told["message"]
+def _message(author: str, answer: dict[str, Any]) -> Message:
+    text = answer["message"]
     spans = [match.span() for match in _WORD.finditer(text)]
-    found = Message(author, told.get("before", ""), [text[start:end] for start, end in spans])
+    found = Message(author, answer.get("before", ""), [text[start:end] for start, end in spans])
     pieces, taken = [], 0
     marked = [
-        (one["quote"], (True, KINDS.index(one["kind"]), ABOUT.index(one["about"]), *_taken_from(told, one)))
-        for one in told["facts"]
+        (one["quote"], (True, KINDS.index(one["kind"]), ABOUT.index(one["about"]), *_taken_from(answer, one)))
+        for one in answer["facts"]
     ]
-    marked += [(one["quote"], (False, WHYS.index(one["why"]), 0, False, False)) for one in told["rest"]]
+    marked += [(one["quote"], (False, WHYS.index(one["why"]), 0, False, False)) for one in answer["rest"]]
     for quote, labels in marked:
         at = text.find(quote)
         inside = [place for place, (start, end) in enumerate(spans) if start < at + len(quote) and end > at]
@@ -167,11 +171,11 @@ def _message(author: str, told: dict[str, Any]) -> Message:
     return found
 
 
-def _taken_from(told: dict[str, Any], one: dict[str, Any]) -> tuple[bool, bool]:
+def _taken_from(answer: dict[str, Any], one: dict[str, Any]) -> tuple[bool, bool]:
     """Whether a fact has words that are not in its quote but elsewhere in the message, or in what was said before."""
     missing = {word for word in bare_words(one["fact"]) - bare_words(one["quote"]) if not word[0].isdigit()}
-    leans = bool(missing & bare_words(told["message"]))
-    return leans, not leans and bool(missing & bare_words(told.get("before", "")))
+    leans = bool(missing & bare_words(answer["message"]))
+    return leans, not leans and bool(missing & bare_words(answer.get("before", "")))
 
 
 def read_cases(by: Any) -> list[Case]:
@@ -183,14 +187,14 @@ def read_cases(by: Any) -> list[Case]:
     return [_case(f"changes_{author}", json.loads(line), by) for author, line in lines]
 
 
-def _case(author: str, told: dict[str, Any], by: Any) -> Case:
-    right = told.get("target") or told.get("known")
-    outcome = {"SUPERSEDE": CHANGED, "NONE": SAME}.get(told["label"], UNTOUCHED)
+def _case(author: str, answer: dict[str, Any], by: Any) -> Case:
+    right = answer.get("target") or answer.get("known")
+    outcome = {"SUPERSEDE": CHANGED, "NONE": SAME}.get(answer["label"], UNTOUCHED)
     memories = [
         Memory([by.encode(one["text"])], outcome if right and one["id"] == right else UNTOUCHED)
-        for one in told["existing"]
+        for one in answer["existing"]
     ]
-    return Case(author, [by.encode(told["new"])], memories)
+    return Case(author, [by.encode(answer["new"])], memories)
 
 
 def quiet_cases(paths: Sequence[Path], by: Any, near: Nearness) -> Iterator[Case]:
@@ -219,18 +223,18 @@ def series_cases(paths: Sequence[Path], by: Any, near: Nearness) -> Iterator[Cas
             marked = {again["fact"]: SAME for again in one["repeats"]}
             marked |= {change["fact"]: CHANGED for change in one["changes"]}
             if own:
-                shown = [one["message"], *{change["quote"] for change in one["changes"]}]
-                for at, said in enumerate(shown):
-                    outcomes = marked if at == 0 else _of_quote(one, said)
+                visible = [one["message"], *{change["quote"] for change in one["changes"]}]
+                for at, message in enumerate(visible):
+                    outcomes = marked if at == 0 else _of_quote(one, message)
                     memories = _nearest(one, list(own.values()), outcomes, by, near)
-                    yield Case(path.stem if at == 0 else f"{path.stem} part", [by.encode(said)], memories)
+                    yield Case(path.stem if at == 0 else f"{path.stem} part", [by.encode(message)], memories)
             for change in one["changes"]:
                 own.pop(change["fact"], None)
             own |= {fact["id"]: fact for fact in one["facts"]}
 
 
-def _of_quote(one: dict[str, Any], said: str) -> dict[str, int]:
-    return {change["fact"]: CHANGED for change in one["changes"] if change["quote"] == said}
+def _of_quote(one: dict[str, Any], text: str) -> dict[str, int]:
+    return {change["fact"]: CHANGED for change in one["changes"] if change["quote"] == text}
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -281,5 +285,5 @@ def labelled_judgements(paths: Sequence[Path], by: Any, draw: random.Random) -> 
             for other in one["rest"]:
                 if len(other["quote"].split()) > SHORTEST and draw.random() < SOME:
                     text = build_wording(Clause(other["quote"], other["quote"]))
-                    shown = text.text if text else f'User said: "{other["quote"]}"'
-                    yield f"{path.stem} weak", by.encode(shown), JUDGEMENTS.index("worthless")
+                    output = text.text if text else f'User said: "{other["quote"]}"'
+                    yield f"{path.stem} weak", by.encode(output), JUDGEMENTS.index("worthless")

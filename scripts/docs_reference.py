@@ -411,14 +411,14 @@ _PROMPTS: Final = {
 
 def prompts_text() -> str:
     """Every prompt as it is sent, the form of the answer behind it."""
-    shown: list[str] = []
+    visible: list[str] = []
     for name, title in _PROMPTS.items():
         parts = [prompt_text(version_of(name))]
         if name not in ("learn", "extract_facts_agent"):
             parts.append(prompt_text(version_of(f"{name}_format")))
         text = "\n\n".join(parts)
-        shown.append(f"## {title}\n\n`{version_of(name)}`\n\n```text\n{text}\n```")
-    return "\n\n".join(shown)
+        visible.append(f"## {title}\n\n`{version_of(name)}`\n\n```text\n{text}\n```")
+    return "\n\n".join(visible)
 
 
 TABLES: Final[dict[str, Callable[[], str]]] = {
@@ -441,12 +441,12 @@ def _filled_mark(mark: re.Match[str]) -> str:
 
 def unused_meanings() -> set[str]:
     """Lines of ``MEANING`` whose setting is gone."""
-    shown = settings_table() + "".join(
+    output = settings_table() + "".join(
         f"`{kind} {name}.{option}`"
         for kind, name in PROVIDERS
         for option in load_adapter(kind, name).Config.model_fields
     )
-    return {name for name in MEANING if f"`{name}`" not in shown}
+    return {name for name in MEANING if f"`{name}`" not in output}
 
 
 def main(arguments: list[str]) -> int:

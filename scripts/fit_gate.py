@@ -68,8 +68,8 @@ def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
         table[row, [columns[feature] for feature in each if feature in columns]] = 1
     solved = descend(table, np.array([needs for _, needs, _ in labelled], float))
     hundredths = {feature: round(100 * float(solved[at])) for feature, at in columns.items()}
-    kept = {feature: weight for feature, weight in hundredths.items() if abs(weight) >= LEAST}
-    return {rules.BIAS: round(100 * float(solved[-1])), **kept}
+    stored = {feature: weight for feature, weight in hundredths.items() if abs(weight) >= LEAST}
+    return {rules.BIAS: round(100 * float(solved[-1])), **stored}
 
 
 def descend(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -55,12 +55,12 @@ class Asked:
 
     row: int
     question: str
-    told: list[str] = field(default_factory=list)
+    memories: list[str] = field(default_factory=list)
     right: list[float] = field(default_factory=list)
 
     def add(self, text: str, *, right: bool) -> None:
         """One more."""
-        self.told.append(text)
+        self.memories.append(text)
         self.right.append(float(right))
 
 
@@ -89,14 +89,14 @@ def main() -> None:
 def _asked(every: Questions) -> Iterator[Asked]:
     """Questions with the hits that would be read, and what is missing among those."""
     chance = random.Random(1)  # noqa: S311 - the same in every run
-    told = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
+    answer = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
     answers = {(name, one["text"]): one["answers"] for name in PEOPLE for one in lines(f"answerable_{name}")}
-    names = sorted({name for texts in told.values() for text in texts for name in _NAME.findall(text)} - _NO_NAMES)
+    names = sorted({name for texts in answer.values() for text in texts for name in _NAME.findall(text)} - _NO_NAMES)
     found = values(every, judge.load_weights())
     for row, kind in enumerate(every.kind.tolist()):
         if kind not in COUNTS or (kind == "stranger" and chance.random() > STRANGERS):
             continue
-        texts, best = told[str(every.person[row])], np.argsort(-found[row])
+        texts, best = answer[str(every.person[row])], np.argsort(-found[row])
         one = Asked(row, str(every.text[row]))
         for place in best[: BEST_OF_STRANGERS if kind == "stranger" else BEST]:
             one.add(texts[every.hits[row, place]], right=bool(every.right[row, place]))
@@ -108,7 +108,7 @@ def _asked(every: Questions) -> Iterator[Asked]:
 
 def _add_missing(one: Asked, answers: Sequence[str], names: Sequence[str], chance: random.Random) -> None:
     """An answer that would not be read, and one that is about somebody else of another name."""
-    for text in [text for text in answers if text not in one.told][:1]:
+    for text in [text for text in answers if text not in one.memories][:1]:
         one.add(text, right=True)
     asked = [name for name in dict.fromkeys(_NAME.findall(one.question)) if name not in _NO_NAMES]
     shared = [(text, name) for text in answers for name in asked if re.search(rf"\b{name}\b", text)]
@@ -121,9 +121,9 @@ class States:
     """What the frozen layers make of every pair, worked out once."""
 
     def __init__(self, asked: Sequence[Asked]) -> None:
-        self._encoded = encoded([(one.question, text) for one in asked for text in one.told], tokenizer())
+        self._encoded = encoded([(one.question, text) for one in asked for text in one.memories], tokenizer())
         self._first = dict(
-            zip((one.row for one in asked), np.cumsum([0, *(len(one.told) for one in asked)]), strict=False)
+            zip((one.row for one in asked), np.cumsum([0, *(len(one.memories) for one in asked)]), strict=False)
         )
         net = PairNet(1, rank=RANK, frozen=FROZEN)
         net.coarser()
@@ -149,7 +149,7 @@ class States:
 
     def _places(self, one: Asked) -> range:
         start = int(self._first[one.row])
-        return range(start, start + len(one.told))
+        return range(start, start + len(one.memories))
 
 
 # --- the fit ----------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def _batches(asked: Sequence[Asked], states: States, chance: random.Random) -> l
 
 def _off(found: torch.Tensor, batch: Sequence[Asked], kinds: Any) -> torch.Tensor:
     """How wrong it is about each question (does anything answer it?), and about each pair."""
-    own = torch.tensor([at for at, one in enumerate(batch) for _ in one.told])
+    own = torch.tensor([at for at, one in enumerate(batch) for _ in one.memories])
     right = torch.tensor([value for one in batch for value in one.right])
     kind = [str(kinds[one.row]) for one in batch]
     answered = torch.tensor([float(name == "answered") for name in kind])

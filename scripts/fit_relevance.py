@@ -91,7 +91,7 @@ class _Judged:
     """The questions of some people, judged by weights and a reader that know neither them nor these."""
 
     asked: Questions
-    by: judge.Weights
+    by: judge.JudgeWeights
     found: Any
     of_read: Any
 
@@ -124,20 +124,20 @@ class _Judged:
             print(f"{name}: {kept_of(alone[own], self.asked[own])}; reading: {kept_of(read[own], self.asked[own])}")
 
 
-def _read(asked: Questions, found: Any, by: judge.Weights, deltas: Path) -> Any:
+def _read(asked: Questions, found: Any, by: judge.JudgeWeights, deltas: Path) -> Any:
     """What a reader says about each hit that is read; not a number for the others."""
     network = Network(_read_verified_file(_installed_model(), MODEL_SHA256).content)
     tokenizer = WordPiece.from_text((DATA_OF_MODEL / "vocab.txt").read_text("utf-8"))
     reader = PairModel(network, deltas_in(deltas.read_bytes()), tokenizer, threads=2)
-    told = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
+    answer = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
     result = np.full(found.shape, np.nan)
     while where := list(_to_read(found, result, by)):
-        pairs = [(str(asked.text[row]), told[str(asked.person[row])][asked.hits[row, place]]) for row, place in where]
+        pairs = [(str(asked.text[row]), answer[str(asked.person[row])][asked.hits[row, place]]) for row, place in where]
         result[tuple(np.array(where).T)] = reader.read(pairs)[:, 0]
     return result
 
 
-def _to_read(found: Any, read: Any, by: judge.Weights) -> Iterator[tuple[int, int]]:
+def _to_read(found: Any, read: Any, by: judge.JudgeWeights) -> Iterator[tuple[int, int]]:
     """Of each question the hit that comes next."""
     for row, (some, known) in enumerate(zip(found, map(_known, read), strict=True)):
         place = judge.to_read(some, known, by)
@@ -154,7 +154,7 @@ def unrelated(asked: Questions) -> Any:
     return asked.kind == "unrelated"
 
 
-def levels_of(unseen: Sequence[Any], by: judge.Weights, every: Questions) -> Any:
+def levels_of(unseen: Sequence[Any], by: judge.JudgeWeights, every: Questions) -> Any:
     """What each share of unrelated questions exceeds without reading, between two estimates.
 
     Weights fitted to some people judge another worse than weights fitted to all will; those fitted to a question judge
@@ -182,17 +182,17 @@ def kept_of(values: Any, asked: Questions) -> str:
 # --- the network ------------------------------------------------------------------------------------------------------
 
 
-def best(asked: Questions, by: judge.Weights) -> Any:
+def best(asked: Questions, by: judge.JudgeWeights) -> Any:
     """The value of each question: that of its best hit."""
     return values(asked, by).max(axis=1)
 
 
-def values(asked: Questions, by: judge.Weights) -> Any:
+def values(asked: Questions, by: judge.JudgeWeights) -> Any:
     """The value of each hit."""
-    given = (asked.table[:, : judge.LOOKED_AT] - by.middle) / by.spread
-    hidden = np.maximum(given @ by.inner + by.inner_bias, 0)
+    value = (asked.table[:, : judge.LOOKED_AT] - by.middle) / by.spread
+    hidden = np.maximum(value @ by.inner + by.inner_bias, 0)
     own = asked.vector @ by.meaning + by.bias + by.size * sizes(asked)
-    found = given @ by.linear + hidden @ by.outer + own[:, None]
+    found = value @ by.linear + hidden @ by.outer + own[:, None]
     return np.where(asked.there[:, : judge.LOOKED_AT], found, -30.0)
 
 
@@ -201,13 +201,13 @@ def sizes(asked: Questions) -> Any:
     return np.array([judge.size_of(int(rows)) for rows in asked.rows], np.float32)
 
 
-def fitted(every: Questions) -> judge.Weights:
+def fitted(every: Questions) -> judge.JudgeWeights:
     """Several networks, each from another start, as one: a value is the mean of theirs."""
     rows = every.table[every.there]
     middle, spread = rows.mean(axis=0), rows.std(axis=0) + 0.05
     nets = [_Net(every, middle, spread, seed).fitted() for seed in range(NETS)]
     mean = {name: sum(net[name] for net in nets) / NETS for name in ("linear", "bias", "meaning", "size")}
-    return judge.Weights(
+    return judge.JudgeWeights(
         middle=middle,
         spread=spread,
         linear=mean["linear"],
@@ -235,7 +235,7 @@ class _Net:
         self.stores = [self._store(every, share, middle, spread) for _, share in STORES]
         count, draw = len(middle), self.chance.uniform
         edge, small = count**-0.5, HIDDEN**-0.5
-        self.given: dict[str, Any] = {
+        self.weights: dict[str, Any] = {
             "linear": draw(-edge, edge, count),
             "bias": np.zeros(()),
             "inner": draw(-edge, edge, (count, HIDDEN)),
@@ -244,8 +244,8 @@ class _Net:
             "meaning": np.zeros(every.vector.shape[1]),
             "size": np.array(-0.3),
         }
-        self.first = {name: np.zeros_like(value) for name, value in self.given.items()}
-        self.second = {name: np.zeros_like(value) for name, value in self.given.items()}
+        self.first = {name: np.zeros_like(value) for name, value in self.weights.items()}
+        self.second = {name: np.zeros_like(value) for name, value in self.weights.items()}
 
     def _store(self, every: Questions, share: float, middle: Any, spread: Any) -> Questions:
         asked = every if share == 1 else with_fewer(every, share, self.chance)
@@ -260,7 +260,7 @@ class _Net:
             store = self.stores[self.chance.choice(len(STORES), p=shares)]
             some = store[self.chance.choice(len(store.kind), BATCH, replace=False)]
             self._step(self._slopes(some), step)
-        return self.given
+        return self.weights
 
     def _step(self, slopes: dict[str, Any], step: int) -> None:
         rate = RATE * (1 - 0.8 * step / STEPS)
@@ -268,10 +268,10 @@ class _Net:
             self.first[name] = 0.9 * self.first[name] + 0.1 * slope
             self.second[name] = 0.999 * self.second[name] + 0.001 * slope**2
             one, two = self.first[name] / (1 - 0.9**step), self.second[name] / (1 - 0.999**step)
-            self.given[name] = self.given[name] * (1 - rate * DECAY) - rate * one / (np.sqrt(two) + 1e-8)
+            self.weights[name] = self.weights[name] * (1 - rate * DECAY) - rate * one / (np.sqrt(two) + 1e-8)
 
     def _slopes(self, asked: Questions) -> dict[str, Any]:
-        own, table, size = self.given, asked.table, sizes(asked)
+        own, table, size = self.weights, asked.table, sizes(asked)
         vector = asked.vector * self._some(asked.vector.shape) * LOUDNESS
         before = table @ own["inner"] + own["inner_bias"]
         open_ = (before > 0) * self._some(before.shape)
@@ -311,9 +311,9 @@ def _likely(value: Any) -> Any:
     return 1 / (1 + np.exp(-np.clip(value, -50, 50)))
 
 
-def write(by: judge.Weights) -> None:
+def write(by: judge.JudgeWeights) -> None:
     """Write the weights with four digits."""
-    body = {name: _rounded(getattr(by, name)) for name in judge.Weights.__slots__}
+    body = {name: _rounded(getattr(by, name)) for name in judge.JudgeWeights.__slots__}
     WEIGHTS.write_text(json.dumps(body, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
     record("relevance")
     print(f"{WEIGHTS.relative_to(ROOT)}: {WEIGHTS.stat().st_size:,} bytes")

@@ -47,12 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository to look through")
     parser.add_argument("--words", type=int, default=FEWEST_WORDS, help="the fewest words of a sentence")
     parser.add_argument("--runs", type=int, default=0, help="also report so many words in a row")
-    given = parser.parse_args(arguments)
-    texts = list(read_collection(given.collection))
-    wanted = {words for text in texts for words in sentences(text) if len(words) >= given.words}
-    if given.runs:
-        wanted |= {run for text in texts for words in sentences(text) for run in _runs(words, given.runs)}
-    found = sorted(find(wanted, repository_files(given.root), given.root))
+    value = parser.parse_args(arguments)
+    texts = list(read_collection(value.collection))
+    wanted = {words for text in texts for words in sentences(text) if len(words) >= value.words}
+    if value.runs:
+        wanted |= {run for text in texts for words in sentences(text) for run in _runs(words, value.runs)}
+    found = sorted(find(wanted, repository_files(value.root), value.root))
     for one in found:
         print(f"{one.place}:{one.line}: {one.sentence}")
     print(f"foreign sentences: {len(wanted)} looked for, {len(found)} found")
@@ -142,24 +142,24 @@ def find(wanted: Iterable[Words], files: Iterable[Path], root: Path) -> set[Find
 def _found_in(
     text: str, by_start: dict[Words, list[Words]], sizes: dict[int, set[Words]], place: str
 ) -> Iterator[Finding]:
-    said, lines = _numbered_words(text)
+    texts, lines = _numbered_words(text)
     for size, starts in sizes.items():
-        for at in range(len(said) - size + 1):
-            start = tuple(said[at : at + size])
+        for at in range(len(texts) - size + 1):
+            start = tuple(texts[at : at + size])
             if start in starts:
                 for words in by_start[start]:
-                    if tuple(said[at : at + len(words)]) == words:
+                    if tuple(texts[at : at + len(words)]) == words:
                         yield Finding(place, lines[at], " ".join(words))
 
 
 def _numbered_words(text: str) -> tuple[list[str], list[int]]:
     """Return all words of a file, and the line that each stands on."""
-    said, lines = list[str](), list[int]()
+    texts, lines = list[str](), list[int]()
     for number, line in enumerate(text.splitlines(), 1):
         words = words_of(_ESCAPED.sub(_unescaped, line))
-        said += words
+        texts += words
         lines += [number] * len(words)
-    return said, lines
+    return texts, lines
 
 
 def _unescaped(escape: re.Match[str]) -> str:

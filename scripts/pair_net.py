@@ -44,9 +44,9 @@ def padded(batch: Sequence[tuple[list[int], int]]) -> tuple[torch.Tensor, torch.
     return torch.from_numpy(ids), torch.from_numpy(part)
 
 
-def by_length(given: Sequence[tuple[list[int], int]], size: int) -> Iterator[list[int]]:
+def by_length(items: Sequence[tuple[list[int], int]], size: int) -> Iterator[list[int]]:
     """Places of pairs in batches of like length."""
-    order = sorted(range(len(given)), key=lambda place: len(given[place][0]))
+    order = sorted(range(len(items)), key=lambda place: len(items[place][0]))
     return (order[start : start + size] for start in range(0, len(order), size))
 
 
@@ -78,8 +78,8 @@ class _Layer(nn.Module):  # type: ignore[misc]
 
     def forward(self, rows: torch.Tensor, mask: torch.Tensor, drop: float) -> torch.Tensor:
         query, key, value, merge, widen, narrow = self.parts
-        asked, keys, told = (self._split(part(rows)) for part in (query, key, value))
-        seen = merge(_attended(asked, keys, told, mask).transpose(1, 2).reshape(rows.shape))
+        asked, keys, answer = (self._split(part(rows)) for part in (query, key, value))
+        seen = merge(_attended(asked, keys, answer, mask).transpose(1, 2).reshape(rows.shape))
         between = _normed(rows + functional.dropout(seen, drop, self.training), self.middle)
         wide = narrow(functional.gelu(widen(between)))
         return _normed(between + functional.dropout(wide, drop, self.training), self.last)

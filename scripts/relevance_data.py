@@ -16,7 +16,7 @@ from memstone.engine.recall import judge
 from memstone.engine.recall.judge import asked_of, told_of
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import hits_of
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.language.en.relevance import PROBES
 from memstone.model.scope import Scope
@@ -55,14 +55,14 @@ def joined(several: Sequence[Questions]) -> Questions:
     return Questions(*(np.concatenate([getattr(one, name) for one in several]) for name in Questions.__slots__))
 
 
-def everything(kept: Path) -> Questions:
+def everything(stored: Path) -> Questions:
     """All questions put to everybody's memories."""
-    if not kept.exists():
+    if not stored.exists():
         found = joined([seen(name) for name in PEOPLE])
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(kept, **{name: getattr(found, name) for name in Questions.__slots__})
-    with np.load(kept) as held:
-        return Questions(*(held[name] for name in Questions.__slots__))
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(stored, **{name: getattr(found, name) for name in Questions.__slots__})
+    with np.load(stored) as current:
+        return Questions(*(current[name] for name in Questions.__slots__))
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -78,7 +78,7 @@ def seen(person: str) -> Questions:
         stored = memory.add_many(items)["results"]
         names = {one["results"][0]["id"]: row["id"] for one, row in zip(stored, memories, strict=True)}
         places = {row["id"]: place for place, row in enumerate(memories)}
-        view = _View(memory.engine.parts, names, places, person)
+        view = _View(memory.engine.runtime, names, places, person)
         found = [row for one in lines(f"answerable_{person}") for row in view.of_answered(one["text"], one["answers"])]
         found += [
             view.of(one["text"], "unrelated" if author == person else "stranger", author)
@@ -93,7 +93,7 @@ def seen(person: str) -> Questions:
 class _View:
     """What the network sees in the store of one person."""
 
-    parts: Parts
+    parts: Runtime
     names: dict[str, str]
     places: dict[str, int]
     person: str
@@ -117,8 +117,8 @@ class _View:
     def _row(self, text: str, hits: list[Hit], answers: Sequence[str], kind: str, author: str) -> tuple[Any, ...]:
         hits = hits[:DEPTH]
         asked = drive(asked_of(self.parts, Scope(self.parts.tenant_id, "u"), text))
-        told = drive(told_of(self.parts, judge.SIGNATURE, hits))
-        rows = judge.build_features(asked, [told[scored.seq] for _, scored in hits])
+        answer = drive(told_of(self.parts, judge.SIGNATURE, hits))
+        rows = judge.build_features(asked, [answer[scored.seq] for _, scored in hits])
         table, there, right = np.zeros((DEPTH, rows.shape[1]), np.float32), np.zeros(DEPTH, bool), np.zeros(DEPTH, bool)
         table[: len(rows)], there[: len(rows)] = rows, True
         right[: len(rows)] = [self.names[found.record.id] in answers for found, _ in hits]
@@ -129,8 +129,8 @@ class _View:
 
 def with_fewer(asked: Questions, share: float, chance: np.random.Generator) -> Questions:
     """The same questions where only a share of the memories is left; an answer always is."""
-    kept = asked.there & (chance.random(asked.there.shape) < share) | asked.right
-    order = np.argsort(~kept, axis=1, kind="stable")
+    stored = asked.there & (chance.random(asked.there.shape) < share) | asked.right
+    order = np.argsort(~stored, axis=1, kind="stable")
     table = np.take_along_axis(asked.table, order[..., None], axis=1)
-    there, right = (np.take_along_axis(one, order, axis=1) for one in (kept, asked.right))
+    there, right = (np.take_along_axis(one, order, axis=1) for one in (stored, asked.right))
     return replace(asked, table=table, there=there, right=right, rows=np.maximum(1, asked.rows * share))

@@ -76,8 +76,8 @@ def routes_tables() -> str:
         family = str(route.tags[0]) if route.tags else "health"
         families.setdefault(family, []).extend(_rows(route))
     known = [*FAMILIES, *sorted(set(families) - set(FAMILIES))]
-    shown = [(FAMILIES.get(name, name.capitalize()), families[name]) for name in known if name in families]
-    return "\n".join(f"### {title}\n\n{_table(('route', 'key', 'what it does'), rows)}" for title, rows in shown)
+    visible = [(FAMILIES.get(name, name.capitalize()), families[name]) for name in known if name in families]
+    return "\n".join(f"### {title}\n\n{_table(('route', 'key', 'what it does'), rows)}" for title, rows in visible)
 
 
 def verbs_table() -> str:

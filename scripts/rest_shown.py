@@ -42,7 +42,7 @@ class _Left:
 _LEFT: Final = _Left()
 
 
-def shown(answer: str, names: Mapping[str, str]) -> str:
+def format_answer(answer: str, names: Mapping[str, str]) -> str:
     """What a page shows of an answer; ``names`` are variables by what they hold."""
     try:
         value = json.loads(answer)
@@ -57,9 +57,9 @@ def shown(answer: str, names: Mapping[str, str]) -> str:
 def _lines(answer: str, names: Mapping[str, str]) -> str:
     """The beginning of what is not one piece of JSON: lines of it, figures, events."""
     every = [line for line in answer.splitlines() if line.strip()]
-    told = [shown(line, names) if line.startswith("{") else _clean(line, names) for line in every[:4]]
-    brief = [line.splitlines()[0][: _WIDE - 2] + (_ANY if len(line) > _WIDE - 2 else "") for line in told]
-    return "\n".join([*brief, _ANY] if len(every) > len(told) else brief)
+    lines = [format_answer(line, names) if line.startswith("{") else _clean(line, names) for line in every[:4]]
+    brief = [line.splitlines()[0][: _WIDE - 2] + (_ANY if len(line) > _WIDE - 2 else "") for line in lines]
+    return "\n".join([*brief, _ANY] if len(every) > len(lines) else brief)
 
 
 def _steady(value: Any, names: Mapping[str, str], name: str = "") -> Any:
@@ -77,8 +77,8 @@ def _steady(value: Any, names: Mapping[str, str], name: str = "") -> Any:
 
 def _clean(text: str, names: Mapping[str, str]) -> str:
     text = _KEY.sub(f"rt_{_ANY}", text)
-    for held, name in names.items():
-        text = text.replace(held, f"${name}")
+    for stored_text, name in names.items():
+        text = text.replace(stored_text, f"${name}")
     return _MOMENT.sub(_moment, _OPAQUE.sub(_ANY, text))
 
 
@@ -97,8 +97,8 @@ def _cut(value: Any, entries: int, most: int, chars: int, depth: int) -> Any:
     if not depth:
         return {_ANY: _LEFT} if isinstance(value, dict) else [_LEFT]
     if isinstance(value, list):
-        kept = [_cut(one, entries, most, chars, depth - 1) for one in value[:entries]]
-        return [*kept, _LEFT] if len(value) > len(kept) else kept
+        remaining = [_cut(one, entries, most, chars, depth - 1) for one in value[:entries]]
+        return [*remaining, _LEFT] if len(value) > len(remaining) else remaining
     named = {key: _cut(one, entries, most, chars, depth - 1) for key, one in islice(value.items(), most)}
     return {**named, _ANY: _LEFT} if len(value) > len(named) else named
 

@@ -31,13 +31,13 @@ from memstone.async_memory import AsyncMemory
 from memstone.memory import Memory
 from memstone.server.app import create_app
 from memstone.testing.clock import FakeClock
-from scripts.rest_shown import shown
+from scripts.rest_shown import format_answer
 from tests.server.upstream import Upstream, served
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOW: Final = datetime(2026, 5, 7, 9, 30, tzinfo=UTC)
 _BLOCK: Final = re.compile(r"(^```text\n)(\$ .*?)(^```$)", re.MULTILINE | re.DOTALL)
-_KEPT: Final = re.compile(r"# \$(\w+) is its (\w+)$")
+_VARIABLE: Final = re.compile(r"# \$(\w+) is its (\w+)$")
 _REFUSED: Final = "# refused"
 _ENDED: Final = "# when it has ended"
 _RUNNING: Final = re.compile(r'"state": ?"running"')
@@ -78,9 +78,9 @@ class Walker:
             answer = self._typed(command)
         if bool(_PROBLEM.search(answer)) != command.endswith(_REFUSED):
             raise RuntimeError(f"{command}\nwas answered: {answer}")
-        if kept := _KEPT.search(command):
-            self.names[kept[1]] = _first(command, answer, kept[2])
-        return shown(answer, {value: name for name, value in self.names.items() if name not in _SERVICE})
+        if stored := _VARIABLE.search(command):
+            self.names[stored[1]] = _first(command, answer, stored[2])
+        return format_answer(answer, {value: name for name, value in self.names.items() if name not in _SERVICE})
 
     def _typed(self, command: str) -> str:
         ended = subprocess.run(  # noqa: S602 - the commands of our own pages
@@ -133,8 +133,8 @@ def walk(text: str) -> tuple[str, list[str]]:
 def operation_of(command: str, paths: Mapping[str, Mapping[str, Any]]) -> str:
     """Which operation of the description a command asks for; '' for none."""
     path = re.search(r"\$MEMSTONE(/[^\s\"?]*)", command)
-    given = re.search(r"-X (\w+)", command)
-    method = given[1] if given else "POST" if re.search(r" --json | -d | --data", command) else "GET"
+    value = re.search(r"-X (\w+)", command)
+    method = value[1] if value else "POST" if re.search(r" --json | -d | --data", command) else "GET"
     wanted = path[1] if path else ""
     fitting = [one for one in paths if method.lower() in paths[one] and re.fullmatch(_as_pattern(one), wanted)]
     return f"{method} {min(fitting, key=lambda one: one.count('{'))}" if fitting else ""

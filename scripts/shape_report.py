@@ -152,9 +152,9 @@ def is_participle(name: str) -> bool:
     return name not in _OTHER_WORDS and _PARTICIPLE.fullmatch(name) is not None
 
 
-def _count_share(label: str, names: Iterable[str], whole: int) -> list[Figure]:
+def _count_share(label: str, names: Iterable[str], total: int) -> list[Figure]:
     counts = Counter(names)
-    share = round(100 * counts.total() / whole, 1) if whole else 0.0
+    share = round(100 * counts.total() / total, 1) if total else 0.0
     return [Figure(label, counts.total(), _list_counts(counts)), Figure(f"{label}, %", share)]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 LEAST: Final = 0.95
-_SHOWN: Final = 10
+_MAX_LISTED: Final = 10
 
 
 def main() -> int:
@@ -52,7 +52,7 @@ def describe_report(report: dict[str, Any]) -> str:
         if not diagnostic["message"].startswith("No docstring")
     )
     lines = [f"{report['completenessScore']:.1%} of {total:,} names are typed; at least {LEAST:.0%} are to be"]
-    return "\n".join([*lines, *(f"  {count:>5,}  {what}" for what, count in missing.most_common(_SHOWN))])
+    return "\n".join([*lines, *(f"  {count:>5,}  {what}" for what, count in missing.most_common(_MAX_LISTED))])
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", metavar="NAME", help="take what there is now for what the weights were fitted to")
     parser.add_argument("--behind", default="", help="why weights may stay that were fitted to something else")
-    given = parser.parse_args(arguments)
-    if given.record:
-        record(given.record, behind=given.behind)
+    value = parser.parse_args(arguments)
+    if value.record:
+        record(value.record, behind=value.behind)
     found = [problem for name in read_manifest() for problem in check(name)]
     print("\n".join(found) or "every file of weights is what its manifest says")
     return 1 if found else 0
@@ -47,11 +47,11 @@ def read_manifest() -> dict[str, dict[str, Any]]:
     return tomllib.loads(MANIFEST.read_text(encoding="utf-8"))
 
 
-def check(name: str, told: dict[str, Any] | None = None) -> list[str]:
+def check(name: str, answer: dict[str, Any] | None = None) -> list[str]:
     """Return what of the weights' manifest is no longer so."""
-    told = told or read_manifest()[name]
-    now = measure(name, told)
-    return [f"{name}: {_MEANING[part]} (see scripts/weights.py)" for part in now if now[part] != told[part]]
+    answer = answer or read_manifest()[name]
+    now = measure(name, answer)
+    return [f"{name}: {_MEANING[part]} (see scripts/weights.py)" for part in now if now[part] != answer[part]]
 
 
 _MEANING: Final = {
@@ -65,20 +65,20 @@ _MEANING: Final = {
 def record(name: str, *, behind: str = "") -> None:
     """Write into the manifest what there is now, as what the weights were fitted to."""
     manifest = read_manifest()
-    told = {key: value for key, value in manifest[name].items() if key != "behind"}
+    answer = {key: value for key, value in manifest[name].items() if key != "behind"}
     head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, check=True)
     fitted = {"behind": behind} if behind else {"fitted_at": head.stdout.decode().strip()}
-    manifest[name] = {**told, **measure(name, told), **fitted}
+    manifest[name] = {**answer, **measure(name, answer), **fitted}
     MANIFEST.write_text(_as_toml(manifest), encoding="utf-8")
 
 
-def measure(name: str, told: dict[str, Any]) -> dict[str, str]:
+def measure(name: str, answer: dict[str, Any]) -> dict[str, str]:
     """Return the hashes of what there is now."""
     return {
-        "file_sha256": hashlib.sha256((ROOT / told["file"]).read_bytes()).hexdigest(),
-        "script_sha256": _hash(_code(ROOT / told["script"])),
-        "data_sha256": _hash([(path.name, path.read_text(encoding="utf-8")) for path in data_of(told["data"])]),
-        "features_sha256": _hash(SIGNATURES[name](Sample(told["data"]))),
+        "file_sha256": hashlib.sha256((ROOT / answer["file"]).read_bytes()).hexdigest(),
+        "script_sha256": _hash(_code(ROOT / answer["script"])),
+        "data_sha256": _hash([(path.name, path.read_text(encoding="utf-8")) for path in data_of(answer["data"])]),
+        "features_sha256": _hash(SIGNATURES[name](Sample(answer["data"]))),
     }
 
 
@@ -90,14 +90,16 @@ def data_of(patterns: Sequence[str]) -> list[Path]:
 def _code(path: Path) -> list[str]:
     """Return the lines of a script that do something: not what is said about them, nor where it imports from."""
     source = path.read_text(encoding="utf-8")
-    told = {
+    known_names = {
         number
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Import | ast.ImportFrom) or _is_text(node)
         for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     lines = [line.partition("  # ")[0].rstrip() for line in source.splitlines()]
-    return [one for at, one in enumerate(lines, 1) if at not in told and one and not one.lstrip().startswith("#")]
+    return [
+        one for at, one in enumerate(lines, 1) if at not in known_names and one and not one.lstrip().startswith("#")
+    ]
 
 
 def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
@@ -111,8 +113,8 @@ def _hash(value: object) -> str:
 def _as_toml(manifest: dict[str, dict[str, Any]]) -> str:
     head = "# Where fitted weights come from. Written by scripts/weights.py, which says what each part means.\n"
     parts = [
-        f"\n[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items())
-        for name, told in manifest.items()
+        f"\n[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in answer.items())
+        for name, answer in manifest.items()
     ]
     return head + "".join(parts)
 
@@ -181,11 +183,11 @@ def _relevance(sample: Sample) -> object:
     draw = np.random.default_rng(7)
     vectors = [draw.integers(-127, 128, (4, judge.WIDTH)).astype(np.int8).tobytes() for _ in texts]
     asked = [
-        judge.Asked(one, b"", one.split()[:4], vector, rarity, English().relevance)
+        judge.JudgedQuestion(one, b"", one.split()[:4], vector, rarity, English().relevance)
         for one, vector in zip(texts, vectors, strict=True)
     ]
-    told = [judge.Told(one, 0.4, vector) for one, vector in zip(texts, vectors, strict=True)]
-    tables = [judge.build_features(one, told[:5]).round(3).tolist() for one in asked if len(one.words) == 4]  # noqa: PLR2004
+    memories = [judge.JudgedMemory(one, 0.4, vector) for one, vector in zip(texts, vectors, strict=True)]
+    tables = [judge.build_features(one, memories[:5]).round(3).tolist() for one in asked if len(one.words) == 4]  # noqa: PLR2004
     wording = [[question_cues(one, rarity), memory_forms(one), word_weights(one.split(), rarity)] for one in texts]
     return [
         judge.SIGNATURE,

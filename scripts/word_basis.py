@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from memstone.adapters.embed.local import BASIS, WIDTH, LocalConfig, _shared_model
+from memstone.adapters.embed.local import BASIS, WIDTH, LocalEmbedderConfig, _shared_model
 from scripts.weights import record
 
 ROOT = Path(__file__).parent.parent
@@ -23,7 +23,7 @@ def main() -> None:
     """Write the basis."""
     files = [ROOT / "tests/data/gate" / f"{name}.jsonl" for name in SOURCES]
     texts = [json.loads(line)["text"] for file in files for line in file.read_text().splitlines()]
-    model = _shared_model(LocalConfig())
+    model = _shared_model(LocalEmbedderConfig())
     words = np.concatenate([reading.words for reading in model.read([("", text) for text in texts], batch_size=32)])
     unit = words / np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-9)
     _, directions = np.linalg.eigh(unit.T @ unit)

@@ -86,8 +86,8 @@ def _services_described_once() -> Iterator[None]:
         which = (repr(about), *map(repr, routes))
         if which not in made:
             made[which] = json.dumps(describe(routes=routes, **about))
-        whole: dict[str, Any] = json.loads(made[which])
-        return whole
+        full: dict[str, Any] = json.loads(made[which])
+        return full
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(describes, "get_openapi", described)

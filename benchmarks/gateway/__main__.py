@@ -63,7 +63,7 @@ def main() -> int:
         results = _measured(Path(place), options)
     date = datetime.now(UTC).date().isoformat()
     results |= {"date": date, "commit": _commit(), "options": {**vars(options), "litellm": bool(options.litellm)}}
-    results["held"] = _held(results)
+    results["held"] = _check_limits(results)
     sys.stdout.write(json.dumps(results, indent=1) + "\n")
     if not options.dry:
         file = ROOT / "benchmarks" / "results" / f"gateway-{date}-{results['commit']}.json"
@@ -166,14 +166,14 @@ def _litellm(place: Path, upstream: str, options: argparse.Namespace, like: Way)
         yield Way(f"{proxy.url}/v1/chat/completions", like.bodies, {"Authorization": f"Bearer {key}"})
 
 
-def _held(results: dict[str, Any]) -> dict[str, bool]:
+def _check_limits(results: dict[str, Any]) -> dict[str, bool]:
     """The limits: processor time back to back, waiting where all ways are asked at one rate.
 
     What is waited for on top is what comes on top of asking the model service directly.
     """
     costs, streams, rate = results["costs"], results["streams"], results["per_second"]
     direct, bare, memory = (results["waits"][name]["p50"] for name in ("direct", "bare", "memory"))
-    held = {
+    stored = {
         "memory adds at most 10 ms of processor time": costs["memory"]["cpu"] - costs["bare"]["cpu"] <= 10,
         "a closed gate adds at most 3 ms of processor time": costs["none"]["cpu"] - costs["bare"]["cpu"] <= 3,
         "the wait that memory adds is at most three times that of a bare route": memory - direct <= 3 * bare,
@@ -182,8 +182,8 @@ def _held(results: dict[str, Any]) -> dict[str, bool]:
     }
     if "litellm" in rate:
         ahead = rate["off"]["median"] / rate["litellm"]["median"]
-        held["without memory it does at least one and a half times as much as another proxy"] = ahead >= 1.5
-    return held
+        stored["without memory it does at least one and a half times as much as another proxy"] = ahead >= 1.5
+    return stored
 
 
 if __name__ == "__main__":

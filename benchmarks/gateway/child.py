@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from memstone.config import Settings
 from memstone.server.app import create_app
 from memstone.server.gateway.upstream import headers_for_caller
-from memstone.server.serving import serve_app
+from memstone.server.process import serve_app
 
 _WORDS = "This is what a model would say to that, in about a dozen words."
 
@@ -31,9 +31,9 @@ def upstream() -> FastAPI:
 
     @app.post("/v1/embeddings")
     async def embed(request: Request) -> Response:
-        given = (await request.json())["input"]
+        value = (await request.json())["input"]
         await asyncio.sleep(slow["seconds"])
-        rows = [{"index": at, "embedding": _vector(text)} for at, text in enumerate(given)]
+        rows = [{"index": at, "embedding": _vector(text)} for at, text in enumerate(value)]
         return JSONResponse({"data": rows, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 
     @app.post("/v1/chat/completions")
@@ -75,7 +75,9 @@ def gateway(settings: Settings) -> FastAPI:
             await asyncio.sleep(pause)
         state, body = request.app.state.memstone, json.loads(await request.body())
         targets = state.upstreams.targets(body["model"])
-        async with state.upstreams.asked(targets, "/chat/completions", lambda _: body, request.headers) as answer:
+        async with state.upstreams.request_first(
+            targets, "/chat/completions", lambda _: body, request.headers
+        ) as answer:
             return Response(await answer.aread(), answer.status_code, headers_for_caller(answer))
 
     return app

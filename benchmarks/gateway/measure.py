@@ -168,22 +168,22 @@ async def slow_streams(
     service: Process, count: int, body: dict[str, Any], headers: Mapping[str, str]
 ) -> dict[str, Any]:
     """Hold many streams open at once; how many came to their end, and how much memory that took at most."""
-    before, peak, ended, failed, held, most = service.megabytes(), 0.0, 0, Counter[str](), 0, 0
+    before, peak, ended, failed, stored_count, most = service.megabytes(), 0.0, 0, Counter[str](), 0, 0
 
     async def one(client: httpx2.AsyncClient) -> None:
-        nonlocal ended, held, most
+        nonlocal ended, stored_count, most
         try:
             async with client.stream("POST", "/v1/chat/completions", json=body) as answer:
-                held += 1
-                most = max(most, held)
+                stored_count += 1
+                most = max(most, stored_count)
                 text = b"".join([piece async for piece in answer.aiter_raw()])
-                held -= 1
+                stored_count -= 1
         except httpx2.HTTPError as error:
             failed[type(error).__name__] += 1
             return
-        whole = text.endswith(b"[DONE]\n\n")
-        ended += whole
-        failed[str(answer.status_code)] += not whole
+        is_complete = text.endswith(b"[DONE]\n\n")
+        ended += is_complete
+        failed[str(answer.status_code)] += not is_complete
 
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(base_url=service.url, headers=dict(headers), timeout=120, limits=limits) as client:

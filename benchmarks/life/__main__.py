@@ -33,19 +33,19 @@ def main() -> int:
         days, apart = _year(Path(place) / "year.db", options.sessions, options.days)
         often = _frequencies(Path(place), options.compared_days)
     facts = _facts(options, days)
-    held = _held(days, apart, often)
-    text = _report(facts, held, days)
+    stored = _compare_halves(days, apart, often)
+    text = _report(facts, stored, days)
     sys.stdout.write(text)
     if not options.dry:
         name = f"life-{facts['date']}-{facts['commit']}"
-        results = {"facts": facts, "held": held, "days": [_kept(day) for day in days]}
+        results = {"facts": facts, "held": stored, "days": [_summarize_day(day) for day in days]}
         (ROOT / "benchmarks" / "results" / f"{name}.json").write_text(json.dumps(results), "utf-8")
         (ROOT / "benchmarks" / "results" / f"{name}.md").write_text(text, "utf-8")
         (ROOT / "docs" / "images" / "year.svg").write_text(svg(days), "utf-8")
-    return 0 if all(one["holds"] for one in held.values()) else 1
+    return 0 if all(one["holds"] for one in stored.values()) else 1
 
 
-def _kept(day: Day) -> dict[str, Any]:
+def _summarize_day(day: Day) -> dict[str, Any]:
     """A day in few characters."""
     values = {**asdict(day), "done": {name: count for name, count in day.done.items() if count}}
     return {name: round(value, 2) if isinstance(value, float) else value for name, value in values.items()}
@@ -80,7 +80,7 @@ def _frequencies(place: Path, days: int) -> float:
     return max(abs(end[one] - ends[0][one]) for end in ends for one in end) if len(same) == 1 else float("inf")
 
 
-def _held(days: list[Day], apart: float, often: float) -> dict[str, dict[str, Any]]:
+def _compare_halves(days: list[Day], apart: float, often: float) -> dict[str, dict[str, Any]]:
     half = len(days) // 2
     early = max(day.facts + day.episodes for day in days[:half])
     late = max(day.facts + day.episodes for day in days[half:])
@@ -110,7 +110,7 @@ def _facts(options: argparse.Namespace, days: list[Day]) -> dict[str, Any]:
     }
 
 
-def _report(facts: dict[str, Any], held: dict[str, dict[str, Any]], days: list[Day]) -> str:
+def _report(facts: dict[str, Any], stored: dict[str, dict[str, Any]], days: list[Day]) -> str:
     lines = [
         f"# A year of Memstone at {facts['commit']}",
         "",
@@ -118,7 +118,7 @@ def _report(facts: dict[str, Any], held: dict[str, dict[str, Any]], days: list[D
         "",
     ]
     lines += ["| what must hold | value | holds |", "|---|---|---|"]
-    lines += [f"| {name} | {one['value']:.3g} | {'yes' if one['holds'] else 'NO'} |" for name, one in held.items()]
+    lines += [f"| {name} | {one['value']:.3g} | {'yes' if one['holds'] else 'NO'} |" for name, one in stored.items()]
     lines += [
         "",
         "| | facts | episodes | turns | put aside | one pass, ms | one session, ms | file, MB |",

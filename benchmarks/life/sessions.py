@@ -49,27 +49,27 @@ def sessions(count: int, days: int, seed: int = 7) -> list[Session]:
     random = Random(seed)  # noqa: S311 - the same every time is the point
     times = sorted(random.uniform(0, 24 * days - 1) for _ in range(count))
     habits = {person: random.sample(_SUBJECTS, 3) for person in PEOPLE}
-    told: dict[tuple[str, str], list[str]] = {person: [] for person in PEOPLE}
+    answer: dict[tuple[str, str], list[str]] = {person: [] for person in PEOPLE}
     found = []
     for number, at in enumerate(times):
         person = random.choices(PEOPLE, (5, 2, 3))[0]
-        said, asked = _said(random, habits[person], told[person])
-        found.append(Session(at, *person, f"session-{number}", _turns(random, said), asked))
+        texts, asked = _make_lines(random, habits[person], answer[person])
+        found.append(Session(at, *person, f"session-{number}", _turns(random, texts), asked))
     return found
 
 
-def _said(random: Random, habits: list[str], told: list[str]) -> tuple[list[str], str]:
+def _make_lines(random: Random, habits: list[str], answers: list[str]) -> tuple[list[str], str]:
     if random.random() < 0.25:
         return list(random.choice(_ROUTINES)), "What do I do on Thursdays?"
     lines = [_news(random) for _ in range(random.randint(1, 3))]
     subject = random.choice(habits)
     lines.append(f"I love {subject}, I do it whenever I can.")
-    if told and random.random() < 0.3:
-        lines.append(random.choice(told[-40:]))
-    told += lines[:-1]
-    asked = random.choice(told[-60:]) if random.random() < 0.5 else f"Do I like {subject}?"
+    if answers and random.random() < 0.3:
+        lines.append(random.choice(answers[-40:]))
+    answers += lines[:-1]
+    asked = random.choice(answers[-60:]) if random.random() < 0.5 else f"Do I like {subject}?"
     random.shuffle(lines)
-    return lines, f"What did I say about this: {asked}" if asked in told else asked
+    return lines, f"What did I say about this: {asked}" if asked in answers else asked
 
 
 def _news(random: Random) -> str:
@@ -86,8 +86,8 @@ def _news(random: Random) -> str:
     )
 
 
-def _turns(random: Random, said: list[str]) -> tuple[dict[str, str], ...]:
+def _turns(random: Random, texts: list[str]) -> tuple[dict[str, str], ...]:
     pairs = (
-        ({"role": "user", "content": line}, {"role": "assistant", "content": random.choice(_ANSWERS)}) for line in said
+        ({"role": "user", "content": line}, {"role": "assistant", "content": random.choice(_ANSWERS)}) for line in texts
     )
     return tuple(turn for pair in pairs for turn in pair)

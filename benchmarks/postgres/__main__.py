@@ -22,7 +22,7 @@ from benchmarks.postgres.measure import LIMIT, Asked, Product, Raw, Reading, Sea
 from benchmarks.postgres.peer import Peer
 from benchmarks.speed.__main__ import _commit, _keep, _say
 from memstone.adapters.postgres import migrations
-from memstone.adapters.postgres.vectors import Graph
+from memstone.adapters.postgres.vectors import HnswIndex
 from memstone.adapters.vectors import postgres
 
 APP: Final = "app"
@@ -91,8 +91,8 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
             _say("waiting for the peer")
             peer.filled()
         asked = {"mem0, its pgvector store": Asked(peer, "store")} if peer else {}
-        whole = {"mem0, search()": Asked(peer, "search")} if peer else {}
-        graph = Graph.of(size.signature, half=options.halfvec)
+        full = {"mem0, search()": Asked(peer, "search")} if peer else {}
+        graph = HnswIndex.of(size.signature, half=options.halfvec)
         by_index = {
             "Memstone, by the index": Product(app, corpus, in_process_rows=0, exact_rows=0),
             "SQL": Raw(url, corpus, graph, spare=LIMIT),
@@ -100,7 +100,7 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
             **asked,
         }
         ways = {"Memstone, as it comes": Product(app, corpus), "SQL": Raw(url, corpus), **asked}
-        searching = {"Memstone, search()": Searching(app, corpus), **whole}
+        searching = {"Memstone, search()": Searching(app, corpus), **full}
         for facts in (False, True):
             tables |= _table(corpus, LARGE, by_index, "by the index", facts=facts, calls=options.calls)
         for user in users(corpus).values():

@@ -120,11 +120,11 @@ def know_vectors(connection: psycopg.Connection[Any]) -> None:
 
 def _tables(corpus: Corpus) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
     numbered = list(enumerate(corpus.users, start=1))
-    told = list(zip(numbered, corpus.words, strict=True))
+    lines = list(zip(numbered, corpus.words, strict=True))
     columns = "seq, tenant_id, id, valid_from, origin, layer, kind, text, hash, anchor_at, source, occurred_at"
     yield (
         f"memories ({columns}, created_at, updated_at)",
-        ((seq, TENANT, f"m{seq}", *_memory(seq, text), _NOW, _NOW) for (seq, _), text in told),
+        ((seq, TENANT, f"m{seq}", *_memory(seq, text), _NOW, _NOW) for (seq, _), text in lines),
     )
     yield (
         "links (tenant_id, memory_seq, user_id, created_at)",
@@ -132,7 +132,7 @@ def _tables(corpus: Corpus) -> Iterator[tuple[str, Iterator[tuple[Any, ...]]]]:
     )
     yield (
         "words (tenant_id, seq, body, scope, terms)",
-        ((TENANT, seq, text, f"u:{user}", " ".join(sorted(set(text.split())))) for (seq, user), text in told),
+        ((TENANT, seq, text, f"u:{user}", " ".join(sorted(set(text.split())))) for (seq, user), text in lines),
     )
     yield (
         "changes (tenant_id, user_id, memory_seq)",

@@ -17,7 +17,7 @@ from benchmarks.postgres.peer import Peer
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.postgres.ledger import PostgresConfig, PostgresLedger
-from memstone.adapters.postgres.vectors import Graph
+from memstone.adapters.postgres.vectors import HnswIndex
 from memstone.adapters.vectors.postgres import PgConfig, PgVectors
 from memstone.drive import drive
 from memstone.literals import LayerName
@@ -53,8 +53,8 @@ class Reading:
 
     def add(self, times: Sequence[float], recall: float) -> None:
         """One call more."""
-        for kept, one in zip((self.wall, self.client, self.server, self.recall), (*times, recall), strict=True):
-            kept.append(one)
+        for remaining, one in zip((self.wall, self.client, self.server, self.recall), (*times, recall), strict=True):
+            remaining.append(one)
 
     def median(self, what: str) -> float:
         """Of the wall, client or server times, in milliseconds."""
@@ -75,7 +75,7 @@ def exact(corpus: Corpus, user: str, query: Any, *, facts: bool) -> set[int]:
     return {int(seq) for seq in seqs[np.argsort(-scores)[:LIMIT]]}
 
 
-class Given:
+class QuestionEmbedder:
     """An embedder that knows the questions."""
 
     def __init__(self, corpus: Corpus) -> None:
@@ -108,9 +108,9 @@ class Searching:
 
     def __init__(self, url: str, corpus: Corpus) -> None:
         store = {"url": url, "pool_size": 1}
-        self._memory = Memory({"store": store}, embedder=Given(corpus))
+        self._memory = Memory({"store": store}, embedder=QuestionEmbedder(corpus))
         self._corpus = corpus
-        self.pid = drive(self._memory.engine.parts.ledger.peek(_pid))
+        self.pid = drive(self._memory.engine.runtime.ledger.peek(_pid))
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
         """The best ten."""
@@ -122,7 +122,7 @@ class Searching:
 class Raw:
     """One connection as a role above the wall, one statement, no features."""
 
-    def __init__(self, url: str, corpus: Corpus, graph: Graph | None = None, spare: int = 0) -> None:
+    def __init__(self, url: str, corpus: Corpus, graph: HnswIndex | None = None, spare: int = 0) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
         know_vectors(self._connection)
         self._corpus, self._size, self._graph, self._spare = corpus, corpus.size, graph, spare

@@ -39,8 +39,8 @@ class Peer:
     def __init__(self, url: str, corpus: Corpus, folder: Path) -> None:
         np.save(folder / "vectors.npy", corpus.vectors)
         np.save(folder / "queries.npy", corpus.queries)
-        given = {"users": corpus.users, "words": corpus.words, "asked": corpus.asked, "dim": corpus.size.dim}
-        (folder / "corpus.json").write_text(json.dumps(given), "utf-8")
+        values = {"users": corpus.users, "words": corpus.words, "asked": corpus.asked, "dim": corpus.size.dim}
+        (folder / "corpus.json").write_text(json.dumps(values), "utf-8")
         silent = {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder), "HOME": str(folder)}
         self._process = subprocess.Popen(  # noqa: S603 - our own command line
             [str(python()), "-m", _CHILD, url, str(folder)],

@@ -35,10 +35,10 @@ class Mem0:
     """The peer, filled."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        self._given = json.loads((folder / "corpus.json").read_text("utf-8"))
+        self._corpus = json.loads((folder / "corpus.json").read_text("utf-8"))
         self._queries = np.load(folder / "queries.npy").tolist()
-        self._memory = import_module("mem0").Memory.from_config(_config(url, folder, self._given["dim"]))
-        known = dict(zip(self._given["asked"], self._queries, strict=True))
+        self._memory = import_module("mem0").Memory.from_config(_config(url, folder, self._corpus["dim"]))
+        known = dict(zip(self._corpus["asked"], self._queries, strict=True))
         self._memory.embedding_model = GivenVectors(known, self._memory.embedding_model.config)
         self._store = self._memory.vector_store
         self._fill(np.load(folder / "vectors.npy"))
@@ -60,7 +60,7 @@ class Mem0:
     def _rows(self, vectors: Any) -> Iterator[bytes]:
         number = int.to_bytes
         yield b"PGCOPY\n\xff\r\n\0" + bytes(8)
-        rows = zip(vectors, self._given["users"], self._given["words"], strict=True)
+        rows = zip(vectors, self._corpus["users"], self._corpus["words"], strict=True)
         for seq, (vector, user, text) in enumerate(rows, start=1):
             payload = b"\x01" + json.dumps(_payload(seq, user, text)).encode()
             wire = number(len(vector), 2, "big") + bytes(2) + vector.astype(">f4").tobytes()
@@ -71,21 +71,27 @@ class Mem0:
     def store(self, user: str, at: int, *, facts: bool) -> set[int]:
         """The nearest ten, asked of its vector store."""
         filters = {"user_id": user, **({"layer": "fact"} if facts else {})}
-        text = self._given["asked"][at]
+        text = self._corpus["asked"][at]
         found = self._store.search(query=text, vectors=self._queries[at], top_k=LIMIT, filters=filters)
         return {UUID(one.id).int for one in found}
 
     def search(self, user: str, at: int, *, facts: bool) -> set[int]:
         """Its search, with its own defaults but for the number of results."""
         filters = {"user_id": user, **({"layer": "fact"} if facts else {})}
-        found = self._memory.search(self._given["asked"][at], filters=filters, top_k=LIMIT)
+        found = self._memory.search(self._corpus["asked"][at], filters=filters, top_k=LIMIT)
         return {UUID(one["id"]).int for one in found["results"]}
 
 
 def _payload(seq: int, user: str, text: str) -> dict[str, str]:
     """What it keeps beside a vector."""
-    told = {"user_id": user, "role": "user", "layer": _LAYERS[seq % len(_LAYERS)], "data": text, "hash": f"{seq:032x}"}
-    return {**told, "created_at": _NOW, "updated_at": _NOW, "text_lemmatized": text}
+    answer = {
+        "user_id": user,
+        "role": "user",
+        "layer": _LAYERS[seq % len(_LAYERS)],
+        "data": text,
+        "hash": f"{seq:032x}",
+    }
+    return {**answer, "created_at": _NOW, "updated_at": _NOW, "text_lemmatized": text}
 
 
 def _config(url: str, folder: Path, dim: int) -> dict[str, Any]:

@@ -90,10 +90,10 @@ def nodes_needed(costs: Costs, load: Load) -> tuple[int, dict[str, float]]:
 
 def evenness(load: Load, nodes: int) -> tuple[float, float]:
     """The fullest node against the mean, and the largest tenant against it."""
-    sizes, held = load.sizes(), np.zeros(nodes)
+    sizes, current = load.sizes(), np.zeros(nodes)
     for tenant, size in enumerate(sizes):
-        held[place(tenant, nodes)] += size
-    return float(held.max() / held.mean()), float(sizes.max() / held.mean())
+        current[place(tenant, nodes)] += size
+    return float(current.max() / current.mean()), float(sizes.max() / current.mean())
 
 
 def moved(load: Load, nodes: int) -> float:
@@ -180,14 +180,14 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--write", action="store_true")
     options.add_argument("--check", action="store_true")
-    given = options.parse_args()
+    value = options.parse_args()
     text = report(json.loads(_MEASURED.read_text("utf-8")))
-    if given.write or given.check:
+    if value.write or value.check:
         page = _PAGE.read_text("utf-8")
         before, _, rest = page.partition(_BEGIN)
         after = rest.partition(_END)[2]
         fresh = f"{before}{_BEGIN}\n\n{text}\n\n{_END}{after}"
-        if given.check:
+        if value.check:
             return 0 if fresh == page else 1
         _PAGE.write_text(fresh, "utf-8")
     sys.stdout.write(text + "\n")

@@ -70,12 +70,12 @@ def _costs(server: Server, users: int, each: int, searches: int) -> dict[str, An
             made.search("harbour", user_id=f"u{number}")
         search = _cpu(server, searches, lambda number: made.search(text(number)[20:60], user_id=f"u{number % users}"))
     grown = {name: (after[name] - before.get(name, 0)) / count for name in after}
-    kept = {name: round(size) for name, size in grown.items() if size >= 8}
+    stored = {name: round(size) for name, size in grown.items() if size >= 8}
     return {
         "memories": count,
         "memories_a_user": each,
         "bytes_a_memory": round(sum(grown.values())),
-        "bytes_by_table": kept,
+        "bytes_by_table": stored,
         "add": add,
         "search": search,
     }
@@ -88,11 +88,11 @@ def _sizes(server: Server) -> dict[str, int]:
 
 def _cpu(server: Server, count: int, call: Any) -> dict[str, float]:
     """Milliseconds of CPU a call, of this process and of the server."""
-    mine, theirs = time.process_time(), _server_seconds(server)
+    own, other = time.process_time(), _server_seconds(server)
     for number in range(count):
         call(number)
-    mine, theirs = time.process_time() - mine, _server_seconds(server) - theirs
-    return {"client_cpu_ms": round(mine / count * 1000, 2), "server_cpu_ms": round(theirs / count * 1000, 2)}
+    own, other = time.process_time() - own, _server_seconds(server) - other
+    return {"client_cpu_ms": round(own / count * 1000, 2), "server_cpu_ms": round(other / count * 1000, 2)}
 
 
 def _server_seconds(server: Server) -> float:
@@ -175,7 +175,7 @@ def _write(url: str, tenant: str, name: str, mode: str, without: str, seconds: s
         quiet: Any = tx
         quiet.calls = lambda *_: []
     with memory(url, tenant, mode) as made:
-        made.engine.parts.workshop.stopping = True
+        made.engine.runtime.worker_state.stopping = True
         made.add("the first one", user_id=name, infer=mode != "inline")
         print("ready", flush=True)
         sys.stdin.readline()

@@ -132,10 +132,10 @@ def _parser() -> argparse.ArgumentParser:
         "--data", type=Path, nargs="+", required=True, help="files of people, see benchmarks/quality/chats.py"
     )
     talk.add_argument("--peer", action="store_true", help="also with mem0, which is installed for this")
-    told = _kind(kinds, "series", _series, "what is learned, changed and missed of messages that are labelled")
-    told.add_argument("--data", type=Path, nargs="+", required=True, help="JSONL, see benchmarks/quality/series.py")
-    said = _kind(kinds, "answers", _answers, "whether a real model answers with what was said in another session")
-    said.add_argument("--data", type=Path, default=answers.PEOPLE, help="a folder of people with questions")
+    answer = _kind(kinds, "series", _series, "what is learned, changed and missed of messages that are labelled")
+    answer.add_argument("--data", type=Path, nargs="+", required=True, help="JSONL, see benchmarks/quality/series.py")
+    message = _kind(kinds, "answers", _answers, "whether a real model answers with what was said in another session")
+    message.add_argument("--data", type=Path, default=answers.PEOPLE, help="a folder of people with questions")
     gate = _kind(kinds, "gate", _gate, "whether memory is looked at for the messages that need it")
     gate.add_argument("--messages", type=Path, nargs="+", required=True, help="JSONL: text, needs_memory, kind")
     silent = _kind(kinds, "abstention", _abstention, "whether nothing is shown where memory has no answer")
@@ -156,9 +156,9 @@ def _kind(
     kinds: argparse._SubParsersAction[argparse.ArgumentParser],
     name: str,
     measure: Callable[[argparse.Namespace], Measured],
-    told: str,
+    text: str,
 ) -> argparse.ArgumentParser:
-    made = kinds.add_parser(name, help=told, description=f"Measure {told}.")
+    made = kinds.add_parser(name, help=text, description=f"Measure {text}.")
     made.add_argument("--save", action="store_true", help="keep the result under benchmarks/results")
     made.set_defaults(measure=measure)
     return made

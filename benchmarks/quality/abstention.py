@@ -16,7 +16,7 @@ from memstone.core.ranking.abstain import RATE
 from memstone.drive import drive
 from memstone.engine.recall.judge import judge_relevance
 from memstone.engine.recall.search import hits_of
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
 
 RATES: Final = (0.01, RATE, 0.1, 0.2)
@@ -27,11 +27,11 @@ USER: Final = "somebody"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class SearchOutcome:
     """The ids of what a search found, and of what is left of it at each rate."""
 
     found: frozenset[str]
-    kept: dict[float, frozenset[str]]
+    remaining_by_rate: dict[float, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,13 @@ def table(files: Files, embedder: EmbedderLike) -> Table:
     """A line for each rate."""
     with Memory({"store": {"url": "memory:"}}, embedder=embedder) as memory:
         names = store(memory, lines(files.memories))
-        parts = memory.engine.parts
+        runtime = memory.engine.runtime
         with reading(files.answerable, "text, answers"):
-            asked = [(shown(parts, row["text"], names), set(row["answers"])) for row in lines(files.answerable)]
+            asked = [
+                (ask_question(runtime, row["text"], names), set(row["answers"])) for row in lines(files.answerable)
+            ]
         with reading(files.unrelated, "text"):
-            others = [shown(parts, row["text"], names) for row in lines(files.unrelated)]
+            others = [ask_question(runtime, row["text"], names) for row in lines(files.unrelated)]
     header = ("rate", "unrelated: shown something", "answerable: shown something", "answer shown", "answer found")
     return Table(f"{len(asked)} answerable, {len(others)} unrelated", header, [_row(r, asked, others) for r in RATES])
 
@@ -63,23 +65,23 @@ def store(memory: Memory, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {one["results"][0]["id"]: row["id"] for one, row in zip(stored, rows, strict=True)}
 
 
-def shown(parts: Parts, question: str, names: dict[str, str]) -> Shown:
+def ask_question(runtime: Runtime, question: str, names: dict[str, str]) -> SearchOutcome:
     """Ask, and leave out what has nothing to do with the question."""
-    wanted = validate_search(parts, SearchRequest(question, user_id=USER, limit=LIMIT))
-    hits = drive(hits_of(parts, wanted)).found
-    kept = {rate: drive(judge_relevance(parts, wanted.scope, question, hits, rate)).kept for rate in RATES}
-    return Shown(_ids(hits, names), {rate: _ids(some, names) for rate, some in kept.items()})
+    wanted = validate_search(runtime, SearchRequest(question, user_id=USER, limit=LIMIT))
+    hits = drive(hits_of(runtime, wanted)).found
+    stored = {rate: drive(judge_relevance(runtime, wanted.scope, question, hits, rate)).relevant for rate in RATES}
+    return SearchOutcome(_ids(hits, names), {rate: _ids(some, names) for rate, some in stored.items()})
 
 
 def _ids(hits: Sequence[Any], names: dict[str, str]) -> frozenset[str]:
     return frozenset(names[found.record.id] for found, _ in hits)
 
 
-def _row(rate: float, asked: Sequence[tuple[Shown, set[str]]], others: Sequence[Shown]) -> Row:
+def _row(rate: float, asked: Sequence[tuple[SearchOutcome, set[str]]], others: Sequence[SearchOutcome]) -> Row:
     columns = (
-        [bool(one.kept[rate]) for one in others],
-        [bool(one.kept[rate]) for one, _ in asked],
-        [bool(one.kept[rate] & answers) for one, answers in asked],
+        [bool(one.remaining_by_rate[rate]) for one in others],
+        [bool(one.remaining_by_rate[rate]) for one, _ in asked],
+        [bool(one.remaining_by_rate[rate] & answers) for one, answers in asked],
         [bool(one.found & answers) for one, answers in asked],
     )
     return f"{rate:.0%}", *(str(mean([float(value) for value in column])) for column in columns)

@@ -83,15 +83,15 @@ class Outcome:
         return Table("Answers that are right", header, [self._share(way) for way in WAYS])
 
     def _share(self, way: str) -> tuple[str, ...]:
-        given = self.answers[way]
+        items = self.answers[way]
         return (
             way,
-            str(len(given)),
+            str(len(items)),
             str(self.right(way)),
             str(mean(self._marks(way))),
-            str(mean([float(one.was_given) for one in given])),
-            f"{sum(one.tokens_read for one in given) / len(given):.0f}",
-            f"{sum(one.seconds for one in given) / len(given):.1f}",
+            str(mean([float(one.was_given) for one in items])),
+            f"{sum(one.tokens_read for one in items) / len(items):.0f}",
+            f"{sum(one.seconds for one in items) / len(items):.1f}",
         )
 
     def _changes(self) -> Table:
@@ -132,12 +132,12 @@ def measure(model: RealModel, paths: Sequence[Path], peer: Peer, say: Callable[[
         for kind, text, patterns in chat.questions
     ]
     say(f"{len(people)} people, {sum(map(len, people.values()))} chats, {len(questions)} questions")
-    given = {
+    values = {
         MEMSTONE: _contexts(people, questions),
         NOTHING: [""] * len(questions),
         MEM0: _hits(people, questions, peer),
     }
-    return Outcome(questions, {way: _answers(model, way, questions, given[way], say) for way in WAYS})
+    return Outcome(questions, {way: _answers(model, way, questions, values[way], say) for way in WAYS})
 
 
 def _contexts(people: Mapping[str, Sequence[Chat]], questions: Sequence[Question]) -> list[str]:
@@ -167,10 +167,10 @@ def _hits(people: Mapping[str, Sequence[Chat]], questions: Sequence[Question], p
 
 
 def _answers(
-    model: RealModel, way: str, questions: Sequence[Question], given: Sequence[str], say: Callable[[str], None]
+    model: RealModel, way: str, questions: Sequence[Question], items: Sequence[str], say: Callable[[str], None]
 ) -> list[Answer]:
     answers: list[Answer] = []
-    for question, before in zip(questions, given, strict=True):
+    for question, before in zip(questions, items, strict=True):
         answers.append(_answer(model, question, before))
         right = sum(one.is_right for one in answers)
         say(f"{way}: {len(answers)} of {len(questions)}, {right} right, {answers[-1].seconds:.1f} s")

@@ -76,8 +76,8 @@ def _locomo_turns(conversation: dict[str, Any]) -> Iterator[Turn]:
     for session in (f"session_{number}" for number in numbers):
         said_at = _locomo_time(conversation.get(f"{session}_date_time", ""))
         for turn in conversation[session]:
-            shown = turn.get("blip_caption")  # of a picture; many answers stand only there
-            text = f"{turn.get('text', '')} [shares {shown}]" if shown else turn.get("text", "")
+            visible = turn.get("blip_caption")  # of a picture; many answers stand only there
+            text = f"{turn.get('text', '')} [shares {visible}]" if visible else turn.get("text", "")
             yield Turn(turn["dia_id"], session, turn["speaker"], text, said_at)
 
 
@@ -110,8 +110,8 @@ def _longmemeval_turns(item: dict[str, Any]) -> tuple[tuple[Turn, ...], frozense
     turns: list[Turn] = []
     marked: set[str] = set()
     sessions = zip(item["haystack_session_ids"], item["haystack_dates"], item["haystack_sessions"], strict=True)
-    for session, date, said in sessions:
-        for at, one in enumerate(said):
+    for session, date, message in sessions:
+        for at, one in enumerate(message):
             turn = Turn(f"{session}#{at}", session, one["role"], one["content"], _longmemeval_time(date), one["role"])
             turns.append(turn)
             marked.update({turn.id} if one.get("has_answer") else ())

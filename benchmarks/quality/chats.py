@@ -87,14 +87,14 @@ def _judged(chat: Chat, mark: str, about: str, text: str) -> None:
     if mark.startswith("X"):
         chat.idle.append((mark == "XH", text))
         return
-    said, _, given = text.rpartition(" ~ ")
-    patterns = [one.strip() for one in given.split(" & ")]
+    sentence, _, value = text.rpartition(" ~ ")
+    patterns = [one.strip() for one in value.split(" & ")]
     if mark == "G":
         chat.facts.append((about.partition(">")[2].strip(), patterns))
     elif mark == "N":
         chat.wrong.append(patterns)
     else:
-        chat.questions.append((about, said.rpartition(" = ")[0], patterns))
+        chat.questions.append((about, sentence.rpartition(" = ")[0], patterns))
 
 
 def holds(patterns: Iterable[str], texts: Sequence[str]) -> bool:
@@ -135,7 +135,7 @@ def _measured(
     scores, turns = Scores(), dict[str, list[str]]()
     with _opened(folder) as memory:
         for user, chats in people.items():
-            turns[user] = _told(memory, user, chats)
+            turns[user] = _replay_chats(memory, user, chats)
             say(f"{user}: {len(turns[user])} turns of the user")
         other = _asked_peer(peer, people, turns)
         for user, chats in people.items():
@@ -154,15 +154,15 @@ def _opened(folder: Path, **context: Any) -> Iterator[Memory]:
         yield memory
 
 
-def _told(memory: Memory, user: str, chats: Sequence[Chat]) -> list[str]:
-    said: list[str] = []
+def _replay_chats(memory: Memory, user: str, chats: Sequence[Chat]) -> list[str]:
+    texts: list[str] = []
     for chat in chats:
         at = chat.start
         for piece in chat.exchanges():
             memory.add(piece, user_id=user, occurred_at=at.isoformat())
             at += timedelta(minutes=len(piece))
-            said += [turn["content"] for turn in piece if turn["role"] == "user"]
-    return said
+            texts += [turn["content"] for turn in piece if turn["role"] == "user"]
+    return texts
 
 
 def _asked_peer(
@@ -199,9 +199,9 @@ def _ask(
             scores.note("what must not be a fact, and is", found)
         for kind, question, patterns in chat.questions:
             pack = memory.context(question, user_id=user)
-            scores.note("answer in the block", held := holds(patterns, [pack.text]))
+            scores.note("answer in the block", is_held := holds(patterns, [pack.text]))
             if kind == "dep":
-                scores.note("of these, questions that share no word with it", held)
+                scores.note("of these, questions that share no word with it", is_held)
             scores.note("tokens of a block", pack.tokens)
             best = near.of(question)
             simple = [*known, *(turns[at] for at, cosine in best[:TOP] if cosine >= SIMPLE)]
@@ -242,14 +242,14 @@ def _is_above_half(hits: Sequence[SearchHit]) -> bool:
 
 
 def _at(folder: Path, people: dict[str, list[Chat]], least: float) -> tuple[str, str, str]:
-    kept, idle = list[float](), list[float]()
+    remaining, idle = list[float](), list[float]()
     with _opened(folder, recall_score=least) as memory:
         for user, chats in people.items():
             for chat in chats:
                 asked = [(memory.context(one, user_id=user).text, patterns) for _, one, patterns in chat.questions]
-                kept += [float(holds(patterns, [text])) for text, patterns in asked]
+                remaining += [float(holds(patterns, [text])) for text, patterns in asked]
                 idle += [float(bool(memory.context(one, user_id=user).volatile)) for _, one in chat.idle]
-    return f"{least:.2f}", str(mean(kept)), str(mean(idle))
+    return f"{least:.2f}", str(mean(remaining)), str(mean(idle))
 
 
 class Nearest:

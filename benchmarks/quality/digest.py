@@ -25,7 +25,7 @@ from memstone.language.en.entities import entities_from_spotted, find_names
 from memstone.language.en.facts import read_message
 from memstone.language.en.names import names_in
 from memstone.language.text.tokens import document_terms
-from memstone.model.digest import Digest, Stated
+from memstone.model.digest import Digest, SessionFact
 from memstone.model.message import Message
 
 _WORD = re.compile(r"[^\W_]+")
@@ -38,7 +38,7 @@ CURATOR: Final = LocalCurator()
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DigestedSession:
     """A session, what somebody wrote about it, and what the rules make of it."""
 
     turns: Sequence[Message]
@@ -51,21 +51,21 @@ class Told:
         return "\n".join([self.digest.summary, *self.digest.topics, *self.digest.entities])
 
     @property
-    def said(self) -> str:
+    def transcript(self) -> str:
         """All that was said, and by whom."""
         return "\n".join(f"{turn.name} {turn.text}" for turn in self.turns)
 
-    def kept(self, names: Sequence[str]) -> list[float]:
+    def find_names(self, names: Sequence[str]) -> list[float]:
         """For each name whether all its words stand in the digest."""
-        held = set(document_terms(self.text))
-        return [float(set(document_terms(name)) <= held) for name in names]
+        existing = set(document_terms(self.text))
+        return [float(set(document_terms(name)) <= existing) for name in names]
 
     @property
     def invented(self) -> list[str]:
         """The words of the digest, of every part of it, that were not said."""
-        said = {word.lower() for word in _WORD.findall(self.said)}
-        told = "\n".join([self.text, *self.digest.decisions, *self.digest.action_items])
-        return [word for word in _WORD.findall(told) if word.lower() not in said]
+        words = {word.lower() for word in _WORD.findall(self.transcript)}
+        text = "\n".join([self.text, *self.digest.decisions, *self.digest.action_items])
+        return [word for word in _WORD.findall(text) if word.lower() not in words]
 
 
 def named(text: str) -> list[str]:
@@ -78,20 +78,20 @@ def capitals(text: str) -> list[str]:
     return sorted({name for name in names_in(text) if name.lower() not in _CALENDAR and not name.isdigit()})
 
 
-def sessions(path: Path) -> Iterator[Told]:
+def sessions(path: Path) -> Iterator[DigestedSession]:
     """Every session of a file about which somebody wrote a summary."""
     for case in json.loads(path.read_text("utf-8")):
         for name, written in case["session_summary"].items():
             talk = case["conversation"].get(name.removesuffix("_summary"))
             if talk:
                 turns = [Message("user", turn["text"], turn["speaker"]) for turn in talk]
-                yield Told(turns, written, digest(turns))
+                yield DigestedSession(turns, written, digest(turns))
 
 
 def digest(turns: Sequence[Message]) -> Digest:
     """What the rules make of a session."""
     stated = [
-        Stated(at, one.start, one.end, one.category, one.salience)
+        SessionFact(at, one.start, one.end, one.category, one.salience)
         for at, turn in enumerate(turns)
         for one in read_message(turn.text, CURATOR, speaker=turn.name).facts
     ]
@@ -102,12 +102,12 @@ def table(path: Path) -> Table:
     """How much of what is named comes through, and how much is made up."""
     with reading(path, "locomo, with session summaries"):
         every = list(sessions(path))
-    by_finder = [kept for one in every for kept in one.kept(named(one.written))]
-    by_capitals = [kept for one in every for kept in one.kept(capitals(one.written))]
-    length = sum(len(one.digest.summary) for one in every) / sum(len(one.said) for one in every)
+    by_finder = [stored_count for one in every for stored_count in one.find_names(named(one.written))]
+    by_capitals = [stored_count for one in every for stored_count in one.find_names(capitals(one.written))]
+    length = sum(len(one.digest.summary) for one in every) / sum(len(one.transcript) for one in every)
     header = ("sessions", "named entities kept", "words with a capital kept", "words nobody said", "length")
-    shown = (len(every), mean(by_finder), mean(by_capitals), sum(len(one.invented) for one in every), f"{length:.1%}")
-    return Table("", header, [tuple(map(str, shown))])
+    visible = (len(every), mean(by_finder), mean(by_capitals), sum(len(one.invented) for one in every), f"{length:.1%}")
+    return Table("", header, [tuple(map(str, visible))])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -21,7 +21,7 @@ class KeptEmbedder:
 
     def __init__(self, inner: Embedder) -> None:
         self._inner: Any = inner
-        self._kept: dict[tuple[str, str], Vector] = {}
+        self._vectors: dict[tuple[str, str], Vector] = {}
         self.provider, self.model, self.destination = inner.provider, inner.model, inner.destination
 
     @property
@@ -39,10 +39,10 @@ class KeptEmbedder:
 
     async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
         """For each pair the second text as it is meant after the first."""
-        todo = [pair for pair in dict.fromkeys(pairs) if pair not in self._kept]
+        todo = [pair for pair in dict.fromkeys(pairs) if pair not in self._vectors]
         if todo:
-            self._kept.update(zip(todo, await self._inner.embed_words(todo), strict=True))
-        return [self._kept[pair] for pair in pairs]
+            self._vectors.update(zip(todo, await self._inner.embed_words(todo), strict=True))
+        return [self._vectors[pair] for pair in pairs]
 
     def words(self, text: str) -> list[str]:
         """The words of a text, each as often as it has a vector."""

@@ -63,10 +63,10 @@ def table(path: Path, folder: Path | None, embedder: Any) -> Table:
     if folder is not None:
         write(every, folder)
     agreed = [agreement([one["fact"] for one in some.learned], some.noted, _names(some), embedder) for some in every]
-    said = [float(bool(one["evidence"]) and one["evidence"] in one["said"]) for some in every for one in some.learned]
+    texts = [float(bool(one["evidence"]) and one["evidence"] in one["said"]) for some in every for one in some.learned]
     header = ("sessions", "facts learned", "facts noted", "precision", "recall", "F1", "evidence verbatim")
-    counts = (len(every), len(said), sum(one.noted for one in agreed))
-    estimates = (*precision_recall_f1(agreed), mean(said))
+    counts = (len(every), len(texts), sum(one.noted for one in agreed))
+    estimates = (*precision_recall_f1(agreed), mean(texts))
     return Table("", header, [tuple(map(str, (*counts, *estimates)))])
 
 
@@ -79,8 +79,8 @@ def write(every: Sequence[Session], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "pred.jsonl", ({"id": one.id, "facts": [fact["fact"] for fact in one.learned]} for one in every))
     _write(folder / "gold.jsonl", ({"id": one.id, "facts": one.noted} for one in every))
-    told = ({"id": one.id, "text": "\n".join(f"{t['speaker']}: {t['text']}" for t in one.turns)} for one in every)
-    _write(folder / "source.jsonl", told)
+    answer = ({"id": one.id, "text": "\n".join(f"{t['speaker']}: {t['text']}" for t in one.turns)} for one in every)
+    _write(folder / "source.jsonl", answer)
     facts = [{"session": one.id, **fact} for one in every for fact in one.learned]
     chosen = random.Random(SEED).sample(facts, min(SAMPLE, len(facts)))  # noqa: S311 - a draw, not a secret
     _write(folder / "sample.jsonl", chosen)

@@ -40,9 +40,9 @@ def tables(paths: Sequence[Path]) -> list[Table]:
 
 
 def _row(name: str, some: Sequence[Decided]) -> Row:
-    told = detection([one.opened for one in some], [one.needs for one in some])
+    answer = detection([one.opened for one in some], [one.needs for one in some])
     needing = sum(one.needs for one in some)
-    return name, str(len(some)), str(needing), *map(str, (told.precision, told.recall, told.f1, told.accuracy))
+    return name, str(len(some)), str(needing), *map(str, (answer.precision, answer.recall, answer.f1, answer.accuracy))
 
 
 def _by_kind(every: Sequence[Decided]) -> Table:

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from memstone.core.ranking.fusion import PEOPLE, Ranking, fuse_channels
 from memstone.language.en.entities import rephrase_as_speaker
-from memstone.model.query import Spoken
+from memstone.model.query import SpeakerQuestion
 
 
 class Seam(NamedTuple):
@@ -34,7 +34,7 @@ def _meaning_left_out(text: Sequence[tuple[int, float]], _: Mapping[int, float],
     return fuse_channels(text, {}, **{**options, "near": frozenset(), "text_counts": True})
 
 
-def _as_it_was_asked(query: str, speakers: Any) -> Spoken:
+def _as_it_was_asked(query: str, speakers: Any) -> SpeakerQuestion:
     return replace(rephrase_as_speaker(query, speakers), text="")
 
 
@@ -60,7 +60,7 @@ def _no_word(*_: Any) -> str:
 
 _NEIGHBOURS_WORDS: Final = Seam("memstone.adapters.text.ranking", "_adjacent_columns", _none)
 _NEIGHBOURS_ALIKE: Final = Seam("memstone.adapters.text.ranking", "_list_adjacent", _none)
-_CONTEXT: Final = Seam("memstone.engine.storing.write", "said_before", _nothing_before)
+_CONTEXT: Final = Seam("memstone.engine.store.write", "said_before", _nothing_before)
 
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "words (text channel)": (Seam("memstone.engine.recall.search", "fuse_channels", _text_left_out),),
@@ -74,7 +74,7 @@ INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "penalty for questions": (Seam("memstone.engine.recall.retrieve", "PEOPLE", replace(PEOPLE, asking=0.0)),),
     "names put in the first person": (Seam("memstone.language.en.entities", "rephrase_as_speaker", _as_it_was_asked),),
     "words of the day": (
-        Seam("memstone.engine.storing.draft", "_day_words", _no_word),
+        Seam("memstone.engine.store.draft", "_day_words", _no_word),
         Seam("memstone.language.en.dates", "asked_days", _no_days),
     ),
 }

@@ -88,9 +88,9 @@ class Detection:
     accuracy: Estimate
 
 
-def detection(said: Sequence[bool], labels: Sequence[bool]) -> Detection:
+def detection(texts: Sequence[bool], labels: Sequence[bool]) -> Detection:
     """How many of what was said are right, how many of what is right were said, their harmonic mean, and agreement."""
-    yes, right = np.asarray(said, dtype=bool), np.asarray(labels, dtype=bool)
+    yes, right = np.asarray(texts, dtype=bool), np.asarray(labels, dtype=bool)
 
     def of(top: Any, bottom: Any) -> Estimate:
         return bootstrap(lambda drawn: share(float(top[drawn].sum()), float(bottom[drawn].sum())), len(yes))
@@ -100,6 +100,6 @@ def detection(said: Sequence[bool], labels: Sequence[bool]) -> Detection:
     return Detection(of(both, yes), of(both, right), of(2 * both, yes.astype(float) + right), of(yes == right, ones))
 
 
-def share(part: float, whole: float) -> float:
+def share(part: float, total: float) -> float:
     """A part of a whole; nothing of nothing is 0."""
-    return part / whole if whole else 0.0
+    return part / total if total else 0.0

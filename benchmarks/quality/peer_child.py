@@ -17,14 +17,14 @@ from benchmarks.speed.systems.mem0_system import Mem0
 
 def main() -> None:
     """Read the job, and write what was found for each question."""
-    given: dict[str, Any] = json.load(sys.stdin)
-    vectors: Any = {text: np.asarray(vector, dtype=np.float32) for text, vector in given["vectors"].items()}
+    values: dict[str, Any] = json.load(sys.stdin)
+    vectors: Any = {text: np.asarray(vector, dtype=np.float32) for text, vector in values["vectors"].items()}
     with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as folder:
         peer = Mem0(Path(folder), vectors)
-        for user, said in given["turns"].items():
-            for text in said:
+        for user, message in values["turns"].items():
+            for text in message:
                 peer.add(Item(text, user))
-        found = [peer.search(Item(text, user)) for user, text in given["asked"]]
+        found = [peer.search(Item(text, user)) for user, text in values["asked"]]
         peer.close()
     json.dump(found, sys.stdout)
 

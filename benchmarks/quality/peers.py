@@ -22,16 +22,18 @@ def mem0() -> Peer:
     python = ensure(cache_root() / f"{PEER}-{PEER_VERSION}", f"{PEER}=={PEER_VERSION}")
 
     def ask(turns: Mapping[str, list[str]], asked: Sequence[tuple[str, str]]) -> list[list[str]]:
-        texts = list(dict.fromkeys([*(one for said in turns.values() for one in said), *(one for _, one in asked)]))
+        texts = list(
+            dict.fromkeys([*(one for sentences in turns.values() for one in sentences), *(one for _, one in asked)])
+        )
         vectors = drive(local().embed(texts))
-        given = {
+        values = {
             "turns": dict(turns),
             "asked": list(asked),
             "vectors": {text: vector.tolist() for text, vector in zip(texts, vectors, strict=True)},
         }
         done = subprocess.run(  # noqa: S603 - our own command line
             [str(python), "-m", "benchmarks.quality.peer_child"],
-            input=json.dumps(given),
+            input=json.dumps(values),
             env={**os.environ, "PYTHONPATH": str(ROOT), "MEM0_TELEMETRY": "False"},
             cwd=ROOT,
             capture_output=True,

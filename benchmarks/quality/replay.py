@@ -84,28 +84,28 @@ class Played:
 
 def read_recording(path: Path) -> Recording:
     """Read a file; ``ValueError`` names the line that cannot be read."""
-    told = Recording(path.stem)
+    answer = Recording(path.stem)
     is_answered = True
     for number, (mark, rest) in _lines(path):
         try:
             if mark == "@@":
                 chat, _, when = rest.partition(" | ")
-                told.steps.append(Step(chat.strip(), datetime.fromisoformat(when.strip()).replace(tzinfo=UTC)))
+                answer.steps.append(Step(chat.strip(), datetime.fromisoformat(when.strip()).replace(tzinfo=UTC)))
                 is_answered = False
             elif mark in ("U:", "A:"):
                 if is_answered:
-                    told.steps.append(Step(told.steps[-1].chat, told.steps[-1].when))
+                    answer.steps.append(Step(answer.steps[-1].chat, answer.steps[-1].when))
                     is_answered = False
                 role = "user" if mark == "U:" else "assistant"
-                told.steps[-1].messages.append({"role": role, "content": rest})
+                answer.steps[-1].messages.append({"role": role, "content": rest})
             elif mark in ("OP", "OK"):
-                told.steps[-1].operations += [json.loads(rest)] if mark == "OP" else []
+                answer.steps[-1].operations += [json.loads(rest)] if mark == "OP" else []
                 is_answered = True
             else:
-                (told.worth if mark == "G" else told.never).append(_gold(rest))
+                (answer.worth if mark == "G" else answer.never).append(_gold(rest))
         except (ValueError, IndexError) as error:
             raise ValueError(f"{path.name}:{number}: {error}") from error
-    return told
+    return answer
 
 
 def _lines(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
@@ -149,51 +149,53 @@ class _Player:
         self.played.tokens_in += sum(map(estimate_tokens, texts))
         fixed = prompt_text(version_of("learn"))
         self.played.tokens_fixed += estimate_tokens(fixed) if texts[0].startswith(fixed) else 0
-        shown, _, said = texts[-1].partition("New turns:\n")
-        memories = {text: int(number) for number, text in _MEMORY.findall(shown)}
-        first = int(found[1]) if (found := _TURN.search(said)) else 1
+        output, _, sentence = texts[-1].partition("New turns:\n")
+        memories = {text: int(number) for number, text in _MEMORY.findall(output)}
+        first = int(found[1]) if (found := _TURN.search(sentence)) else 1
         wanted = self.step.operations if self.step else []
         return {"operations": [one for item in wanted if (one := self._numbered(item, memories, first)) is not None]}
 
     def _numbered(self, item: dict[str, Any], memories: dict[str, int], first: int) -> dict[str, Any] | None:
-        meant = item.get("memory")
-        number = next((at for text, at in memories.items() if meant and str(meant).casefold() in text.casefold()), None)
-        if meant and number is None:
-            self.played.not_shown.append(f"{item['op']}: {meant}")
+        wanted = item.get("memory")
+        number = next(
+            (at for text, at in memories.items() if wanted and str(wanted).casefold() in text.casefold()), None
+        )
+        if wanted and number is None:
+            self.played.not_shown.append(f"{item['op']}: {wanted}")
             return None
         turns = [first - 1 + turn for turn in item.get("turns", [1])]
-        told = {"text": None, "category": "other", "about": "user", "quote": "", **item}
-        return {**told, "memory": number, "turns": turns}
+        answer = {"text": None, "category": "other", "about": "user", "quote": "", **item}
+        return {**answer, "memory": number, "turns": turns}
 
 
-def play(told: Recording) -> Played:
+def play(reply: Recording) -> Played:
     """Play a recording from its beginning, and hold what is known at the end against what should be."""
-    played = Played(told.name, worth=sum(not one.until for one in told.worth))
+    played = Played(reply.name, worth=sum(not one.until for one in reply.worth))
     player = _Player(played)
     settings = {"store": {"url": "memory:"}}
     with Memory(settings, llm=ScriptedLlm(player.answer, model="recorded")) as memory:
-        for step in told.steps:
+        for step in reply.steps:
             player.step = step
             played.adds += 1
             when = step.when.isoformat()
-            answer = memory.add(step.messages, user_id=told.name, run_id=step.chat, occurred_at=when)
+            answer = memory.add(step.messages, user_id=reply.name, run_id=step.chat, occurred_at=when)
             _judge(played, step, answer)
-        played.memories = memory.get_all(user_id=told.name, limit=1_000)["results"]
-    _hold_against(played, told)
+        played.memories = memory.get_all(user_id=reply.name, limit=1_000)["results"]
+    _hold_against(played, reply)
     return played
 
 
 def _judge(played: Played, step: Step, answer: AddResult) -> None:
     """Which operations had their effect."""
     done = Counter(str(one["event"]) for one in answer["results"])
-    kept = {one["memory"]: one for one in answer["results"] if one["event"] in ("ADD", "UPDATE", "REPLACE")}
+    remaining = {one["memory"]: one for one in answer["results"] if one["event"] in ("ADD", "UPDATE", "REPLACE")}
     dropped = {one["text"]: one["reason"] for one in answer.get("dropped", ())}
     unseen = {line.partition(": ")[2] for line in played.not_shown}
     for item in step.operations:
         text, op = item.get("text") or "", item["op"]
         if item.get("memory") in unseen:
             continue
-        stored = kept.get(text)
+        stored = remaining.get(text)
         if item.get("wrong"):
             played.let_through += [text] if stored is not None and "doubt" not in stored else []
         elif op in ("ADD", "UPDATE"):
@@ -212,17 +214,17 @@ def _rejection(op: str, stored: AddEvent | None, dropped: str) -> str:
     return "added beside the memory" if op == "UPDATE" and stored["event"] == "ADD" else ""
 
 
-def _hold_against(played: Played, told: Recording) -> None:
+def _hold_against(played: Played, answer: Recording) -> None:
     texts = [one["memory"] for one in played.memories]
-    written = {item.get("text") for step in told.steps for item in step.operations}
+    written = {item.get("text") for step in answer.steps for item in step.operations}
     played.garbled = [text for text in texts if text not in written]
-    for gold in told.worth:
+    for gold in answer.worth:
         if not gold.until:
             known = any(gold.matches(text) for text in texts)
             played.stored += known
             played.missing += [] if known else [gold.name]
     verified = [one["memory"] for one in played.memories if "doubt" not in one]
-    played.wrongly_known = [gold.name for gold in told.never if any(gold.matches(text) for text in verified)]
+    played.wrongly_known = [gold.name for gold in answer.never if any(gold.matches(text) for text in verified)]
 
 
 def play_all(folder: Path = RECORDED) -> list[Played]:
@@ -256,7 +258,7 @@ def _cost(name: str, played: Sequence[Played]) -> tuple[str, ...]:
 
 
 def _wrong(one: Played) -> list[str]:
-    told = {
+    answer = {
         "missing": one.missing,
         "must not be known": one.wrongly_known,
         "garbled": one.garbled,
@@ -264,4 +266,4 @@ def _wrong(one: Played) -> list[str]:
         "let through": one.let_through,
         "not shown": one.not_shown,
     }
-    return [f"{what}: {line}" for what, lines in told.items() for line in lines]
+    return [f"{what}: {line}" for what, lines in answer.items() for line in lines]

@@ -84,6 +84,6 @@ def save(section: Section, name: str, folder: Path = RESULTS) -> Path:
     path = folder / f"{name}.md"
     before = path.read_text("utf-8") if path.exists() else f"# Quality of Memstone, {name.removeprefix('quality-')}\n\n"
     head, *known = re.split(r"^(?=## )", before, flags=re.MULTILINE)
-    kept = [one for one in known if not one.startswith(f"## {section.title}\n")]
-    path.write_text("\n".join(part.rstrip() + "\n" for part in (head, *kept, section.markdown())), "utf-8")
+    remaining = [one for one in known if not one.startswith(f"## {section.title}\n")]
+    path.write_text("\n".join(part.rstrip() + "\n" for part in (head, *remaining, section.markdown())), "utf-8")
     return path

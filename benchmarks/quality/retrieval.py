@@ -104,16 +104,16 @@ def _column(answers: Sequence[Answer], name: str) -> list[float]:
 
 def ablation(experiment: Experiment, full: Sequence[Answer], say: Callable[[str], None]) -> Table:
     """The same questions with one ingredient left out at a time."""
-    whole = counted(full)
-    rows: list[Row] = [("nothing", *_ablated(whole, whole))]
+    all_items = counted(full)
+    rows: list[Row] = [("nothing", *_ablated(all_items, all_items))]
     for name in INGREDIENTS:
         say(f"without {name}")
         with without(name):
-            rows.append((name, *_ablated(counted(experiment.answers()), whole)))
+            rows.append((name, *_ablated(counted(experiment.answers()), all_items)))
     return Table("With one ingredient left out", ("left out", *ABLATION_COLUMNS, "recall@10, change"), rows)
 
 
-def _ablated(answers: Sequence[Answer], whole: Sequence[Answer]) -> Row:
-    changed = difference(_column(answers, "recall@10"), _column(whole, "recall@10"))
-    change = "" if answers is whole else changed.signed()
+def _ablated(answers: Sequence[Answer], all_items: Sequence[Answer]) -> Row:
+    changed = difference(_column(answers, "recall@10"), _column(all_items, "recall@10"))
+    change = "" if answers is all_items else changed.signed()
     return *(str(mean(_column(answers, name))) for name in ABLATION_COLUMNS), change

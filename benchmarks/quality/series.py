@@ -34,8 +34,8 @@ class Replay:
 
     def take(self, line: dict[str, Any], results: Iterable[AddEvent]) -> None:
         """Count what became of one message."""
-        changed, meant = set[str](), {one["fact"] for one in line["changes"]}
-        reachable = {fact for fact in meant for held in self.facts_of.values() if fact in held}
+        changed, wanted = set[str](), {one["fact"] for one in line["changes"]}
+        reachable = {fact for fact in wanted for existing in self.facts_of.values() if fact in existing}
         stated = set[str]()
         for one in results:
             facts = set(_facts_at(line, one.get("evidence")))
@@ -44,27 +44,27 @@ class Replay:
             if one["event"] == "ADD":
                 self._add(line, one, facts)
             elif one["event"] in ("UPDATE", "DELETE"):
-                self._change(one, before, meant)
+                self._change(one, before, wanted)
                 changed |= before
             if one["event"] != "NONE":
                 before |= facts
         self.counts["facts"] += len(line["facts"])
         self.counts["facts known"] += len(stated & {one["id"] for one in line["facts"]})
-        self.counts["changes"] += len(meant)
+        self.counts["changes"] += len(wanted)
         self.counts["changes of what is known"] += len(reachable)
         self.counts["changes found"] += len(reachable & changed)
 
     def _add(self, line: dict[str, Any], one: AddEvent, facts: set[str]) -> None:
         self.counts["memories"] += 1
         self.counts["memories of no fact"] += not facts
-        shown = {name: line[name] for name in ("person", "before", "message")}
-        self.texts.append({**shown, "memory": one["memory"], "facts": sorted(facts)})
+        output = {name: line[name] for name in ("person", "before", "message")}
+        self.texts.append({**output, "memory": one["memory"], "facts": sorted(facts)})
 
-    def _change(self, one: AddEvent, before: set[str], meant: set[str]) -> None:
+    def _change(self, one: AddEvent, before: set[str], wanted: set[str]) -> None:
         if "says the same and more" in (one.get("reason") or ""):
             return
         self.counts["changes made"] += 1
-        self.counts["changes made, right"] += bool(before & meant)
+        self.counts["changes made, right"] += bool(before & wanted)
 
 
 def _facts_at(line: dict[str, Any], evidence: Evidence | None) -> Iterator[str]:
@@ -84,16 +84,16 @@ def replay(path: Path) -> Replay:
     people: dict[str, Replay] = {}
     with TemporaryDirectory() as folder, Memory({"store": {"url": f"sqlite:///{folder}/m.db"}}) as memory:
         for at, line in enumerate(lines):
-            said = [{"role": "assistant", "content": line["before"]}] if line["before"] else []
-            said.append({"role": "user", "content": line["message"]})
+            texts = [{"role": "assistant", "content": line["before"]}] if line["before"] else []
+            texts.append({"role": "user", "content": line["message"]})
             when = f"{line['day']}T{10 + at % 10}:00:00Z"
-            results = memory.add(said, user_id=line["person"], occurred_at=when)["results"]
+            results = memory.add(texts, user_id=line["person"], occurred_at=when)["results"]
             people.setdefault(line["person"], Replay()).take(line, results)
-    whole = Replay()
+    full = Replay()
     for one in people.values():
-        whole.counts.update(one.counts)
-        whole.texts += one.texts
-    return whole
+        full.counts.update(one.counts)
+        full.texts += one.texts
+    return full
 
 
 def tables(paths: Sequence[Path]) -> list[Table]:

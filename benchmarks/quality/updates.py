@@ -51,8 +51,8 @@ def _played(memory: Memory, user: str, case: dict[str, Any], wording: str) -> li
     for one in case["existing"]:
         stored = memory.add(one["text"], user_id=user, infer=False)["results"]
         known[stored[0]["id"]] = one["id"]
-    said = case.get(WORDINGS[wording]) or case["new_fact"]
-    return [(one["event"], known.get(one["id"])) for one in memory.add(said, user_id=user)["results"]]
+    message = case.get(WORDINGS[wording]) or case["new_fact"]
+    return [(one["event"], known.get(one["id"])) for one in memory.add(message, user_id=user)["results"]]
 
 
 def table(cases: Sequence[dict[str, Any]], embedder: EmbedderLike) -> Table:

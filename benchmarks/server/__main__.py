@@ -33,12 +33,12 @@ def main(*, memories: int, calls: int, clients: int, seconds: float, quick: bool
         calls, seconds = min(calls, 300), min(seconds, 10.0)
     with tempfile.TemporaryDirectory() as folder:
         found = measured(Path(folder) / "bench.db", memories, calls, clients, seconds)
-    told = as_table(found)
-    click.echo(told)
+    text = as_table(found)
+    click.echo(text)
     if not dry:
         name = f"server-{datetime.now(UTC):%Y-%m-%d}-{commit()}"
         (_RESULTS / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n")
-        (_RESULTS / f"{name}.md").write_text(told + "\n")
+        (_RESULTS / f"{name}.md").write_text(text + "\n")
 
 
 def measured(place: Path, memories: int, calls: int, clients: int, seconds: float) -> dict[str, Any]:

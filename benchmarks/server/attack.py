@@ -236,8 +236,8 @@ def main(*, connections: str, kinds: str, seconds: float, descriptors: int, stri
     click.echo(as_table(found))
     if not dry:
         name = f"attack-{datetime.now(UTC):%Y-%m-%d}-{commit()}"
-        whole = {"commit": commit(), "load_average": [round(one, 1) for one in os.getloadavg()], "runs": found}
-        (_RESULTS / f"{name}.json").write_text(json.dumps(whole, indent=2) + "\n")
+        full = {"commit": commit(), "load_average": [round(one, 1) for one in os.getloadavg()], "runs": found}
+        (_RESULTS / f"{name}.json").write_text(json.dumps(full, indent=2) + "\n")
     if strict and not all(map(is_within, found)):
         raise SystemExit(1)
 

@@ -99,8 +99,8 @@ async def _asked(http: httpx2.AsyncClient, service: Service, number: int) -> str
         if number % _WRITES:
             answer = await http.post(f"{service.url}/v1/memories/search", json=question_of(number))
         else:
-            said = {"messages": text_of(number), "user_id": f"user{number % USERS}", "infer": False}
-            answer = await http.post(f"{service.url}/v1/memories", json=said)
+            texts = {"messages": text_of(number), "user_id": f"user{number % USERS}", "infer": False}
+            answer = await http.post(f"{service.url}/v1/memories", json=texts)
     except httpx2.HTTPError as error:
         return type(error).__name__
     return str(answer.status_code)

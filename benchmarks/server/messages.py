@@ -219,8 +219,8 @@ def main(*, routes: str, texts: str, seconds: float, strict: bool, dry: bool) ->
             click.echo(as_row(found[-1]))
     if not dry:
         name = f"messages-{datetime.now(UTC):%Y-%m-%d}-{commit()}"
-        whole = {"commit": commit(), "load_average": [round(one, 1) for one in os.getloadavg()], "runs": found}
-        (_RESULTS / f"{name}.json").write_text(json.dumps(whole, indent=2) + "\n")
+        full = {"commit": commit(), "load_average": [round(one, 1) for one in os.getloadavg()], "runs": found}
+        (_RESULTS / f"{name}.json").write_text(json.dumps(full, indent=2) + "\n")
     if strict and not all(map(is_within, found)):
         raise SystemExit(1)
 

@@ -38,9 +38,9 @@ def time_calls(call: Callable[[T], object], inputs: Iterable[T], *, budget: floa
     cpu: list[float] = []
     wall: list[float] = []
     deadline = time.perf_counter() + budget
-    for given in inputs:
+    for value in inputs:
         cpu_before, wall_before = time.process_time(), time.perf_counter()
-        call(given)
+        call(value)
         cpu_after, wall_after = time.process_time(), time.perf_counter()
         cpu.append((cpu_after - cpu_before) * 1e3)
         wall.append((wall_after - wall_before) * 1e3)
@@ -52,8 +52,8 @@ def time_calls(call: Callable[[T], object], inputs: Iterable[T], *, budget: floa
 def warm_up(call: Callable[[T], object], inputs: Iterable[T], *, budget: float) -> None:
     """Call once per input, uncounted, for at most about ``budget`` seconds."""
     deadline = time.perf_counter() + budget
-    for given in inputs:
-        call(given)
+    for value in inputs:
+        call(value)
         if time.perf_counter() > deadline:
             break
 

@@ -119,13 +119,13 @@ def _reopen(session: Session, directory: Path, size: int, users: int) -> dict[st
     asked = queries(REOPEN_QUERIES, size, users)
     tiny = directory / "tiny"
     tiny.mkdir(exist_ok=True)
-    given = {
+    values = {
         "directory": str(directory / "store"),
         "tiny": str(tiny),
         "queries": [asdict(query) for query in asked],
         "vectors": pack(query.text for query in asked),
     }
-    seen = [session.runner.run("reopen", **given) for _ in range(session.plan.repeats)]
+    seen = [session.runner.run("reopen", **values) for _ in range(session.plan.repeats)]
     return sorted(seen, key=lambda one: float(one["first_search_cpu_ms"]))[len(seen) // 2]
 
 

@@ -72,25 +72,25 @@ def metrics(sizes: Sequence[int], large: int) -> list[Metric]:
 
 
 def _of_corpus(size: int, users: int) -> list[Metric]:
-    tag, whose = f"{size}.{users}", f"{size:,} of {users} user{'s' * (users > 1)}"
+    tag, owner = f"{size}.{users}", f"{size:,} of {users} user{'s' * (users > 1)}"
     calls = f"calls.{tag}"
     return [
-        Metric(f"search, {whose}", "ms", (calls, "search", "cpu"), TARGETS.get(("search", size, users))),
+        Metric(f"search, {owner}", "ms", (calls, "search", "cpu"), TARGETS.get(("search", size, users))),
         Metric("  nearest ten = brute force", "of 25", (calls, "exact", "equal"), 25, more_is_better=True),
-        Metric(f"add, {whose}", "ms", (calls, "add", "cpu"), 0.5),
-        Metric(f"batch of 500, {whose}", "ms", (calls, "batch", "cpu"), 80.0),
-        Metric(f"get, {whose}", "µs", (calls, "get", "cpu"), 30.0, MICROSECONDS),
-        Metric(f"history, {whose}", "µs", (calls, "history", "cpu"), 60.0, MICROSECONDS),
+        Metric(f"add, {owner}", "ms", (calls, "add", "cpu"), 0.5),
+        Metric(f"batch of 500, {owner}", "ms", (calls, "batch", "cpu"), 80.0),
+        Metric(f"get, {owner}", "µs", (calls, "get", "cpu"), 30.0, MICROSECONDS),
+        Metric(f"history, {owner}", "µs", (calls, "history", "cpu"), 60.0, MICROSECONDS),
         Metric(
-            f"open + first search, {whose}",
+            f"open + first search, {owner}",
             "ms",
             (f"reopen.{tag}", "first_search_cpu_ms"),
             TARGETS.get(("first", size, users)),
         ),
-        Metric(f"resident memory, {whose}", "MB", (f"reopen.{tag}", "rss_mb"), TARGETS.get(("rss", size, users))),
-        Metric(f"8 threads / 1 thread, {whose}", "x", (f"threads.{tag}", "eight_to_one"), 1.0, more_is_better=True),
-        Metric(f"fill, {whose}", "s", (f"fill.{tag}", "fill_cpu_s")),
-        Metric(f"on disk, {whose}", "MB", (f"fill.{tag}", "stored_mb")),
+        Metric(f"resident memory, {owner}", "MB", (f"reopen.{tag}", "rss_mb"), TARGETS.get(("rss", size, users))),
+        Metric(f"8 threads / 1 thread, {owner}", "x", (f"threads.{tag}", "eight_to_one"), 1.0, more_is_better=True),
+        Metric(f"fill, {owner}", "s", (f"fill.{tag}", "fill_cpu_s")),
+        Metric(f"on disk, {owner}", "MB", (f"fill.{tag}", "stored_mb")),
     ]
 
 

@@ -35,10 +35,10 @@ class Runner:
     python: Path
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, job: str, **given: Any) -> dict[str, Any]:
+    def run(self, job: str, **value: Any) -> dict[str, Any]:
         """Run a job in a new process."""
         command = [str(self.python), "-m", "benchmarks.speed.child", self.system, job]
-        answer: dict[str, Any] = json.loads(self._start(command, json.dumps(given)))
+        answer: dict[str, Any] = json.loads(self._start(command, json.dumps(value)))
         return answer
 
     def imports(self, statement: str, runs: int) -> dict[str, Any]:
@@ -48,12 +48,12 @@ class Runner:
         best: dict[str, Any] = min(seen, key=lambda one: float(one["cpu_ms"]))
         return {**best, "heavy_count": len(best["heavy"])}
 
-    def _start(self, command: list[str], given: str) -> str:
+    def _start(self, command: list[str], text: str) -> str:
         paths = f"{ROOT}{os.pathsep}{ROOT / 'src'}" if self.system.startswith("memstone") else str(ROOT)
         environment = {**os.environ, "PYTHONPATH": paths, **self.environment}
         done = subprocess.run(  # noqa: S603 - our own command line
             command,
-            input=given,
+            input=text,
             env=environment,
             cwd=ROOT,
             capture_output=True,

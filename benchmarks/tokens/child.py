@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.speed.systems.mem0_system import GivenVectors
 from benchmarks.speed.vectors import DIMENSIONS, VectorTable
-from benchmarks.tokens.script import CONVERSATIONS, USER, Said
+from benchmarks.tokens.script import CONVERSATIONS, USER, ScriptTurn
 
 MODEL: Final = "gpt-4o-mini"
 MARK_PATH: Final = "/mark"
@@ -114,20 +114,20 @@ def run(system: Learner, url: str) -> dict[str, Any]:
     for conversation in CONVERSATIONS:
         for resend in (False, True):
             _mark(url, conversation.title, resend=resend)
-            events.append(system.add([_message(said) for said in conversation.messages]))
+            events.append(system.add([_message(turns) for turns in conversation.messages]))
     return {"live": system.live(), "events": events}
 
 
-def _message(said: Said) -> dict[str, str]:
-    return {"role": said.role, "content": said.content}
+def _message(script_turn: ScriptTurn) -> dict[str, str]:
+    return {"role": script_turn.role, "content": script_turn.content}
 
 
 def _mark(url: str, title: str, *, resend: bool) -> None:
     _post(f"{url}{MARK_PATH}", {"title": title, "resend": resend})
 
 
-def _post(url: str, given: Any) -> Any:
-    request = urllib.request.Request(url, json.dumps(given).encode())  # noqa: S310 - our own address
+def _post(url: str, value: Any) -> Any:
+    request = urllib.request.Request(url, json.dumps(value).encode())  # noqa: S310 - our own address
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with direct.open(request, timeout=60) as answer:
         return json.load(answer)

@@ -27,9 +27,9 @@ def embedder(kind: str) -> Embeds:
 
 def _sentence_model() -> Embeds:
     """The model that Memstone brings."""
-    from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+    from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
     from memstone.adapters.io.blocking import BlockingIo
     from memstone.drive import drive
 
-    model = LocalEmbedder(LocalConfig(), BlockingIo())
+    model = LocalEmbedder(LocalEmbedderConfig(), BlockingIo())
     return lambda texts: drive(model.embed(texts))

@@ -38,9 +38,9 @@ def judge(live: Sequence[str]) -> Verdict:
     known = by_text()
     true, optional = true_at_the_end()
     found = [(text, known.get(plain(text))) for text in live]
-    said = [fact for _, fact in found if fact is not None]
-    covered = {less for fact in said for less in fact.covers}
-    verdict = Verdict(len(live), missing=sorted(true - optional - {fact.meaning for fact in said}))
+    texts = [fact for _, fact in found if fact is not None]
+    covered = {less for fact in texts for less in fact.covers}
+    verdict = Verdict(len(live), missing=sorted(true - optional - {fact.meaning for fact in texts}))
     seen: set[str] = set()
     for text, fact in found:
         if fact is None:

@@ -74,10 +74,10 @@ class Meter:
 
 
 def _call(asked: dict[str, Any], answer: Answer) -> Call:
-    said = [(message["role"], estimate_tokens(message["content"])) for message in asked["messages"]]
-    system = sum(tokens for role, tokens in said if role == "system")
+    texts = [(message["role"], estimate_tokens(message["content"])) for message in asked["messages"]]
+    system = sum(tokens for role, tokens in texts if role == "system")
     conversation = estimate_tokens(answer.conversation)
-    context = sum(tokens for _, tokens in said) - system - conversation
+    context = sum(tokens for _, tokens in texts) - system - conversation
     schema = asked.get("response_format", {}).get("json_schema", {}).get("schema")
     schema_tokens = estimate_tokens(json.dumps(schema)) if schema else 0
     return Call(answer.shape, system, conversation, context, schema_tokens, estimate_tokens(answer.text))

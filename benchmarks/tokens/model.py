@@ -60,29 +60,31 @@ class ScriptedModel:
             raise ValueError(f"a question this model does not know: {user[:200]!r}")
         return Answer("memory", _written(memory=self._peer_facts(user, new[1])), new[1])
 
-    def _heard(self, conversation: str, known: Sequence[str]) -> list[ScriptFact]:
-        told = {fact.meaning for text in known if (fact := self._by_text.get(plain(text)))} if self._attentive else ()
-        return [fact for fact in facts() if fact.quote in conversation and fact.meaning not in told]
+    def _find_facts(self, conversation: str, known: Sequence[str]) -> list[ScriptFact]:
+        known_names = (
+            {fact.meaning for text in known if (fact := self._by_text.get(plain(text)))} if self._attentive else ()
+        )
+        return [fact for fact in facts() if fact.quote in conversation and fact.meaning not in known_names]
 
     def _facts(self, user: str, conversation: str) -> list[dict[str, Any]]:
         block = _KNOWN.search(user)
         known = [text for _, text in _NUMBERED.findall(block[1])] if block else []
         turns = _TURN.findall(conversation)
-        return [_for_memstone(fact, turns) for fact in self._heard(conversation, known)]
+        return [_for_memstone(fact, turns) for fact in self._find_facts(conversation, known)]
 
     def _operations(self, user: str, conversation: str) -> list[dict[str, Any]]:
         """What each fact that is heard does to the memories that are shown: one answer for both."""
         block = _KNOWN.search(user)
         memories = [(int(number), text) for number, text in _NUMBERED.findall(block[1])] if block else []
         turns = _TURN.findall(conversation)
-        heard = self._heard(conversation, [text for _, text in memories])
-        return [_as_operation(one, fact, turns) for fact in heard for one in self._decision(0, fact.text, memories)]
+        messages = self._find_facts(conversation, [text for _, text in memories])
+        return [_as_operation(one, fact, turns) for fact in messages for one in self._decision(0, fact.text, memories)]
 
     def _peer_facts(self, user: str, conversation: str) -> list[dict[str, Any]]:
         block = _PEER_KNOWN.search(user)
         known = json.loads(block[1]) if block else []
-        heard = self._heard(conversation, [str(one["text"]) for one in known])
-        return [self._for_peer(number, fact, known) for number, fact in enumerate(heard)]
+        messages = self._find_facts(conversation, [str(one["text"]) for one in known])
+        return [self._for_peer(number, fact, known) for number, fact in enumerate(messages)]
 
     def _for_peer(self, number: int, fact: ScriptFact, known: Sequence[dict[str, Any]]) -> dict[str, Any]:
         linked = [one["id"] for one in known if self._concerns(fact, str(one["text"]))]
@@ -94,8 +96,8 @@ class ScriptedModel:
         return other is not None and other.meaning in (fact.meaning, *fact.ends, *fact.covers)
 
     def _decisions(self, user: str) -> list[dict[str, Any]]:
-        shown, _, new = user.partition("\n\nNew facts:\n")
-        memories = [(int(number), text) for number, text in _NUMBERED.findall(shown)]
+        output, _, new = user.partition("\n\nNew facts:\n")
+        memories = [(int(number), text) for number, text in _NUMBERED.findall(output)]
         decided = [self._decision(int(number), text, memories) for number, text in _NEW_FACT.findall(new)]
         return [decision for several in decided for decision in several]
 
@@ -132,8 +134,8 @@ def _as_operation(decided: dict[str, Any], fact: ScriptFact, turns: Sequence[tup
     op = {"DELETE": "REMOVE"}.get(decided["operation"], decided["operation"])
     turn = next(int(number) for number, text in turns if fact.quote in text)
     wording = fact.text if op in ("ADD", "UPDATE") else None
-    shown = {"turns": [turn], "quote": fact.quote, "category": fact.category, "about": "user"}
-    return {"op": op, "memory": decided["target"], "text": wording, **shown}
+    output = {"turns": [turn], "quote": fact.quote, "category": fact.category, "about": "user"}
+    return {"op": op, "memory": decided["target"], "text": wording, **output}
 
 
 def _decided(fact: int, operation: str, target: int | None, text: str | None, reason: str) -> dict[str, Any]:

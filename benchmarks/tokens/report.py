@@ -61,9 +61,9 @@ def costs(systems: dict[str, Reading]) -> list[Row]:
     rows: list[Row] = []
     for when, resend in _WHEN:
         for label, cost in COSTS:
-            ours, theirs = ([cost(add) for add in _adds(systems[name], resend=resend)] for name in SYSTEMS)
-            rows.append((f"{label}, {when}, mean", *_beside(fmean(ours), fmean(theirs))))
-            rows.append((f"{label}, {when}, max", *_beside(max(ours), max(theirs))))
+            ours, others = ([cost(add) for add in _adds(systems[name], resend=resend)] for name in SYSTEMS)
+            rows.append((f"{label}, {when}, mean", *_beside(fmean(ours), fmean(others))))
+            rows.append((f"{label}, {when}, max", *_beside(max(ours), max(others))))
     return rows
 
 
@@ -71,9 +71,9 @@ def _adds(reading: Reading, *, resend: bool) -> list[Reading]:
     return [add for add in reading["adds"] if add["resend"] is resend]
 
 
-def _beside(ours: float, theirs: float) -> Row:
-    ratio = f"{theirs / ours:.2f}x" if ours else ("1.00x" if not theirs else "")
-    return _number(ours), _number(theirs), ratio
+def _beside(ours: float, other: float) -> Row:
+    ratio = f"{other / ours:.2f}x" if ours else ("1.00x" if not other else "")
+    return _number(ours), _number(other), ratio
 
 
 def _number(value: float) -> str:
@@ -117,8 +117,8 @@ def wrong(systems: dict[str, Reading]) -> list[str]:
 
 def cheaper(systems: dict[str, Reading]) -> bool:
     """Whether Memstone needs fewer tokens per add, schemas and resends included."""
-    ours, theirs = (fmean(tokens_with_schema(add) for add in systems[name]["adds"]) for name in SYSTEMS)
-    return ours < theirs
+    ours, other = (fmean(tokens_with_schema(add) for add in systems[name]["adds"]) for name in SYSTEMS)
+    return ours < other
 
 
 def markdown(title: str, facts: Iterable[tuple[str, str]], results: dict[str, dict[str, Reading]]) -> str:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 USER: Final = "nora"
 
 
-class Said(NamedTuple):
+class ScriptTurn(NamedTuple):
     """One message."""
 
     role: str
@@ -41,13 +41,13 @@ class Conversation:
     """Messages that are added together, and the facts in them."""
 
     title: str
-    messages: tuple[Said, ...]
+    messages: tuple[ScriptTurn, ...]
     facts: tuple[ScriptFact, ...] = ()
 
 
-def _talk(*texts: str) -> tuple[Said, ...]:
+def _talk(*texts: str) -> tuple[ScriptTurn, ...]:
     """User and assistant in turns; the user begins."""
-    return tuple(Said("assistant" if at % 2 else "user", text) for at, text in enumerate(texts))
+    return tuple(ScriptTurn("assistant" if at % 2 else "user", text) for at, text in enumerate(texts))
 
 
 CONVERSATIONS: Final = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memstone.client import Client
     from memstone.config import Settings
     from memstone.core.checks.filters import Filters
-    from memstone.core.showing.inject import inject
+    from memstone.core.prompt.inject import inject
     from memstone.errors import (
         AccessError,
         AnswerCutOff,
@@ -136,7 +136,7 @@ _HOMES = {
     "Memory": "memstone.memory",
     "Settings": "memstone.config",
     "estimate_tokens": "memstone.language.text.normal",
-    "inject": "memstone.core.showing.inject",
+    "inject": "memstone.core.prompt.inject",
 }
 """Where names stand that are no errors."""
 

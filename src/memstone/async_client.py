@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from memstone.api.aio.verbs import AsyncMemoryVerbs
-from memstone.remote.link import Link
+from memstone.remote.link import ServiceConnection
 from memstone.remote.methods import client_class
 
 # For whoever reads the types a client is a set of verbs like any other; at run time each verb asks the service.
@@ -28,7 +28,7 @@ class AsyncClient(RemoteVerbs):
     """
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 30.0, max_retries: int = 2) -> None:
-        self._link = Link("asyncio", base_url, key, timeout=timeout, max_retries=max_retries)
+        self._link = ServiceConnection("asyncio", base_url, key, timeout=timeout, max_retries=max_retries)
 
     def __repr__(self) -> str:
         return f"<memstone.AsyncClient of {self._link.host}>"

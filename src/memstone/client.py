@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from memstone.api.verbs import MemoryVerbs
 from memstone.drive import drive
-from memstone.remote.link import Link
+from memstone.remote.link import ServiceConnection
 from memstone.remote.methods import client_class
 
 # For whoever reads the types a client is a set of verbs like any other; at run time each verb asks the service.
@@ -29,7 +29,7 @@ class Client(RemoteVerbs):
     """
 
     def __init__(self, base_url: str, key: str, *, timeout: float = 30.0, max_retries: int = 2) -> None:
-        self._link = Link("blocking", base_url, key, timeout=timeout, max_retries=max_retries)
+        self._link = ServiceConnection("blocking", base_url, key, timeout=timeout, max_retries=max_retries)
 
     def __repr__(self) -> str:
         return f"<memstone.Client of {self._link.host}>"

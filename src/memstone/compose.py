@@ -12,8 +12,8 @@ from pydantic import BaseModel, ValidationError
 from memstone.config import DEFAULT_KEY_PATH, Settings, format_validation_error, postgres_url, store_path
 from memstone.drive import drive
 from memstone.engine.engine import Engine
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.embedding import Embedding, VectorCache
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.embedding import Embedding, VectorCache
 from memstone.errors import ConfigError, MissingExtra
 from memstone.ports.index import VectorIndex
 from memstone.ports.io import Clock, Io
@@ -50,7 +50,7 @@ def compose_engine(
     _check_extractors(settings, llm)
     io: Io = load_adapter("io", io_name)()
     ledger = ledger_of(settings, io)
-    parts = Parts(
+    runtime = Runtime(
         ledger=ledger,
         index=_build_index(settings, io, ledger),
         texts=build_adapter("texts", "local", {}, io, ledger),
@@ -71,7 +71,7 @@ def compose_engine(
         llm=_build_llm(settings, io, llm),
         reranker=_build_reranker(settings, io, reranker),
     )
-    return Engine(parts)
+    return Engine(runtime)
 
 
 def _checked_clock(clock: Clock) -> Clock:
@@ -141,16 +141,16 @@ def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
         where = "local" if postgres_url(settings) is None else "postgres"
         local: VectorIndex = build_adapter("index", where, chosen.config, io, ledger)
         return local
-    from memstone.engine.moving.mirror import MirroredIndex
+    from memstone.engine.transfer.mirror import MirroredIndex
 
     return MirroredIndex(
         ledger, build_adapter("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io
     )
 
 
-def _build_embedder(settings: Settings, io: Io, given: EmbedderLike | None) -> Embedder | None:
-    if given is not None:
-        wrapped: Embedder = _wrap_as_port("embedder", given, "embed", io)
+def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -> Embedder | None:
+    if embedder is not None:
+        wrapped: Embedder = _wrap_as_port("embedder", embedder, "embed", io)
         return wrapped
     return embedder_of(settings, io)
 
@@ -199,9 +199,9 @@ def _local_or_none(chosen: EmbedderSettings, io: Io) -> Embedder | None:
     return made
 
 
-def _build_llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
-    if given is not None:
-        wrapped: Llm = _wrap_as_port("llm", given, "generate", io)
+def _build_llm(settings: Settings, io: Io, llm: LlmLike | None) -> Llm | None:
+    if llm is not None:
+        wrapped: Llm = _wrap_as_port("llm", llm, "generate", io)
         return wrapped
     if settings.llm is None:
         return None
@@ -210,9 +210,9 @@ def _build_llm(settings: Settings, io: Io, given: LlmLike | None) -> Llm | None:
     return guarded
 
 
-def _build_reranker(settings: Settings, io: Io, given: RerankerLike | None) -> Reranker | None:
-    if given is not None:
-        wrapped: Reranker = _wrap_as_port("reranker", given, "rerank", io)
+def _build_reranker(settings: Settings, io: Io, reranker: RerankerLike | None) -> Reranker | None:
+    if reranker is not None:
+        wrapped: Reranker = _wrap_as_port("reranker", reranker, "rerank", io)
         return wrapped
     if settings.reranker is None:
         return None
@@ -220,16 +220,16 @@ def _build_reranker(settings: Settings, io: Io, given: RerankerLike | None) -> R
     return made
 
 
-def _wrap_as_port(kind: str, given: Any, method: str, io: Io) -> Any:
+def _wrap_as_port(kind: str, value: Any, method: str, io: Io) -> Any:
     """An object that already is the port, or a plain function wrapped as one."""
-    if callable(getattr(given, method, None)):
-        missing = [name for name in _NEEDED[kind] if not hasattr(given, name)]
+    if callable(getattr(value, method, None)):
+        missing = [name for name in _NEEDED[kind] if not hasattr(value, name)]
         if missing:
             raise ConfigError(f"this {kind} lacks the methods {', '.join(missing)}", hint=f"see memstone.ports.{kind}")
-        return given
-    if callable(given):
-        return load_adapter(kind, "callable")(given, io)
-    raise ConfigError(f"{kind} must have a method {method!r} or be a function, not {type(given).__name__}")
+        return value
+    if callable(value):
+        return load_adapter(kind, "callable")(value, io)
+    raise ConfigError(f"{kind} must have a method {method!r} or be a function, not {type(value).__name__}")
 
 
 def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:

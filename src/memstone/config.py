@@ -38,7 +38,7 @@ from memstone.sections import (
     Provider,
     RecallSettings,
     ReconcileSettings,
-    Section,
+    SettingsSection,
     StoreSettings,
     UpkeepSettings,
     VectorStoreSettings,
@@ -59,7 +59,7 @@ _FORMS: Final = (
 )
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     """Everything that can be configured."""
 
     store: StoreSettings = StoreSettings()
@@ -100,24 +100,24 @@ class Settings(Section):
         return self
 
     @classmethod
-    def of(cls, given: Settings | Mapping[str, Any] | None) -> Settings:
+    def of(cls, settings: Settings | Mapping[str, Any] | None) -> Settings:
         """Settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
-        if isinstance(given, Settings):
-            return given
-        if given is not None and not isinstance(given, Mapping):
+        if isinstance(settings, Settings):
+            return settings
+        if settings is not None and not isinstance(settings, Mapping):
             raise ConfigError(
-                f"a configuration must be a dictionary or Settings, not {type(given).__name__}", hint=_FORMS
+                f"a configuration must be a dictionary or Settings, not {type(settings).__name__}", hint=_FORMS
             )
-        return cls._validate_settings(given or {}, {})
+        return cls._validate_settings(settings or {}, {})
 
     @classmethod
-    def _validate_settings(cls, given: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
-        if "profile" in given:
+    def _validate_settings(cls, values: Mapping[str, Any], variables: Mapping[str, list[str]]) -> Settings:
+        if "profile" in values:
             raise ConfigError(
-                "configuration: profile was renamed to preset", hint=f"write preset = {given['profile']!r}"
+                "configuration: profile was renamed to preset", hint=f"write preset = {values['profile']!r}"
             )
         try:
-            return cls.model_validate(dict(given))
+            return cls.model_validate(dict(values))
         except (ValidationError, TypeError, ValueError) as error:
             raise ConfigError(
                 f"configuration: {format_validation_error(error, variables)}", hint=_error_hint(error)
@@ -132,12 +132,12 @@ class Settings(Section):
         """
         values = os.environ if env is None else env
         file = None if path is None else _validate_file_path(path, "the configuration file")
-        given = from_gateway(values, {} if file is None else _from_file(file))
+        arguments = from_gateway(values, {} if file is None else _from_file(file))
         refuse_former_variables(values, cls.model_fields)
         variables = named_settings(values, cls.model_fields)
         for name, setting in variables.items():
-            _set_nested_value(given, setting, parse_value(values[name]))
-        return cls._validate_settings(given, variables)
+            _set_nested_value(arguments, setting, parse_value(values[name]))
+        return cls._validate_settings(arguments, variables)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:

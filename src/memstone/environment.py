@@ -69,9 +69,9 @@ def refuse_former_variables(env: Mapping[str, str], known: Container[str]) -> No
     """Raise if a setting is given by a variable of the former name: without it another, empty store might be opened."""
     former = f"{FORMER_NAME.upper()}_"
     renamed = {f"{PREFIX}{name.removeprefix(former)}": name for name in env if name.startswith(former)}
-    meant = {*named_settings(renamed, known), *(renamed.keys() & {"MEMSTONE_CONFIG"})} - env.keys()
-    if meant:
-        name = min(meant)
+    wanted = {*named_settings(renamed, known), *(renamed.keys() & {"MEMSTONE_CONFIG"})} - env.keys()
+    if wanted:
+        name = min(wanted)
         raise ConfigError(f"{renamed[name]} is no longer read", hint=f"rename it to {name}")
     if "MEMSTONE_PROFILE" in env:
         raise ConfigError("MEMSTONE_PROFILE is no longer read", hint="rename it to MEMSTONE_PRESET")
@@ -96,9 +96,9 @@ def _memstone_variables(env: Mapping[str, str]) -> Iterator[str]:
     return (name for name in env if name.startswith(PREFIX) and name not in OTHERS)
 
 
-def from_gateway(env: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+def from_gateway(env: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
     """A configuration with what these variables say in it."""
-    made: dict[str, Any] = deepcopy(dict(given))
+    made: dict[str, Any] = deepcopy(dict(values))
     decays = env.get("MEMORY_TYPED_DECAY_ENABLED", "").strip().lower() in _YES
     for name, (setting, read) in VARIABLES.items():
         if name in env and (decays or not name.startswith("MEMORY_TYPED_DECAY")):

@@ -23,7 +23,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
-    ("embedder", "hash"): ("memstone.adapters.embed.hashing:HashEmbedder", ""),
+    ("embedder", "hash"): ("memstone.adapters.embed.hash_embedder:HashEmbedder", ""),
     ("embedder", "callable"): ("memstone.adapters.embed.callable:CallableEmbedder", ""),
     ("llm", "openai"): ("memstone.adapters.llm.openai:OpenAiLlm", ""),
     ("llm", "guarded"): ("memstone.adapters.llm.breaker:GuardedLlm", ""),

@@ -20,13 +20,13 @@ _LIMITS: Final = Limits()
 REMOTE_SOURCES: Final = ("auto", "remote")
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     """A section of the settings: what it does not know is an error, and no value is ever shown in one."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class StoreSettings(Section):
+class StoreSettings(SettingsSection):
     """``url``: ``sqlite:///path``, ``memory:`` or ``postgresql://…``; ``durable`` waits for the disk on every write.
 
     ``check`` looks for damage whenever a file of up to 8 MB is opened; without it a damaged file is opened, too, and
@@ -45,7 +45,7 @@ class StoreSettings(Section):
     statement_seconds: float = Field(default=60.0, gt=0)
 
 
-class Provider(Section):
+class Provider(SettingsSection):
     """A provider by name, and its own options, which the provider checks."""
 
     provider: str
@@ -84,20 +84,20 @@ class VectorStoreSettings(Provider):
     collection_name: str = Field(default="memories", min_length=1)
 
 
-class HistorySettings(Section):
+class HistorySettings(SettingsSection):
     """The history lives in the store; ``db_path`` is another way to say where that is."""
 
     db_path: Path | None = None
 
 
-class CacheSettings(Section):
+class CacheSettings(SettingsSection):
     """How many embeddings are kept, and for how long."""
 
     entries: int = Field(default=1000, ge=0)
     seconds: float = Field(default=300.0, ge=0)
 
 
-class LimitSettings(Section):
+class LimitSettings(SettingsSection):
     """How large things may be."""
 
     text_chars: int = Field(default=_LIMITS.text_chars, ge=1)
@@ -110,7 +110,7 @@ class LimitSettings(Section):
     import_items: int = Field(default=_LIMITS.import_items, ge=1)
 
 
-class RecallSettings(Section):
+class RecallSettings(SettingsSection):
     """How a search ranks what it finds.
 
     ``fusion``: the weighted ``sum`` of the channels, or reciprocal ranks (``rrf``, with ``rrf_k``). ``decay_days`` or
@@ -143,13 +143,13 @@ class RecallSettings(Section):
         return replace(preset, **named)
 
 
-class GraphSettings(Section):
+class GraphSettings(SettingsSection):
     """Who finds out whom and what a fact speaks of: rules, or with ``llm`` a language model, once an ``add``."""
 
     llm: bool = False
 
 
-class ContextSettings(Section):
+class ContextSettings(SettingsSection):
     """What a model is shown of the memory; what is not set is as the preset says.
 
     ``gate`` decides whether memory helps at all: ``always`` (``off`` is another name for it), ``heuristic`` (rules) or
@@ -189,7 +189,7 @@ class ContextSettings(Section):
         return replace(preset, **named)
 
 
-class WriteSettings(Section):
+class WriteSettings(SettingsSection):
     """When what was said becomes memory; what is not set is as the preset says.
 
     ``mode``: ``inline``, ``background``, ``session_end`` (after ``debounce_seconds`` of silence) or ``manual``. With
@@ -213,7 +213,7 @@ class WriteSettings(Section):
         return replace(preset, **_explicit_values(self))
 
 
-class UpkeepSettings(Section):
+class UpkeepSettings(SettingsSection):
     """How memory is kept small; what is not set is as the preset says.
 
     ``retain_days`` names layers and how long they are kept, ``ttl`` kinds and how long they are kept unused. Facts
@@ -249,13 +249,13 @@ class UpkeepSettings(Section):
         return replace(preset, **named)
 
 
-def _explicit_values(section: Section) -> dict[str, Any]:
+def _explicit_values(section: SettingsSection) -> dict[str, Any]:
     """What was set, and not to nothing."""
     values = ((name, getattr(section, name)) for name in section.model_fields_set)
     return {name: value for name, value in values if value is not None}
 
 
-class PatternSettings(Section):
+class PatternSettings(SettingsSection):
     """A way of your own to say a fact: ``match`` finds it in a sentence, ``fact`` is the sentence to keep."""
 
     match: str
@@ -264,7 +264,7 @@ class PatternSettings(Section):
     slot: str = ""
 
 
-class SlotSettings(Section):
+class SlotSettings(SettingsSection):
     """Something people have ``one`` of at a time, or ``many`` of; ``patterns`` find its value in other sentences."""
 
     name: str
@@ -272,7 +272,7 @@ class SlotSettings(Section):
     patterns: tuple[str, ...] = ()
 
 
-class ReconcileSettings(Section):
+class ReconcileSettings(SettingsSection):
     """What a new fact does to what is known: ``slots`` of your own.
 
     ``within`` are the ids within which a fact is known once, and changes what is known: only ``user_id`` means all that
@@ -283,7 +283,7 @@ class ReconcileSettings(Section):
     within: tuple[Literal["user_id", "agent_id", "run_id"], ...] | None = Field(default=None, min_length=1)
 
 
-class ExtractSettings(Section):
+class ExtractSettings(SettingsSection):
     """How facts are learned, from whose words, and how secrets in them are treated.
 
     ``strategies`` are the extractors that run: ``pattern`` (rules) and ``facts`` (a language model), one or both.
@@ -354,7 +354,7 @@ class ExtractSettings(Section):
         return value
 
 
-class PromptSettings(Section):
+class PromptSettings(SettingsSection):
     """Texts that replace the built-in instructions of the two questions; the form of the answer is always ours."""
 
     fact_extraction: str = ""

@@ -9,10 +9,10 @@ from pydantic import Field, field_validator
 
 from memstone.literals import Strategy
 from memstone.model.policy import Identity, Injection, Quotas
-from memstone.sections import Section
+from memstone.sections import SettingsSection
 
 
-class PolicySettings(Section):
+class PolicySettings(SettingsSection):
     """How the memory behaves where it is not told otherwise in a call.
 
     ``enabled`` switches all of it, ``learns`` and ``shows`` its two halves. ``language`` is that of the users, as in
@@ -30,7 +30,7 @@ class PolicySettings(Section):
     skills: bool = False
 
 
-class QuotaSettings(Section):
+class QuotaSettings(SettingsSection):
     """How much may be stored for one user and for all together; none is without end."""
 
     user_memories: int | None = Field(default=None, ge=0)
@@ -45,7 +45,7 @@ class QuotaSettings(Section):
         return Quotas(**self.model_dump())
 
 
-class IdentitySettings(Section):
+class IdentitySettings(SettingsSection):
     """Who a request to a service is about; what is not set is as the preset says.
 
     ``sources`` are looked at in order: ``body``, ``header:<name>``, ``api_key``. ``nobody`` says what happens when none
@@ -69,7 +69,7 @@ class IdentitySettings(Section):
         return replace(preset, **_explicit_values(self))
 
 
-class InjectSettings(Section):
+class InjectSettings(SettingsSection):
     """Where a service puts what a model is shown, and which of its routes do; what is not set is as the preset says.
 
     ``position``: ``split``, ``system_first``, ``system_merge`` or ``prefix_last_user``. ``chat`` is the plain chat
@@ -86,7 +86,7 @@ class InjectSettings(Section):
         return replace(preset, **_explicit_values(self))
 
 
-def _explicit_values(section: Section) -> dict[str, Any]:
+def _explicit_values(section: SettingsSection) -> dict[str, Any]:
     """What was set, and not to nothing."""
     values = ((name, getattr(section, name)) for name in section.model_fields_set)
     return {name: value for name, value in values if value is not None}

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from memstone.sections import Section
+from memstone.sections import SettingsSection
 
 
-class RateSettings(Section):
+class RateSettings(SettingsSection):
     """How often something may happen in a minute (0 is no limit), and at once (0 is as often as in a minute)."""
 
     per_minute: int = Field(default=0, ge=0)
@@ -32,7 +32,7 @@ class FailureSettings(RateSettings):
     burst: int = Field(default=20, ge=0)
 
 
-class UserQuotaSettings(Section):
+class UserQuotaSettings(SettingsSection):
     """How much a service stores for one user where ``quota`` says nothing; 0 is no limit.
 
     It is far more than a person says in years, and keeps one user from filling the disk of all.
@@ -43,7 +43,7 @@ class UserQuotaSettings(Section):
     chars: int = Field(default=100_000_000, ge=0)
 
 
-class ConnectionSettings(Section):
+class ConnectionSettings(SettingsSection):
     """How many requests are answered at once, and how slowly a caller may send and read.
 
     A head must be there within ``head_seconds``. A body may take ``body_seconds``, and a second more for every
@@ -56,7 +56,7 @@ class ConnectionSettings(Section):
     bytes_per_second: int = Field(default=1_000, ge=1)
 
 
-class AccountSettings(Section):
+class AccountSettings(SettingsSection):
     """People who log in: how long a token is good for asking, how long for another one, and a session altogether.
 
     ``failures`` is how often an account's password may be wrong in a row, wherever that comes from; then each address
@@ -69,7 +69,7 @@ class AccountSettings(Section):
     failures: int = Field(default=100, ge=1)
 
 
-class ServerSettings(Section):
+class ServerSettings(SettingsSection):
     """``memstone serve``.
 
     ``open_loopback`` answers callers on this machine without a key, as an administrator of ``tenant``.
@@ -117,7 +117,7 @@ class ServerSettings(Section):
         return value
 
 
-class UpstreamSettings(Section):
+class UpstreamSettings(SettingsSection):
     """A service that runs models: where it is, its key, and for which models it is asked.
 
     ``models`` are beginnings of model names ('' is any); the longest that fits decides, and several upstreams that fit
@@ -146,7 +146,7 @@ class UpstreamSettings(Section):
         return value.rstrip("/")
 
 
-class GatewaySettings(Section):
+class GatewaySettings(SettingsSection):
     """The chat routes: ``upstreams`` in the order in which they are asked, and how long recalling may take.
 
     After ``recall_ms`` what needs no search is shown, which may take ``profile_ms`` more.

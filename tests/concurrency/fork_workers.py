@@ -29,13 +29,13 @@ def family(order: dict[str, Any]) -> list[str]:
 
     def child(name: int) -> None:
         signal.alarm(_PATIENCE)
-        mine = _add(memory, f"child {name} early", 10)
+        own = _add(memory, f"child {name} early", 10)
         memory.search("child", user_id="u")
         met.wait(_PATIENCE)  # the parent closes
         met.wait(_PATIENCE)
-        mine += _add(memory, f"child {name} late", 10)
-        assert memory.search(mine[-1], user_id="u")["results"][0]["memory"] == mine[-1]
-        reports.put(mine)
+        own += _add(memory, f"child {name} late", 10)
+        assert memory.search(own[-1], user_id="u")["results"][0]["memory"] == own[-1]
+        reports.put(own)
 
     children = [context.Process(target=child, args=(number,)) for number in range(3)]
     for one in children:
@@ -79,7 +79,7 @@ def without_rest(order: dict[str, Any]) -> str:
         begun.set()
         end.wait(_PATIENCE)
 
-    ledger = memory.engine.parts.ledger
+    ledger = memory.engine.runtime.ledger
     assert isinstance(ledger, sqlite.SqliteLedger)
     thread = threading.Thread(target=ledger._write, args=(long,))
     thread.start()

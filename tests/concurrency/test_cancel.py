@@ -57,7 +57,7 @@ def test_adds_cancelled_at_any_moment_are_there_as_a_whole_or_not_at_all(tmp_pat
 def test_an_add_cancelled_while_its_text_is_embedded_stores_nothing(tmp_path: Path) -> None:
     path, begun, goes_on = tmp_path / "memstone.db", threading.Event(), threading.Event()
 
-    def held(texts: list[str]) -> Any:
+    def current(texts: list[str]) -> Any:
         begun.set()
         assert goes_on.wait(LONG)
         return quick_embedder(texts)
@@ -65,7 +65,7 @@ def test_an_add_cancelled_while_its_text_is_embedded_stores_nothing(tmp_path: Pa
     async def scenario() -> bool:
         async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as memory:
             await memory.add("the first", user_id="u", infer=False)
-        async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=held) as memory:
+        async with AsyncMemory({"store": {"url": f"sqlite:///{path}"}}, embedder=current) as memory:
             call: asyncio.Task[object] = asyncio.create_task(memory.add("the second", user_id="u", infer=False))
             assert await asyncio.to_thread(begun.wait, LONG)
             had_ended = await _cancelled_after(0, call)

@@ -67,7 +67,7 @@ def test_sixteen_threads_read_and_write_through_one_memory(tmp_path: Path) -> No
     path = tmp_path / "memstone.db"
 
     def use(thread: int) -> tuple[list[str], list[str]]:
-        kept, gone = list[str](), list[str]()
+        remaining, gone = list[str](), list[str]()
         for number in range(12):
             first, second = f"draft t{thread}n{number}", f"final t{thread}n{number}"
             memory_id = memory.add(first, user_id="u", infer=False)["results"][0]["id"]
@@ -79,20 +79,20 @@ def test_sixteen_threads_read_and_write_through_one_memory(tmp_path: Path) -> No
             if number % 3 == 0:
                 memory.delete(memory_id)
                 assert memory.get(memory_id) is None
-            (gone if number % 3 == 0 else kept).append(second)
+            (gone if number % 3 == 0 else remaining).append(second)
             assert len(memory.history(memory_id)) == 2 + (number % 3 == 0)
             memory.get_all(user_id="u", limit=5)
-        return kept, gone
+        return remaining, gone
 
     with Memory(settings(str(path))) as memory:
         results = checked(in_threads(16, use))
-        kept = [text for one in results for text in one[0]]
-        assert_counted(memory, len(kept))
-        assert_found(memory, kept[::16], user_id="u")
+        selected = [text for one in results for text in one[0]]
+        assert_counted(memory, len(selected))
+        assert_found(memory, selected[::16], user_id="u")
         for text in [text for one in results for text in one[1]][::16]:
             assert text not in [hit["memory"] for hit in memory.search(text, user_id="u")["results"]]
-    assert assert_intact(path) == len(kept)
-    assert texts(path) == sorted(kept)
+    assert assert_intact(path) == len(selected)
+    assert texts(path) == sorted(selected)
 
 
 def test_a_memory_that_lives_in_memory_serves_threads_as_well() -> None:

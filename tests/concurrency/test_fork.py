@@ -58,16 +58,16 @@ def test_a_closed_memory_is_closed_in_the_child_as_well(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_another_thread_holds_is_free_in_a_child() -> None:
-    lock, held, done = ForkSafeLock(), threading.Event(), threading.Event()
+    lock, current, done = ForkSafeLock(), threading.Event(), threading.Event()
 
     def hold() -> None:
         with lock:
-            held.set()
+            current.set()
             done.wait(120)
 
     holder = threading.Thread(target=hold)
     holder.start()
-    held.wait(120)
+    current.wait(120)
     child = os.fork()
     if child == 0:
         signal.alarm(60)  # a lock that is not free hangs the child; then it dies of this

@@ -28,8 +28,8 @@ _FACTS: Final = {"I love tea": "User loves tea.", "I hate tea": "User hates tea.
 def slow_model(messages: list[dict[str, str]]) -> str:
     """Finds the fact after a fifth of a second, long enough for everybody to be on the way; decides nothing."""
     time.sleep(0.2)
-    said = messages[-1]["content"].rpartition("New turns:\n")[2]
-    found = [{"op": "ADD", "text": fact, "quote": words} for words, fact in _FACTS.items() if words in said]
+    text = messages[-1]["content"].rpartition("New turns:\n")[2]
+    found = [{"op": "ADD", "text": fact, "quote": words} for words, fact in _FACTS.items() if words in text]
     return json.dumps({"operations": found})
 
 
@@ -78,9 +78,9 @@ def test_eight_threads_that_say_the_same_leave_one_fact(tmp_path: Path) -> None:
 def test_words_that_are_sent_again_name_the_fact_that_their_first_time_brought(tmp_path: Path) -> None:
     """Something else was said in between, so that the second time is a turn of its own; the third repeats that."""
     with Memory(settings(str(tmp_path / "memstone.db")), llm=slow_model) as memory:
-        told = [say(memory, _LIKES[at]) for at in (0, 1, 0, 0)]
-    assert [one["event"] for one in told] == ["ADD", "ADD", "NONE", "NONE"]
-    assert told[0]["id"] == told[2]["id"] == told[3]["id"]
+        lines = [say(memory, _LIKES[at]) for at in (0, 1, 0, 0)]
+    assert [one["event"] for one in lines] == ["ADD", "ADD", "NONE", "NONE"]
+    assert lines[0]["id"] == lines[2]["id"] == lines[3]["id"]
 
 
 def in_tasks(path: Path, texts: list[str]) -> list[AddEvent]:

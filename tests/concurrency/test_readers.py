@@ -33,7 +33,7 @@ def memory(path: Path) -> Iterator[Memory]:
 
 
 def _ledger(memory: Memory) -> SqliteLedger:
-    ledger = memory.engine.parts.ledger
+    ledger = memory.engine.runtime.ledger
     assert isinstance(ledger, SqliteLedger)
     return ledger
 
@@ -105,12 +105,12 @@ def test_a_read_that_fails_gives_its_connection_back_closed(memory: Memory, erro
     for _ in range(30):
         with pytest.raises((error, MemstoneError)):
             drive(_ledger(memory).read(fail))
-        assert (readers.idle, readers.lent) == (0, 0)
+        assert (readers.idle, readers.connections_in_use) == (0, 0)
     for tx in used:
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             drive(tx.admin.counts("default"))
     assert _count(memory) == 1
-    assert (readers.idle, readers.lent) == (1, 0)
+    assert (readers.idle, readers.connections_in_use) == (1, 0)
 
 
 def test_many_readers_at_once_leave_a_bounded_number_of_connections(memory: Memory) -> None:
@@ -122,14 +122,14 @@ def test_many_readers_at_once_leave_a_bounded_number_of_connections(memory: Memo
 
     ledger = _ledger(memory)
     assert checked(in_threads(24, lambda _: drive(ledger.read(meet)))) == [1] * 24
-    assert (ledger._readers.idle, ledger._readers.lent) == (16, 0)
+    assert (ledger._readers.idle, ledger._readers.connections_in_use) == (16, 0)
 
 
 def test_an_export_that_nobody_reads_to_its_end_holds_no_connection(memory: Memory, path: Path) -> None:
     lines = memory.export(everybody=True)
     assert next(lines)["type"] == "header"
     assert next(lines)["type"] == "memory"
-    assert _ledger(memory)._readers.lent == 0
+    assert _ledger(memory)._readers.connections_in_use == 0
     memory.add("one more", user_id="u", infer=False)
     del lines
     memory.close()
@@ -143,5 +143,5 @@ def test_a_memory_closed_during_a_read_lets_it_end_and_closes_its_connection(mem
 
     assert drive(_ledger(memory).read(close_meanwhile)) == 1
     readers = _ledger(memory)._readers
-    assert (readers.idle, readers.lent) == (0, 0)
+    assert (readers.idle, readers.connections_in_use) == (0, 0)
     assert [file.name for file in path.parent.iterdir()] == [path.name]

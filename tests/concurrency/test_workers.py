@@ -32,9 +32,9 @@ def _left_behind(path: Path, sessions: int) -> None:
     """Sessions of two calls each that are due, and nobody works on."""
     config: dict[str, Any] = {"store": {"url": f"sqlite:///{path}", "durable": False}, "write": {"mode": "background"}}
     with Memory(config, embedder=quick_embedder) as memory:
-        parts = memory.engine.parts
-        parts.workshop.leave()
-        drive(parts.io.finish())
+        runtime = memory.engine.runtime
+        runtime.worker_state.leave()
+        drive(runtime.io.finish())
         for number in range(sessions):
             for turn in range(2):
                 answer = memory.add(_said(number, turn), user_id=f"user{number % 50}", run_id=f"run{number}")

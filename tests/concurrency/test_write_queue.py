@@ -198,7 +198,7 @@ def test_a_transaction_that_sqlite_gives_up_is_done_again_unit_by_unit(bench: Be
 
 
 def _ledger(memory: Memory) -> SqliteLedger:
-    ledger = memory.engine.parts.ledger
+    ledger = memory.engine.runtime.ledger
     assert isinstance(ledger, SqliteLedger)
     return ledger
 
@@ -219,12 +219,12 @@ def test_a_full_disk_fails_those_it_must_and_no_others(tmp_path: Path) -> None:
         results = in_threads(8, add)
         full = [number for number, result in enumerate(results) if isinstance(result, StorageFull)]
         assert full == [2, 5]
-        kept = [result for number, result in enumerate(results) if number not in full]
-        assert_found(memory, kept, user_id="u")
+        remaining = [result for number, result in enumerate(results) if number not in full]
+        assert_found(memory, remaining, user_id="u")
         raw.execute("PRAGMA max_page_count = 1073741823")
         assert add(2).startswith("note n2 and much more")
     assert assert_intact(path) == 8
-    assert set(kept) < set(texts(path))
+    assert set(remaining) < set(texts(path))
 
 
 def test_a_disk_that_stays_full_refuses_everything_and_keeps_what_it_had(tmp_path: Path) -> None:
@@ -232,16 +232,16 @@ def test_a_disk_that_stays_full_refuses_everything_and_keeps_what_it_had(tmp_pat
     with Memory(settings(str(path))) as memory:
         raw = _ledger(memory)._open_writer().raw
         raw.execute("PRAGMA max_page_count = 1")  # SQLite takes it for: as large as it is now
-        kept, refused = list[str](), 0
+        remaining, refused = list[str](), 0
         for number in range(400):
             try:
-                kept.append(memory.add(f"note n{number}", user_id="u", infer=False)["results"][0]["memory"])
+                remaining.append(memory.add(f"note n{number}", user_id="u", infer=False)["results"][0]["memory"])
             except StorageFull:
                 refused += 1
         assert refused > 100
-        assert_found(memory, kept[-1:], user_id="u")
-    assert assert_intact(path) == len(kept)
-    assert texts(path) == sorted(kept)
+        assert_found(memory, remaining[-1:], user_id="u")
+    assert assert_intact(path) == len(remaining)
+    assert texts(path) == sorted(remaining)
 
 
 def test_a_file_that_another_program_keeps_locked_is_reported_as_busy(
@@ -279,4 +279,4 @@ def test_errors_of_a_closed_queue_are_typed(tmp_path: Path) -> None:
         memory.add("hello", user_id="u", infer=False)
     assert isinstance(caught.value, MemstoneError)
     assert ledger._writer is None
-    assert (ledger._readers.idle, ledger._readers.lent) == (0, 0)
+    assert (ledger._readers.idle, ledger._readers.connections_in_use) == (0, 0)

@@ -100,7 +100,7 @@ def revise(order: dict[str, Any]) -> str:
 def close_under_load(order: dict[str, Any]) -> dict[str, Any]:
     """Close a memory while threads use it; reports what they were told and what they had added."""
     memory = Memory(settings(order["path"]))
-    told: list[str] = []
+    lines: list[str] = []
     added: list[str] = []
 
     def use(thread: int) -> None:
@@ -111,7 +111,7 @@ def close_under_load(order: dict[str, Any]) -> dict[str, Any]:
                 added.append(text)
                 memory.search("thread", user_id="u", limit=3)
             except MemstoneError as error:
-                told.append(error.code)
+                lines.append(error.code)
                 return
 
     def close(_: int) -> None:
@@ -119,7 +119,7 @@ def close_under_load(order: dict[str, Any]) -> dict[str, Any]:
         memory.close()
 
     checked(in_threads(8, lambda number: close(number) if number == 7 else use(number)))
-    return {"told": told, "added": added}
+    return {"told": lines, "added": added}
 
 
 def interrupted(order: dict[str, Any]) -> dict[str, Any]:
@@ -131,11 +131,11 @@ def interrupted(order: dict[str, Any]) -> dict[str, Any]:
     interrupts = threading.Thread(target=_interrupt_main, args=(over, armed, order["interrupts"]))
     for thread in (*threads, interrupts):
         thread.start()
-    mine, hits = _add_interrupted(memory, over, armed)
+    own, hits = _add_interrupted(memory, over, armed)
     for thread in (*threads, interrupts):
         thread.join(_PATIENCE)
         assert not thread.is_alive(), "a thread hangs"
-    return {"mine": mine, "others": others, "hits": hits}
+    return {"mine": own, "others": others, "hits": hits}
 
 
 def _add_until(memory: Memory, over: threading.Event, name: int, events: list[str]) -> None:
@@ -183,8 +183,8 @@ ROLES: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
 def serve(roles: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
     """Wait for the word and play the role this process was started for, with one process for each order."""
     play, orders = roles[sys.argv[1]], json.loads(sys.argv[2])
-    heard, word = os.pipe()
-    others = [_forked(lambda order=order: play(order), heard) for order in orders[1:]]  # type: ignore[misc]
+    event_count, word = os.pipe()
+    others = [_forked(lambda order=order: play(order), event_count) for order in orders[1:]]  # type: ignore[misc]
     print("ready", flush=True)  # noqa: T201 - what it is for
     sys.stdin.readline()
     os.write(word, b"." * len(others))
@@ -193,7 +193,7 @@ def serve(roles: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
     os._exit(0)  # whatever a thread may still do, the reports are out
 
 
-def _forked(work: Callable[[], Any], heard: int) -> tuple[int, int]:
+def _forked(work: Callable[[], Any], event_count: int) -> tuple[int, int]:
     """A child that works when it has heard the word; gives it, and where its report can be read."""
     ear, mouth = os.pipe()
     child = os.fork()
@@ -202,7 +202,7 @@ def _forked(work: Callable[[], Any], heard: int) -> tuple[int, int]:
         return child, ear
     code = 1
     try:
-        os.read(heard, 1)
+        os.read(event_count, 1)
         os.write(mouth, json.dumps(work()).encode())
         code = 0
     except BaseException:  # noqa: BLE001 - the exit code tells
@@ -212,10 +212,10 @@ def _forked(work: Callable[[], Any], heard: int) -> tuple[int, int]:
 
 
 def _report(child: int, ear: int) -> Any:
-    with os.fdopen(ear) as told:
-        said = told.read()
+    with os.fdopen(ear) as answer:
+        text = answer.read()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a process failed"
-    return json.loads(said)
+    return json.loads(text)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 from memstone.adapters.sql.where import compile_where
 from memstone.core.checks.filters import found_fields
-from memstone.model.memory import Found
+from memstone.model.memory import FoundMemory
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Where, is_match
 
 TYPES = {"text": "TEXT", "instant": "TEXT", "number": "NUMERIC"}
@@ -27,7 +27,7 @@ def casefold(value: Any) -> Any:
 
 
 @contextmanager
-def stored(rows: Sequence[Found]) -> Iterator[sqlite3.Connection]:
+def stored(rows: Sequence[FoundMemory]) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:")) as database:
         database.create_function("casefold", 1, casefold, deterministic=True)
         database.execute(f"CREATE TABLE memories ({columns(dict(RECORD_FIELDS))}, metadata TEXT, data TEXT)")
@@ -40,12 +40,12 @@ def stored(rows: Sequence[Found]) -> Iterator[sqlite3.Connection]:
         yield database
 
 
-def written(found: Found) -> list[str]:
+def written(found: FoundMemory) -> list[str]:
     """The columns that hold JSON."""
     return [json.dumps(found.record.metadata), json.dumps(found.record.data)]
 
 
-def link_column(found: Found, name: str) -> object:
+def link_column(found: FoundMemory, name: str) -> object:
     holder = found.link.scope if name.endswith("_id") else found.link
     return getattr(holder, name.removeprefix("link_"))
 
@@ -61,10 +61,10 @@ def select(database: sqlite3.Connection, where: Where) -> set[int]:
     return {seq for (seq,) in database.execute(SELECT + condition, params)}
 
 
-def selected(rows: Sequence[Found], where: Where) -> set[int]:
+def selected(rows: Sequence[FoundMemory], where: Where) -> set[int]:
     with stored(rows) as database:
         return select(database, where)
 
 
-def expected(rows: Sequence[Found], where: Where) -> set[int]:
+def expected(rows: Sequence[FoundMemory], where: Where) -> set[int]:
     return {found.record.seq for found in rows if is_match(where, found_fields(found))}

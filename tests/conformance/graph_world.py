@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 from memstone.compose import compose_engine
 from memstone.engine.engine import Engine
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.mention import note_of, write_mentions
-from memstone.engine.storing.store import end_version, insert_version
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.mention import note_of, write_mentions
+from memstone.engine.store.versions import end_version, insert_version
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.memory import EntityFound, Layer, Link, Record, Status
@@ -36,9 +36,9 @@ class GraphWorld:
     engine: Engine
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> Runtime:
         """What the engine works with."""
-        return self.engine.parts
+        return self.engine.runtime
 
     async def add(self, text: str, *scopes: Scope, found: EntityFound | None = None, **fields: Any) -> Record:
         """Store a memory that these scopes see."""
@@ -64,7 +64,10 @@ class GraphWorld:
 
     async def names(self, scope: Scope = ALICE) -> dict[str, str]:
         """What a scope's memories speak of, with the type of each."""
-        return {row.norm: row.type for row in await self.parts.ledger.read(lambda tx: tx.entities.listed(scope, 1_000))}
+        return {
+            row.norm: row.type
+            for row in await self.parts.ledger.read(lambda tx: tx.entities.list_entities(scope, 1_000))
+        }
 
     async def count(self, table: str) -> int:
         """How many rows a table has, whoever they belong to."""

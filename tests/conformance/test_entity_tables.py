@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memstone.engine.storing.mention import note_of, write_mentions
-from memstone.engine.storing.store import insert_version
+from memstone.engine.store.mention import note_of, write_mentions
+from memstone.engine.store.versions import insert_version
 from memstone.model.memory import Entity, EntityFound, EntityRow, EntityType, Layer, Link, Record, Relation, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -98,12 +98,12 @@ def test_names_that_share_a_beginning_are_stored_apart(mode: str) -> None:
 @pytest.mark.req("R-12")
 def test_deleting_a_memory_takes_its_mentions_its_relations_and_what_nothing_else_names(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
-        kept = await world.add("Anna likes tea.")
+        record = await world.add("Anna likes tea.")
         gone = await world.add("Anna works at Contoso. I use Docker.")
         await world.end(gone)
         assert await world.names() == {"anna": "person"}
         assert [await world.count(table) for table in TABLES] == [1, 1, 0]
-        await world.end(kept)
+        await world.end(record)
         assert [await world.count(table) for table in TABLES] == [0, 0, 0]
 
     in_world(mode, scenario)
@@ -139,8 +139,8 @@ def test_a_later_and_better_type_or_description_takes_the_place_of_none(mode: st
         await world.add("I like Brix.")
         assert await world.names() == {"brix": "concept"}
         before = await world.parts.ledger.read(lambda tx: tx.entities.of(ALICE, ["brix"]))
-        told = Entity("Brix", "brix", EntityType.ORGANIZATION, "a bakery")
-        await world.add("Brix is a bakery.", found=EntityFound((told,)))
+        entity = Entity("Brix", "brix", EntityType.ORGANIZATION, "a bakery")
+        await world.add("Brix is a bakery.", found=EntityFound((entity,)))
         after = await world.parts.ledger.read(lambda tx: tx.entities.of(ALICE, ["brix"]))
         assert [(row.id, row.type, row.description) for row in after] == [(before[0].id, "organization", "a bakery")]
         await world.add("I like Brix still.")
@@ -213,9 +213,11 @@ def test_a_listing_counts_only_what_its_scope_sees(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         await world.add("Anna likes tea.", Scope(user_id="alice", run_id="r1"))
         await world.add("Anna and Felix like tea.", Scope(user_id="alice", run_id="r2"))
-        listed = await world.parts.ledger.read(lambda tx: tx.entities.listed(Scope(user_id="alice", run_id="r1"), 10))
+        listed = await world.parts.ledger.read(
+            lambda tx: tx.entities.list_entities(Scope(user_id="alice", run_id="r1"), 10)
+        )
         assert [(row.norm, row.mentions) for row in listed] == [("anna", 1)]
-        listed = await world.parts.ledger.read(lambda tx: tx.entities.listed(ALICE, 10))
+        listed = await world.parts.ledger.read(lambda tx: tx.entities.list_entities(ALICE, 10))
         assert [(row.norm, row.mentions) for row in listed] == [("anna", 2), ("felix", 1)]
         assert await world.names(BOB) == {}
 
@@ -257,12 +259,12 @@ def test_writers_and_deleters_side_by_side_leave_no_loose_end(tmp_path: Path) ->
         def work(number: int) -> None:
             from memstone.drive import drive
 
-            mine: list[Record] = []
+            records: list[Record] = []
             for turn in range(12):
-                mine.append(drive(world.add(f"Anna met Felix and my friend Hugo{number % 2}, take {turn}.")))
+                records.append(drive(world.add(f"Anna met Felix and my friend Hugo{number % 2}, take {turn}.")))
                 if turn % 3 == 2:
-                    drive(world.end(*mine))
-                    mine.clear()
+                    drive(world.end(*records))
+                    records.clear()
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(4)))

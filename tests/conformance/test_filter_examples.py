@@ -10,7 +10,7 @@ import pytest
 from memstone.adapters.sql.where import compile_where
 from memstone.core.checks.filters import MAX_DEPTH, MAX_LIST, MAX_NODES, MAX_VALUES, parse_filters
 from memstone.errors import InvalidFilter
-from memstone.model.memory import Found, Link, Record
+from memstone.model.memory import FoundMemory, Link, Record
 from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
 from tests.conformance.filter_world import (
@@ -26,10 +26,10 @@ from tests.conformance.filter_world import (
 # --- examples ---------------------------------------------------------------------------------------------------------
 
 
-def memory(seq: int, text: str, *, user_id: str = "ann", agent_id: str = "", **metadata: Any) -> Found:
+def memory(seq: int, text: str, *, user_id: str = "ann", agent_id: str = "", **metadata: Any) -> FoundMemory:
     at = EARLY if seq == 1 else LATE
     record = Record(f"m{seq}", text, f"h{seq}", at, at, at, at, at, seq=seq, metadata=metadata)
-    return Found(record, Link(Scope("acme", user_id, agent_id), at))
+    return FoundMemory(record, Link(Scope("acme", user_id, agent_id), at))
 
 
 ODD: dict[str, Any] = {"a.b": {"c": 1}, 'q"': "x", "tags": []}
@@ -138,7 +138,7 @@ def test_sql_in_names_and_values_is_only_text(attack: str) -> None:
     assert len(attack) == 1 or attack not in condition
 
 
-def find_in(rows: Sequence[Found], filters: Any) -> set[int]:
+def find_in(rows: Sequence[FoundMemory], filters: Any) -> set[int]:
     where = parse_filters(filters)
     assert where is not None
     return selected(rows, where)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memstone.core.checks.filters import found_fields, parse_filters
-from memstone.model.memory import Found, Link, Record
+from memstone.model.memory import FoundMemory, Link, Record
 from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where, is_match
 from memstone.model.scope import Scope
 from tests.conformance.filter_world import EARLY, LATE, expected, select, selected, stored
@@ -65,13 +65,13 @@ links = st.builds(
 )
 
 
-def numbered(rows: list[Found]) -> list[Found]:
+def numbered(rows: list[FoundMemory]) -> list[FoundMemory]:
     for seq, found in enumerate(rows, start=1):
         found.record.seq = seq
     return rows
 
 
-tables = st.lists(st.builds(Found, records, links), max_size=5).map(numbered)
+tables = st.lists(st.builds(FoundMemory, records, links), max_size=5).map(numbered)
 operands = st.none() | st.booleans() | operand_numbers | texts | instants
 INT64 = range(-(2**63), 2**63)
 VALUED = sorted(set(Op) - {Op.IN, Op.NIN, Op.EXISTS})
@@ -87,7 +87,7 @@ def asking(field: str, operands: st.SearchStrategy[Any]) -> st.SearchStrategy[Co
     )
 
 
-def stored_under(field: str, rows: Sequence[Found]) -> list[object]:
+def stored_under(field: str, rows: Sequence[FoundMemory]) -> list[object]:
     """What the rows hold in a field, members of lists one by one, as far as it can be asked for."""
     read = [found_fields(found)(field) for found in rows]
     flat = [member for value in read for member in (value if isinstance(value, list) else [value])]
@@ -96,15 +96,15 @@ def stored_under(field: str, rows: Sequence[Found]) -> list[object]:
     ]
 
 
-def about(rows: Sequence[Found]) -> st.SearchStrategy[Condition]:
+def about(rows: Sequence[FoundMemory]) -> st.SearchStrategy[Condition]:
     """Conditions that have a chance: on keys that are there, often with values that are there."""
     own = {f"metadata.{key}" for found in rows for key in found.record.metadata}
     noted = st.sampled_from(["data.speaker", "data.category"])
     field = st.sampled_from(sorted(FIELDS)) | noted | st.sampled_from(sorted(own or {"metadata.k"}))
 
     def conditions(name: str) -> st.SearchStrategy[Condition]:
-        held = stored_under(name, rows)
-        return asking(name, operands | st.sampled_from(held) if held else operands)
+        current = stored_under(name, rows)
+        return asking(name, operands | st.sampled_from(current) if current else operands)
 
     return field.flatmap(conditions)
 
@@ -127,28 +127,28 @@ questions = tables.flatmap(lambda rows: st.tuples(st.just(rows), st.lists(trees(
 @pytest.mark.slow
 @pytest.mark.req("C-38", "R-26")
 @given(questions)
-def test_sql_selects_what_the_reference_evaluator_selects(question: tuple[list[Found], list[Where]]) -> None:
+def test_sql_selects_what_the_reference_evaluator_selects(question: tuple[list[FoundMemory], list[Where]]) -> None:
     rows, wheres = question
     with stored(rows) as database:
         for where in wheres:
             assert select(database, where) == expected(rows, where)
 
 
-def one_row(value: object) -> list[Found]:
+def one_row(value: object) -> list[FoundMemory]:
     record = Record("m", "t", "h", EARLY, EARLY, EARLY, EARLY, EARLY, seq=1, metadata={"k": value})
-    return [Found(record, Link(Scope(), EARLY))]
+    return [FoundMemory(record, Link(Scope(), EARLY))]
 
 
 @pytest.mark.slow
 @pytest.mark.req("C-38")
 @given(tables, st.sampled_from(sorted(set(Op) - {Op.EXISTS, Op.IN, Op.NIN})), texts)
-def test_who_said_it_is_the_speaker_or_the_role(rows: list[Found], op: Op, value: str) -> None:
+def test_who_said_it_is_the_speaker_or_the_role(rows: list[FoundMemory], op: Op, value: str) -> None:
     where = parse_filters({"memory.actor": {op.value: value}})
     assert where is not None
-    shown = [{"text": found.record.data.get("speaker"), "seq": found.record.seq} for found in rows]
-    for one, found in zip(shown, rows, strict=True):
+    visible = [{"text": found.record.data.get("speaker"), "seq": found.record.seq} for found in rows]
+    for one, found in zip(visible, rows, strict=True):
         one["text"] = found.record.source_role if one["text"] is None else one["text"]
-    assert selected(rows, where) == {one["seq"] for one in shown if is_match(Condition("text", op, value), one)}
+    assert selected(rows, where) == {one["seq"] for one in visible if is_match(Condition("text", op, value), one)}
 
 
 @pytest.mark.slow
@@ -193,10 +193,10 @@ def test_every_field_with_every_operator_and_operands_of_every_type(field: str) 
                     assert select(database, where) == expected(rows, where), where
 
 
-def grid_rows() -> list[Found]:
-    held: list[Any] = ["", "a", "1", "ß", 1, 1.5, True, None, ["a", 1, "ß"], {"a": 1}]
+def grid_rows() -> list[FoundMemory]:
+    current: list[Any] = ["", "a", "1", "ß", 1, 1.5, True, None, ["a", 1, "ß"], {"a": 1}]
     return [
-        Found(
+        FoundMemory(
             Record(
                 id=f"{seq}",
                 text=["a", "A", "1", "", "Straße"][seq % 5],
@@ -214,5 +214,5 @@ def grid_rows() -> list[Found]:
             ),
             Link(Scope("a", ["", "a", "1"][seq % 3], "ß" * (seq % 2)), EARLY, last_used_at=[None, LATE][seq % 2]),
         )
-        for seq, value in enumerate(held)
+        for seq, value in enumerate(current)
     ]

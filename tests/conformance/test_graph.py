@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memstone.engine.learning.graph_llm import graph_of
+from memstone.engine.learn.graph_llm import graph_of
 from memstone.engine.recall.graph import (
     MOST,
     build_edges,
@@ -31,11 +31,11 @@ both_modes = pytest.mark.parametrize("mode", MODES)
 @pytest.mark.req("N-36")
 def test_a_question_points_to_the_memories_that_speak_of_whom_it_names(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
-        mine = await world.add("Anna bakes bread.")
+        record = await world.add("Anna bakes bread.")
         await world.add("Felix bakes cakes.")
         await world.add("Anna sells shoes.", BOB)
-        assert await search_by_entities(world.parts, "What does Anna like?", ALICE) == [(mine.seq, MOST)]
-        assert await search_by_entities(world.parts, "what does anna like?", ALICE) == [(mine.seq, MOST)]
+        assert await search_by_entities(world.parts, "What does Anna like?", ALICE) == [(record.seq, MOST)]
+        assert await search_by_entities(world.parts, "what does anna like?", ALICE) == [(record.seq, MOST)]
         assert await search_by_entities(world.parts, "What does Annabel like?", ALICE) == []
         assert await search_by_entities(world.parts, "how are you?", ALICE) == []
 
@@ -130,11 +130,11 @@ def test_what_is_known_can_be_listed(mode: str) -> None:
             "Rome": 1,
             "user": 0,
         }
-        told = {
+        answer = {
             (one["source"], one["relation"], one["target"]): one["valid_to"]
             for one in await read_relations(world.parts, ALICE)
         }
-        assert told == {
+        assert answer == {
             ("Anna", "sister_of", "user"): None,
             ("Anna", "lives_in", "Oslo"): LATER,
             ("Anna", "lives_in", "Rome"): None,

@@ -88,9 +88,9 @@ def test_openai_is_asked_as_its_own_client_asks(mode: str, server: WireServer) -
     with openai.OpenAI(base_url=f"{server.url}/v1", api_key=KEY) as client:
         client.embeddings.create(model="text-embedding-3-small", input=TEXTS, dimensions=8, encoding_format="float")
     run(mode, embedding(server, TEXTS, dimensions=8))
-    theirs, ours = server.requests
-    assert (ours.method, ours.path, ours.json) == (theirs.method, theirs.path, theirs.json)
-    assert ours.headers["authorization"] == theirs.headers["authorization"] == f"Bearer {KEY}"
+    wire_request, ours = server.requests
+    assert (ours.method, ours.path, ours.json) == (wire_request.method, wire_request.path, wire_request.json)
+    assert ours.headers["authorization"] == wire_request.headers["authorization"] == f"Bearer {KEY}"
 
 
 @both
@@ -99,9 +99,9 @@ def test_ollama_is_asked_as_its_own_client_asks(mode: str, ollama_server: WireSe
     with ollama.Client(host=ollama_server.url) as client:
         client.embeddings("nomic-embed-text", "likes tea")
     run(mode, lambda io: ollama_embedder(ollama_server, io).embed(["likes tea"]))
-    theirs, ours = ollama_server.requests
-    assert (ours.method, ours.path) == (theirs.method, theirs.path)
-    assert ours.json == {name: value for name, value in theirs.json.items() if name in ("model", "prompt")}
+    wire_request, ours = ollama_server.requests
+    assert (ours.method, ours.path) == (wire_request.method, wire_request.path)
+    assert ours.json == {name: value for name, value in wire_request.json.items() if name in ("model", "prompt")}
 
 
 @both

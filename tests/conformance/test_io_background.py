@@ -88,11 +88,11 @@ def test_a_bell_rings_on_wherever_ctrl_c_came() -> None:
 @both
 def test_all_who_wait_are_woken_by_one_ring(mode: str) -> None:
     async def scenario(io: Io) -> list[bool]:
-        bell, heard, all_heard = io.bell(), list[bool](), io.bell()
+        bell, messages, all_heard = io.bell(), list[bool](), io.bell()
 
         async def wait() -> None:
-            heard.append(await bell.wait(120))
-            if len(heard) == 2:
+            messages.append(await bell.wait(120))
+            if len(messages) == 2:
                 all_heard.ring()
 
         for name in ("one", "other"):
@@ -100,7 +100,7 @@ def test_all_who_wait_are_woken_by_one_ring(mode: str) -> None:
         while len(bell._waiting) < 2:  # type: ignore[attr-defined]
             await io.sleep(0.001)
         bell.ring()
-        return [await all_heard.wait(120), *heard]
+        return [await all_heard.wait(120), *messages]
 
     assert run(mode, scenario) == [True, True, True]
 

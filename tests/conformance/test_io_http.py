@@ -92,8 +92,8 @@ def test_nobody_listening_is_unavailable_and_the_error_names_only_the_host(mode:
             fetch(mode, HttpRequest("GET", f"http://{address}", headers={"a": "hush"}))
     assert (caught.value.kind, caught.value.name, caught.value.retryable) == ("http", "127.0.0.1", True)
     assert caught.value.__cause__ is not None
-    shown = "".join(traceback.format_exception(caught.value, chain=False)[-1:])
-    assert not [secret for secret in ("pw", "users", "k123", "hush") if secret in shown]
+    output = "".join(traceback.format_exception(caught.value, chain=False)[-1:])
+    assert not [secret for secret in ("pw", "users", "k123", "hush") if secret in output]
 
 
 @both

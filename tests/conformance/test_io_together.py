@@ -43,12 +43,12 @@ def test_an_error_of_a_step_reaches_the_caller_and_ends_the_unit(mode: str) -> N
         async def steps() -> None:
             await io.run(lambda: 1 // 0)
 
-        heard = list[str]()
+        messages = list[str]()
         try:
             await io.together(steps)
         except ZeroDivisionError:
-            heard.append("raised")
-        return [*heard, str(await io.run(lambda: 42))]
+            messages.append("raised")
+        return [*messages, str(await io.run(lambda: 42))]
 
     assert run(mode, scenario) == ["raised", "42"]
 
@@ -92,8 +92,8 @@ def test_a_search_is_one_unit_on_a_thread_and_a_context_two(tmp_path: Path, monk
     async def scenario() -> list[int]:
         config = {"store": {"url": f"sqlite:///{tmp_path / 'units.db'}"}, "embedder": {"provider": "hash"}}
         memory = AsyncMemory(config)
-        said = [f"I keep my {one} in the shed" for one in ("kayak", "ladder", "tent")]
-        await memory.add(said, user_id="u", infer=False)
+        texts = [f"I keep my {one} in the shed" for one in ("kayak", "ladder", "tent")]
+        await memory.add(texts, user_id="u", infer=False)
         await memory.context("Where do I keep my tent?", user_id="u")  # what is found out only once
         counts = []
         for ask in (memory.search, memory.context):
@@ -104,7 +104,7 @@ def test_a_search_is_one_unit_on_a_thread_and_a_context_two(tmp_path: Path, monk
         return counts
 
     monkeypatch.setattr(AsyncIo, "run", counted)
-    searched, shown = asyncio.run(scenario())
+    searched, visible_count = asyncio.run(scenario())
     once_a_second = 1  # whether somebody changed a setting
     assert 1 <= searched <= 1 + once_a_second
-    assert 2 <= shown <= 2 + once_a_second
+    assert 2 <= visible_count <= 2 + once_a_second

@@ -12,7 +12,7 @@ import pytest
 
 from memstone.adapters.io import fair_lock
 from memstone.adapters.io.blocking import BlockingIo
-from memstone.adapters.io.fair_lock import Turn
+from memstone.adapters.io.fair_lock import FairLock
 from memstone.drive import drive
 from tests.patience import LONG, until
 
@@ -26,7 +26,7 @@ def _threads(*works: Callable[[], Any]) -> None:
     assert not any(one.is_alive() for one in crew)
 
 
-def _in_turn(turn: Turn, work: Callable[[], Any]) -> None:
+def _in_turn(turn: FairLock, work: Callable[[], Any]) -> None:
     turn.take()
     try:
         work()
@@ -35,7 +35,7 @@ def _in_turn(turn: Turn, work: Callable[[], Any]) -> None:
 
 
 def test_one_thread_at_a_time_has_the_turn_and_everybody_gets_it() -> None:
-    turn, inside, most, done = Turn(), [0], [0], [0] * 8
+    turn, inside, most, done = FairLock(), [0], [0], [0] * 8
 
     def piece() -> None:
         inside[0] += 1
@@ -51,11 +51,11 @@ def test_one_thread_at_a_time_has_the_turn_and_everybody_gets_it() -> None:
     _threads(*(lambda which=which: work(which) for which in range(8)))
     assert most[0] == 1
     assert done == [200] * 8
-    assert not turn.held
+    assert not turn.is_owned
 
 
 def test_who_was_expected_back_and_stays_away_holds_nobody_up() -> None:
-    turn, begun, stays_away, done = Turn(), threading.Event(), threading.Event(), list[int]()
+    turn, begun, stays_away, done = FairLock(), threading.Event(), threading.Event(), list[int]()
 
     def busy() -> None:
         for _ in range(50):  # always back at once
@@ -77,7 +77,7 @@ def test_who_was_expected_back_and_stays_away_holds_nobody_up() -> None:
 
 
 def test_one_pause_is_soon_forgotten_and_a_habit_of_staying_away_is_not() -> None:
-    turn = Turn()
+    turn = FairLock()
     doubts = list[float]()
     for now in (10.0, 10.1, 10.2, 30.0):
         turn._stayed_away(now)
@@ -93,19 +93,19 @@ def _is_long(line: Sized, count: int) -> bool:
     return len(line) == count
 
 
-def _first_in(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def _first_in(turn: FairLock, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Who gets the turn first, while one holds it and another who is always there waits longer than a guest."""
     done = list[str]()
-    monkeypatch.setattr(fair_lock._Mine, "comes_back", lambda *_: threading.current_thread().name != "guest")
+    monkeypatch.setattr(fair_lock._ThreadState, "comes_back", lambda *_: threading.current_thread().name != "guest")
 
     def always_there() -> None:
-        turn._mine.habit = 1_000
+        turn._thread_state.habit = 1_000
         _in_turn(turn, lambda: done.append("always there"))
 
     def guest() -> None:
         _in_turn(turn, lambda: done.append("guest"))
 
-    turn._mine.habit = 1_000
+    turn._thread_state.habit = 1_000
     turn.take()
     crew = [threading.Thread(target=work, name=work.__name__, daemon=True) for work in (always_there, guest)]
     for number, one in enumerate(crew, 1):
@@ -119,24 +119,24 @@ def _first_in(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_guest_is_let_in_before_those_who_are_always_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fair_lock, "_OVERTAKEN", LONG)
-    assert _first_in(Turn(), monkeypatch) == ["guest", "always there"]
+    assert _first_in(FairLock(), monkeypatch) == ["guest", "always there"]
 
 
 def test_guests_overtake_nobody_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fair_lock, "_OVERTAKEN", -1.0)  # whoever waits has waited for long
-    assert _first_in(Turn(), monkeypatch) == ["always there", "guest"]
+    assert _first_in(FairLock(), monkeypatch) == ["always there", "guest"]
 
 
 def test_others_have_the_turn_while_long_work_runs() -> None:
-    io, heard = BlockingIo(), threading.Event()
+    io, answer = BlockingIo(), threading.Event()
 
     async def long_work() -> bool:
         async with io.turn():
-            return await io.run_long(lambda: heard.wait(LONG))
+            return await io.run_long(lambda: answer.wait(LONG))
 
     async def short_work() -> None:
         async with io.turn():
-            heard.set()
+            answer.set()
 
     answers = list[bool]()
     _threads(lambda: answers.append(drive(long_work())), lambda: drive(short_work()))
@@ -151,21 +151,21 @@ def test_long_work_of_one_who_has_no_turn_takes_none() -> None:
         async with io.turn():
             with pytest.raises(ZeroDivisionError):
                 await io.run_long(lambda: 1 // 0)
-            inside = io._turn.held
-        return [alone, inside, io._turn.held]
+            inside = io._turn.is_owned
+        return [alone, inside, io._turn.is_owned]
 
     assert drive(both()) == [1, True, False]
 
 
 def test_who_is_interrupted_in_line_leaves_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    turn, done = Turn(), list[str]()
+    turn, done = FairLock(), list[str]()
     turn.take()
-    looks = Turn._left_to_wait
+    looks = FairLock._left_to_wait
 
-    def interrupted(self: Turn, mine: Any) -> float:
+    def interrupted(self: FairLock, own: Any) -> float:
         if threading.current_thread().name == "interrupted":
             raise KeyboardInterrupt
-        return looks(self, mine)
+        return looks(self, own)
 
     def waits() -> None:
         with pytest.raises(KeyboardInterrupt):
@@ -176,7 +176,7 @@ def test_who_is_interrupted_in_line_leaves_it(monkeypatch: pytest.MonkeyPatch) -
         until(lambda: done)
         _in_turn(turn, lambda: done.append("had it"))
 
-    monkeypatch.setattr(Turn, "_left_to_wait", interrupted)
+    monkeypatch.setattr(FairLock, "_left_to_wait", interrupted)
     crew = [threading.Thread(target=waits, name="interrupted"), threading.Thread(target=follows)]
     for one in crew:
         one.start()
@@ -191,7 +191,7 @@ def test_who_is_interrupted_in_line_leaves_it(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_finds_the_turn_free() -> None:
-    turn, taken, forked = Turn(), threading.Event(), threading.Event()
+    turn, taken, forked = FairLock(), threading.Event(), threading.Event()
 
     def holds() -> None:
         taken.set()

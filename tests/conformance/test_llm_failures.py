@@ -46,10 +46,10 @@ def answer(
 ) -> tuple[str, int]:
     """What the model's client makes of the replies, and how often it asked."""
     with WireServer(FakeChat(*replies)) as server:
-        given = {"base_url": f"{server.url}/v1", "api_key": KEY, **options}
+        values = {"base_url": f"{server.url}/v1", "api_key": KEY, **options}
 
         async def scenario(io: Io) -> str:
-            return (await OpenAiLlm(OpenAiLlm.Config.model_validate(given), io).generate(prompt)).text
+            return (await OpenAiLlm(OpenAiLlm.Config.model_validate(values), io).generate(prompt)).text
 
         return run(mode, scenario, naps=[] if naps is None else naps), len(server.requests)
 
@@ -119,10 +119,10 @@ def test_nobody_at_the_address_is_said_so(mode: str) -> None:
 @pytest.mark.req("R-38")
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_rises_at_once_and_is_not_shown(mode: str, status: int) -> None:
-    said = {"error": {"message": f"Wrong key {KEY}", "code": "invalid_api_key"}}
+    texts = {"error": {"message": f"Wrong key {KEY}", "code": "invalid_api_key"}}
     naps: list[float] = []
     with pytest.raises(AuthenticationFailed, match="invalid_api_key") as caught:
-        answer(mode, WireReply(status, json=said), naps=naps)
+        answer(mode, WireReply(status, json=texts), naps=naps)
     assert KEY not in str(caught.value)
     assert naps == []
     with pytest.raises(AuthenticationFailed):

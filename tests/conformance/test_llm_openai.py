@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from memstone.adapters.llm.openai import OpenAiLlm
 from memstone.core.llm.decisions import decision_prompt, extraction_prompt, parse_extraction
-from memstone.core.llm.operations import Known, Talk
+from memstone.core.llm.operations import KnownFact, Talk
 from memstone.model.message import Message
 from memstone.ports.io import Io
 from memstone.ports.models import Llm, Prompt, Reply, ToolCall
@@ -120,12 +120,12 @@ def test_the_official_client_sees_a_wrong_key_and_a_wrong_route() -> None:
 
 def test_the_fake_refuses_a_schema_that_is_not_strict() -> None:
     loose = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": {"type": "object"}}}
-    given: Any = loose
+    value: Any = loose
     with WireServer(FakeChat()) as server, official(server) as client:
         with pytest.raises(openai.BadRequestError, match="not strict"):
-            client.chat.completions.create(model="m", messages=HELLO, response_format=given)
-        given["json_schema"]["strict"] = False
-        assert client.chat.completions.create(model="m", messages=HELLO, response_format=given).choices
+            client.chat.completions.create(model="m", messages=HELLO, response_format=value)
+        value["json_schema"]["strict"] = False
+        assert client.chat.completions.create(model="m", messages=HELLO, response_format=value).choices
 
 
 # --- ours -------------------------------------------------------------------------------------------------------------
@@ -155,9 +155,9 @@ def test_the_server_is_asked_as_its_own_client_asks(mode: str, prompt: Prompt, a
         with official(server) as client:
             client.chat.completions.create(model="gpt-4o-mini", messages=HELLO, temperature=0, max_tokens=2000, **asked)
         run(mode, asking(server, prompt))
-        theirs, ours = server.requests
-    assert (ours.method, ours.path, ours.json) == (theirs.method, theirs.path, theirs.json)
-    assert ours.headers["authorization"] == theirs.headers["authorization"] == f"Bearer {KEY}"
+        wire_request, ours = server.requests
+    assert (ours.method, ours.path, ours.json) == (wire_request.method, wire_request.path, wire_request.json)
+    assert ours.headers["authorization"] == wire_request.headers["authorization"] == f"Bearer {KEY}"
 
 
 @both
@@ -273,7 +273,7 @@ def test_our_own_questions_pass_the_servers_check_of_schemas_and_their_answers_a
     turns = [Message("user", "I moved to Oslo.")]
     fact = {"text": "User moved to Oslo.", "turn": 1, "quote": "I moved to Oslo", "category": "home"}
     facts = extraction_prompt(Talk(turns, now=datetime(2026, 1, 1, tzinfo=UTC), language=ENGLISH))
-    decisions = decision_prompt(["User moved to Oslo."], [[Known("id", "User lives in Bergen.")]])
+    decisions = decision_prompt(["User moved to Oslo."], [[KnownFact("id", "User lives in Bergen.")]])
 
     async def scenario(io: Io) -> list[str]:
         llm = chat(server, io)

@@ -16,7 +16,7 @@ import pytest
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.adapters.vectors.local import LocalConfig, LocalVectors
+from memstone.adapters.vectors.local import LocalVectors, LocalVectorsConfig
 from memstone.drive import drive
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
@@ -30,7 +30,7 @@ held_as = pytest.mark.parametrize("quant", QUANTS)
 
 
 def local(world: World, io: Io, quant: Literal["int8"] | None = None) -> LocalVectors:
-    return LocalVectors(LocalConfig(memory_mb=64, quant=quant), io, world.ledger)
+    return LocalVectors(LocalVectorsConfig(memory_mb=64, quant=quant), io, world.ledger)
 
 
 @held_as
@@ -58,10 +58,10 @@ def test_a_few_own_memories_are_found_behind_thousands_of_others() -> None:
         query = near(world, 3)
         for _ in range(50):
             await world.add(BOB, vector=query.vector)
-        mine = [await world.add(ALICE) for _ in range(3)]
+        own = [await world.add(ALICE) for _ in range(3)]
         for _ in range(50):
             await world.add(BOB, vector=query.vector)
-        assert sorted(hit.seq for hit in await local(world, io).search(query)) == mine
+        assert sorted(hit.seq for hit in await local(world, io).search(query)) == own
 
     run("blocking", scenario)
 
@@ -141,7 +141,7 @@ def test_what_another_connection_writes_is_found_at_the_next_search(tmp_path: Pa
         world = await World.open(io, tmp_path / "memories.db")
         other = SqliteLedger(SqliteConfig(path=tmp_path / "memories.db", durable=False), io)
         await other.open()
-        index = LocalVectors(LocalConfig(), io, other)
+        index = LocalVectors(LocalVectorsConfig(), io, other)
         for _ in range(120):
             await world.step()
             await world.agrees(index, world.query())
@@ -210,9 +210,9 @@ def test_forget_drops_what_is_held_of_one_tenant() -> None:
         await world.add(ALICE)
         await index.search(near(world))
         await index.forget("another")
-        assert len(index._held.partitions) == 1
+        assert len(index._partition_cache.partitions) == 1
         await index.forget(world.tenant)
-        assert len(index._held.partitions) == 0
+        assert len(index._partition_cache.partitions) == 0
         assert len(await index.search(near(world))) == 1
 
     run("blocking", scenario)
@@ -227,13 +227,13 @@ def test_the_least_recently_used_users_are_let_go_when_memory_is_short() -> None
             for _ in range(30):
                 await world.add(user)
         await index.search(near(world, 5, users[0]))
-        one = next(iter(index._held.partitions.values())).bytes
-        index._held.most = 3 * one
+        one = next(iter(index._partition_cache.partitions.values())).bytes
+        index._partition_cache.most = 3 * one
         for user in users[1:]:
             await index.search(near(world, 5, users[0]))
             await index.search(near(world, 5, user))
-        assert sum(partition.bytes for partition in index._held.partitions.values()) <= 3 * one
-        assert [name[1] for name in index._held.partitions] == ["user4", "user0", "user5"]
+        assert sum(partition.bytes for partition in index._partition_cache.partitions.values()) <= 3 * one
+        assert [name[1] for name in index._partition_cache.partitions] == ["user4", "user0", "user5"]
         for user in users:
             await world.agrees(index, near(world, 50, user))
 
@@ -244,11 +244,11 @@ def test_one_user_larger_than_the_bound_is_still_served() -> None:
     async def scenario(io: Io) -> None:
         world = await World.open(io)
         index = local(world, io)
-        index._held.most = 1
+        index._partition_cache.most = 1
         for scope in (ALICE, BOB, ALICE):
             await world.add(scope)
             await world.agrees(index, near(world, 5, scope))
-            assert len(index._held.partitions) == 1
+            assert len(index._partition_cache.partitions) == 1
 
     run("blocking", scenario)
 

@@ -116,7 +116,7 @@ def test_a_batch_that_meets_a_taken_id_stores_nothing_and_the_next_one_goes_on(t
     path = tmp_path / "memstone.db"
     with Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}) as memory:
         memory.add("something", user_id="alice", infer=False)
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
         taken = memory.get_all(user_id="alice")["results"][0]["id"]
 
         async def work(tx: Tx) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.engine.moving import mirror
-from memstone.engine.moving.mirror import MirroredIndex
-from memstone.engine.storing.store import Space, ensure_space
+from memstone.engine.store.versions import Space, ensure_space
+from memstone.engine.transfer import mirror
+from memstone.engine.transfer.mirror import MirroredIndex
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.io import Io
@@ -172,13 +172,13 @@ def test_forget_drops_the_collections_of_one_tenant(mode: str) -> None:
         for _ in range(5):
             await world.add(ALICE)
             await neighbour.add(ALICE)
-        theirs = replace(near(world), scope=replace(ALICE, tenant_id="neighbour"))
+        vector_query = replace(near(world), scope=replace(ALICE, tenant_id="neighbour"))
         await world.agrees(index, near(world))
-        await neighbour.agrees(index, theirs)
+        await neighbour.agrees(index, vector_query)
         await holds_what_the_ledger_says(store, world, neighbour)
         await index.forget(world.tenant)
         await holds_what_the_ledger_says(store, neighbour)
-        await neighbour.agrees(index, theirs)
+        await neighbour.agrees(index, vector_query)
         await world.agrees(index, near(world))
 
     run(mode, scenario)

@@ -13,7 +13,7 @@ import pytest
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.drive import drive
-from memstone.engine.moving import mirror
+from memstone.engine.transfer import mirror
 from memstone.errors import BackendUnavailable, VectorStoreError
 from memstone.model.query import Where
 from memstone.ports.index import Point, PointHit
@@ -63,15 +63,15 @@ class _Failing(MemoryVectors):
         self.before_search: Callable[[], Awaitable[None]] | None = None
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
-        given = list(points)
+        items = list(points)
         first, self.before_upsert = self.before_upsert, None
         if first is not None:
             await first()
         self.upserts_left -= 1
         if self.upserts_left < 0:
-            await super().upsert(collection, given[: len(given) // 2])
+            await super().upsert(collection, items[: len(items) // 2])
             raise BackendUnavailable("the store went away", kind="vectors", name="failing")
-        await super().upsert(collection, given)
+        await super().upsert(collection, items)
 
     async def search(
         self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None

@@ -25,14 +25,14 @@ def _note(name: str) -> Work[None]:
 
 
 def _holds(memory: Memory, name: str) -> bool:
-    return drive(memory.engine.parts.ledger.read(lambda tx: tx.calibration.get("default", name))) is not None
+    return drive(memory.engine.runtime.ledger.read(lambda tx: tx.calibration.get("default", name))) is not None
 
 
-def _without_others(said: list[str]) -> list[str]:
+def _without_others(texts: list[str]) -> list[str]:
     """The commits of notes, and how they wait; a worker may write its own rows at any moment."""
     asked: list[str] = []
     ours = False
-    for one in said:
+    for one in texts:
         ours = "calibration" in one or (ours and not one.startswith("BEGIN"))
         if "synchronous" in one or (one == "COMMIT" and ours):
             asked.append(one)
@@ -43,12 +43,12 @@ def test_only_what_is_noted_does_not_wait_for_the_disk(tmp_path: Path) -> None:
     config = {"store": {"url": f"sqlite:///{tmp_path}/a.db"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory:
         memory.stats()
-        ledger: Any = memory.engine.parts.ledger
-        said: list[str] = []
-        ledger._open_writer().raw.set_trace_callback(said.append)
+        ledger: Any = memory.engine.runtime.ledger
+        texts: list[str] = []
+        ledger._open_writer().raw.set_trace_callback(texts.append)
         for verb in (ledger.write, ledger.note, ledger.note, ledger.write):
-            drive(verb(_note(f"{len(said)}")))
-        asked = _without_others(said)
+            drive(verb(_note(f"{len(texts)}")))
+        asked = _without_others(texts)
     full, normal = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
     assert asked == ["COMMIT", normal, "COMMIT", "COMMIT", full, "COMMIT"]
 
@@ -85,7 +85,7 @@ from memstone.drive import drive
 from tests.conformance.test_noted import _note
 memory = Memory({config!r})
 memory.stats()
-drive(memory.engine.parts.ledger.note(_note("mine")))
+drive(memory.engine.runtime.ledger.note(_note("mine")))
 print("noted", flush=True)
 time.sleep(600)
 """

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.adapters.vectors.local import LocalConfig, LocalVectors
-from memstone.adapters.vectors.partition import ByteBlock, Partition
-from memstone.engine.storing.store import Entry, Space, end_version, ensure_space, enter_all
+from memstone.adapters.vectors.local import LocalVectors, LocalVectorsConfig
+from memstone.adapters.vectors.partition import ByteBlock, VectorPartition
+from memstone.engine.store.versions import NewVersion, Space, end_version, ensure_space, enter_all
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import VectorQuery
@@ -70,23 +70,25 @@ class Both:
             for at in range(len(vectors))
         ]
         await ledger.write(lambda tx: _store(tx, records, vectors))
-        exact, quantised = (LocalVectors(LocalConfig(quant=quant), io, ledger) for quant in (None, "int8"))
+        exact, quantised = (LocalVectors(LocalVectorsConfig(quant=quant), io, ledger) for quant in (None, "int8"))
         return cls(ledger, exact, quantised, records)
 
     async def agree(self, query: VectorQuery) -> list[DenseHit]:
         """Fail unless both answer the same; gives the answer."""
-        wanted, given = [list(await index.search(query)) for index in (self.exact, self.quantised)]
-        assert [hit.seq for hit in given if not hit.extra] == [hit.seq for hit in wanted if not hit.extra]
-        assert {hit.seq for hit in given if hit.extra} == {hit.seq for hit in wanted if hit.extra}
+        wanted, hits = [list(await index.search(query)) for index in (self.exact, self.quantised)]
+        assert [hit.seq for hit in hits if not hit.extra] == [hit.seq for hit in wanted if not hit.extra]
+        assert {hit.seq for hit in hits if hit.extra} == {hit.seq for hit in wanted if hit.extra}
         cosines = {hit.seq: hit.cosine for hit in wanted}
-        assert [hit.cosine for hit in given] == [cosines[hit.seq] for hit in given]
-        return given
+        assert [hit.cosine for hit in hits] == [cosines[hit.seq] for hit in hits]
+        return hits
 
 
 async def _store(tx: Tx, records: list[Record], vectors: Any) -> None:
     await ensure_space(tx, records[0].tenant_id, SPACE)
     pairs = zip(records, vectors, strict=True)
-    await enter_all(tx, ENGLISH, [Entry(one, [Link(ALICE, NOW)], [(SPACE, vector.tobytes())]) for one, vector in pairs])
+    await enter_all(
+        tx, ENGLISH, [NewVersion(one, [Link(ALICE, NOW)], [(SPACE, vector.tobytes())]) for one, vector in pairs]
+    )
 
 
 def asked(chance: np.random.Generator, vectors: Any, limit: int = 10) -> VectorQuery:
@@ -169,10 +171,10 @@ def test_what_is_held_takes_a_quarter_and_is_told_apart_by_how_it_is_held() -> N
         vectors = scattered(chance)
         both = await Both.open(io, vectors)
         await both.agree(asked(chance, vectors))
-        ((exact_name, exact),), ((name, held),) = (
-            index._held.partitions.items() for index in (both.exact, both.quantised)
+        ((exact_name, exact),), ((name, vector_partition),) = (
+            index._partition_cache.partitions.items() for index in (both.exact, both.quantised)
         )
-        assert 0.25 <= held.bytes / exact.bytes < 0.28
+        assert 0.25 <= vector_partition.bytes / exact.bytes < 0.28
         assert (exact_name[2], name[2]) == (SPACE.signature, f"{SPACE.signature}:int8")
         await both.ledger.close()
 
@@ -192,7 +194,7 @@ def test_products_of_bytes_do_not_run_over_and_are_off_by_rounding_only() -> Non
 
 def test_a_partition_of_more_rows_than_are_turned_at_once_compares_every_row() -> None:
     vectors = unit(np.random.default_rng(12).standard_normal((5_000, 256)))
-    partition = Partition.of(
+    partition = VectorPartition.of(
         [VectorRow(at, "", "", "fact", vector.tobytes()) for at, vector in enumerate(vectors, start=1)],
         1,
         256,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memstone.adapters.rerank.http import HttpReranker
-from memstone.core.ranking.fusion import Scored
+from memstone.core.ranking.fusion import ScoredCandidate
 from memstone.engine.recall.ranking import rerank_candidates
 from memstone.model.query import ScoreParts
 from memstone.ports.io import Io
@@ -20,7 +20,9 @@ from memstone.testing.wire import WIRE_RERANK_KEY, WireReply, WireServer, fake_c
 both = pytest.mark.parametrize("mode", MODES)
 
 TEXTS = ["lives in Oslo", "drinks tea", "likes green tea", "has two cats"]
-FOUND = [Scored(seq, score, ScoreParts(semantic=score)) for seq, score in [(7, 0.9), (3, 0.6), (5, 0.4), (1, 0.2)]]
+FOUND = [
+    ScoredCandidate(seq, score, ScoreParts(semantic=score)) for seq, score in [(7, 0.9), (3, 0.6), (5, 0.4), (1, 0.2)]
+]
 BY_SEQ = dict(zip([7, 3, 5, 1], TEXTS, strict=True))
 Shown = tuple[list[tuple[int, float]], Degradation | None]
 
@@ -41,8 +43,8 @@ class Told:
 
     model, destination = "told", "this machine"
 
-    def __init__(self, said: Any) -> None:
-        self.said = said
+    def __init__(self, message: Any) -> None:
+        self.said = message
         self.asked: list[tuple[Sequence[str], int]] = []
 
     async def rerank(self, query: str, documents: Sequence[str], top: int) -> Any:  # noqa: ARG002 - as in the port
@@ -81,7 +83,7 @@ def test_the_closer_look_is_part_of_the_score_and_the_rest_is_kept(mode: str) ->
     found, _ = run(mode, lambda _: rerank_candidates(Told([(1, 0.7)]), "tea", list(FOUND), BY_SEQ))
     assert found[0].parts == ScoreParts(semantic=0.6, rerank=0.7)
     assert found[1].parts == ScoreParts(semantic=0.9)
-    assert FOUND[1] == Scored(3, 0.6, ScoreParts(semantic=0.6))
+    assert FOUND[1] == ScoredCandidate(3, 0.6, ScoreParts(semantic=0.6))
 
 
 @both
@@ -127,16 +129,16 @@ def test_nonsense_of_any_reranker_leaves_the_order_and_is_said(mode: str, said: 
 
 @both
 def test_without_a_reranker_or_texts_nobody_is_asked(mode: str) -> None:
-    told = Told([(0, 1.0)])
+    answer = Told([(0, 1.0)])
     assert searched(mode, lambda _: None) == (AS_THEY_WERE, None)
-    assert run(mode, lambda _: rerank_candidates(told, "tea", list(FOUND), {})) == (FOUND, None)
-    assert run(mode, lambda _: rerank_candidates(told, "tea", [], BY_SEQ)) == ([], None)
-    assert told.asked == []
+    assert run(mode, lambda _: rerank_candidates(answer, "tea", list(FOUND), {})) == (FOUND, None)
+    assert run(mode, lambda _: rerank_candidates(answer, "tea", [], BY_SEQ)) == ([], None)
+    assert answer.asked == []
 
 
 @both
 def test_only_candidates_with_a_text_are_sent_and_only_as_many_wanted(mode: str) -> None:
-    told = Told([(1, 0.9), (0, 0.8)])
-    found, _ = run(mode, lambda _: rerank_candidates(told, "tea", list(FOUND), {3: "drinks tea", 1: "cats"}, top=2))
-    assert told.asked == [(["drinks tea", "cats"], 2)]
+    answer = Told([(1, 0.9), (0, 0.8)])
+    found, _ = run(mode, lambda _: rerank_candidates(answer, "tea", list(FOUND), {3: "drinks tea", 1: "cats"}, top=2))
+    assert answer.asked == [(["drinks tea", "cats"], 2)]
     assert [one.seq for one in found] == [1, 3, 7, 5]

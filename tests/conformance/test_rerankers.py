@@ -76,9 +76,9 @@ def test_the_official_cohere_client_accepts_the_fake_and_asks_as_we_do(cohere_se
         client.rerank(model="rerank-v3.5", query="green tea", documents=TEXTS)
     assert [(row.index, row.relevance_score) for row in created.results] == [(2, 1.0), (1, 0.5)]
     run("blocking", cohere_service.asked(TEXTS, top=2))
-    theirs, ours = server.requests[0], server.requests[-1]
-    assert (ours.method, ours.path, ours.json) == (theirs.method, theirs.path, theirs.json)
-    assert ours.headers["authorization"] == theirs.headers["authorization"]
+    wire_request, ours = server.requests[0], server.requests[-1]
+    assert (ours.method, ours.path, ours.json) == (wire_request.method, wire_request.path, wire_request.json)
+    assert ours.headers["authorization"] == wire_request.headers["authorization"]
 
 
 @both

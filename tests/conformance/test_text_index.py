@@ -11,8 +11,8 @@ import pytest
 
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.text.local import LocalText, LocalTextConfig
-from memstone.engine.storing.status import next_status
-from memstone.engine.storing.store import end_version, insert_version, supersede_version
+from memstone.engine.store.status import next_status
+from memstone.engine.store.versions import end_version, insert_version, supersede_version
 from memstone.language.text.tokens import query_terms
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
@@ -112,17 +112,17 @@ def test_what_is_said_around_a_turn_helps_to_find_it(mode: str) -> None:
 def test_what_is_put_aside_lends_its_words_to_nobody_and_keeps_its_place(mode: str) -> None:
     async def scenario(io: Io) -> None:
         talk = await Talk.begin(io)
-        said = ["To Lofoten, by boat.", "Was it cold?", "Quite.", "And then?"]
-        for text in said:
+        texts = ["To Lofoten, by boat.", "Was it cold?", "Quite.", "And then?"]
+        for text in texts:
             await talk.say(text, created_at=NOW)
         lent = await talk.find("boat")
-        assert lent == said[:3]
-        await talk.become(said[0], Status.DISABLED)
-        await talk.become(said[2], Status.DISABLED)
-        assert await talk.find("boat") == said[:1], "itself, for those who may see it"
-        near = (await talk.index.around(ALICE, [talk.records[said[1]].seq], [])).near
-        assert list(near.values()) == [[(talk.records[said[3]].seq, 1)]]
-        for text in (said[2], said[0]):
+        assert lent == texts[:3]
+        await talk.become(texts[0], Status.DISABLED)
+        await talk.become(texts[2], Status.DISABLED)
+        assert await talk.find("boat") == texts[:1], "itself, for those who may see it"
+        near = (await talk.index.around(ALICE, [talk.records[texts[1]].seq], [])).near
+        assert list(near.values()) == [[(talk.records[texts[3]].seq, 1)]]
+        for text in (texts[2], texts[0]):
             await talk.become(text, Status.ACTIVE)
         assert await talk.find("boat") == lent
 
@@ -192,8 +192,8 @@ def test_the_share_of_a_text_that_asks(mode: str) -> None:
         asking = {hit.seq: round(hit.asking, 2) for hit in hits}
         assert (asking[1], asking[3]) == (1.0, 0.0)
         assert 0.3 < asking[2] < 0.6
-        said = ("I like tea. Do you?", "I like tea, do you?", "Tea, anyone?", "\u304a\u8336 tea\uff1f")
-        seqs = [await talk.say(text, speaker="user") for text in said]
+        texts = ("I like tea. Do you?", "I like tea, do you?", "Tea, anyone?", "\u304a\u8336 tea\uff1f")
+        seqs = [await talk.say(text, speaker="user") for text in texts]
         hits = await talk.index.search(WordsQuery(["tea"], 10, ALICE))
         alone = {hit.seq: hit.asking for hit in hits}
         assert [alone[seq] for seq in seqs] == [0.0, 0.0, 1.0, 1.0], "of a person and an assistant: whether it states"
@@ -259,9 +259,9 @@ def test_brought_up_to_date_it_says_what_a_fresh_one_says(seed: int) -> None:
             if step % 7 == 0:
                 fresh = LocalText(LocalTextConfig(), io, talk.ledger)
                 asked = WordsQuery(query_terms(" ".join(chance.choices(words, k=3))), 1000, ALICE, named="maya")
-                held, anew = await talk.index.search(asked), await fresh.search(asked)
-                assert {hit.seq for hit in held} <= {record.seq for record in talk.records.values()}
-                assert state(held) == state(anew)
+                hits, anew = await talk.index.search(asked), await fresh.search(asked)
+                assert {hit.seq for hit in hits} <= {record.seq for record in talk.records.values()}
+                assert state(hits) == state(anew)
 
     run("blocking", scenario)
 

@@ -84,7 +84,7 @@ class Pair:
             await tx.links.add("default", record.seq, [link])
             await tx.vectors.touch("default", [record.seq])
 
-        await self.local.engine.parts.ledger.write(work)
+        await self.local.engine.runtime.ledger.write(work)
 
     async def compare(self) -> int:
         """Ask both the same; gives how many results there were."""
@@ -170,7 +170,7 @@ def test_answers_stay_the_same_when_the_store_is_lost_or_the_memory_reset(
         async def each(pair: Pair) -> None:
             what = pair.chance.random()
             if what < 0.1:
-                index: Any = pair.mirrored.engine.parts.index
+                index: Any = pair.mirrored.engine.runtime.index
                 await index._store.reset()
             elif what < 0.13:
                 pair.ids.clear()
@@ -188,13 +188,13 @@ def test_a_deleted_memory_leaves_the_store_with_the_next_search(
 ) -> None:
     async def scenario() -> None:
         pair = Pair(face, tmp_path / "memories.db", 5)
-        index: Any = pair.mirrored.engine.parts.index
+        index: Any = pair.mirrored.engine.runtime.index
         for _ in range(30):
             await pair.change()
         await pair.compare()
         await ask(pair.mirrored, "search", "oslo", user_id="alice")
-        (held,) = await index._store.collections()
-        assert held.count > 0
+        (current,) = await index._store.collections()
+        assert current.count > 0
         for user in ("alice", "bob"):
             await ask(pair.mirrored, "delete_all", user_id=user)
         for memory_id in pair.ids:  # what was shared is left to the friends

@@ -102,11 +102,11 @@ def test_many_threads_may_write_and_search_at_once() -> None:
 
     def worker(number: int) -> None:
         for n in range(100):
-            mine = f"{number}-{n}"
-            drive(memory.upsert(NAME, [Point(mine, [n + 1, number], {"seq": n})]))
+            own = f"{number}-{n}"
+            drive(memory.upsert(NAME, [Point(own, [n + 1, number], {"seq": n})]))
             assert drive(memory.search(NAME, [n + 1, number], 1, Condition("seq", Op.EQ, n)))
             if n % 2:
-                drive(memory.delete(NAME, [mine]))
+                drive(memory.delete(NAME, [own]))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(worker, range(8)))

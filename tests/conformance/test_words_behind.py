@@ -10,7 +10,7 @@ import pytest
 
 from memstone.adapters.sql.indexes import BEHIND, BEHIND_CHARS
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.engine.storing.store import end_version, insert_version
+from memstone.engine.store.versions import end_version, insert_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record, Status
 from memstone.model.query import TextQuery
@@ -35,7 +35,7 @@ async def opened(io: Io) -> Ledger:
 
 
 def asked(words: list[str], user: str = "alice") -> TextQuery:
-    from memstone.engine.storing.draft import scope_tokens
+    from memstone.engine.store.draft import scope_tokens
 
     return TextQuery(words, scope_tokens(Scope(user_id=user)))
 

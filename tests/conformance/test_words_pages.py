@@ -8,7 +8,7 @@ import pytest
 
 from memstone.adapters.sql import indexes
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
-from memstone.engine.storing.store import insert_version
+from memstone.engine.store.versions import insert_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record
 from memstone.model.scope import Scope

@@ -12,8 +12,8 @@ import numpy as np
 
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
-from memstone.engine.moving.mirror import MirroredIndex
-from memstone.engine.storing.store import Space, end_version, ensure_space, insert_version
+from memstone.engine.store.versions import Space, end_version, ensure_space, insert_version
+from memstone.engine.transfer.mirror import MirroredIndex
 from memstone.model.ids import new_id
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import VectorQuery
@@ -138,10 +138,10 @@ class World:
     def expected(self, query: VectorQuery) -> list[DenseHit]:
         """The definition: everything the scope sees, by cosine, cut."""
         seen = [
-            DenseHit(seq, float(held.vector @ query.vector))
-            for seq, held in self.held.items()
+            DenseHit(seq, float(current.vector @ query.vector))
+            for seq, current in self.held.items()
             if self.sees(seq, query.scope)
-            and (not query.layers or held.record.layer in query.layers)
+            and (not query.layers or current.record.layer in query.layers)
             and (query.among is None or seq in query.among)
         ]
         return sorted(seen, key=lambda hit: -hit.cosine)[: query.limit]
@@ -201,8 +201,8 @@ async def holds_what_the_ledger_says(store: MemoryVectors, *worlds: World) -> No
     wanted = {
         (world.tenant, seq, link.user_id, link.agent_id, link.run_id)
         for world in worlds
-        for seq, held in world.held.items()
-        for link in held.links
+        for seq, current in world.held.items()
+        for link in current.links
     }
     fields = ("tenant_id", "seq", "user_id", "agent_id", "run_id")
     found = [tuple(point.payload[name] for name in fields) for point in await points(store)]

@@ -27,9 +27,9 @@ def test_the_same_story_is_told_alike_on_both_databases(postgres: Server, tmp_pa
     ]
     sides = [Side(memory) for memory in memories]
     try:
-        for number, (said, call) in enumerate(islice(calls(seed), _STEPS)):
+        for number, (text, call) in enumerate(islice(calls(seed), _STEPS)):
             first, second = (side.told(call) for side in sides)
-            assert first == second, f"step {number}: {said}"
+            assert first == second, f"step {number}: {text}"
             for clock in clocks:
                 clock.advance(minutes=7)
     finally:

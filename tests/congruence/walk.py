@@ -96,13 +96,13 @@ def _metadata(chance: random.Random) -> dict[str, Any]:
 
 
 def _add(chance: random.Random, _: int) -> tuple[str, Call]:
-    said, scope = chance.choice(SAID), _scope(chance)
-    return f"add {said!r}", lambda side: side.memory.add(said, **scope)
+    text, scope = chance.choice(SAID), _scope(chance)
+    return f"add {text!r}", lambda side: side.memory.add(text, **scope)
 
 
 def _store(chance: random.Random, number: int) -> tuple[str, Call]:
-    said, scope, more = f"{chance.choice(SAID)} ({number % 7})", _scope(chance), _metadata(chance)
-    return f"store {said!r}", lambda side: side.memory.add(said, infer=False, metadata=more, **scope)
+    text, scope, more = f"{chance.choice(SAID)} ({number % 7})", _scope(chance), _metadata(chance)
+    return f"store {text!r}", lambda side: side.memory.add(text, infer=False, metadata=more, **scope)
 
 
 def _batch(chance: random.Random, number: int) -> tuple[str, Call]:
@@ -127,8 +127,8 @@ def _look(chance: random.Random, _: int) -> tuple[str, Call]:
 
 
 def _change(chance: random.Random, number: int) -> tuple[str, Call]:
-    place, said = chance.randrange(1000), f"{chance.choice(SAID)} as I said ({number})"
-    return "update", lambda side: side.memory.update(side.id_at(place), said)
+    place, text = chance.randrange(1000), f"{chance.choice(SAID)} as I said ({number})"
+    return "update", lambda side: side.memory.update(side.id_at(place), text)
 
 
 def _delete(chance: random.Random, _: int) -> tuple[str, Call]:

@@ -135,11 +135,11 @@ def kill_one(order: dict[str, Any]) -> dict[str, Any]:
     if not victim:
         _live(order, mouth)
     os.close(mouth)
-    with os.fdopen(ear, encoding="utf-8") as told:
-        lines = [line for _, line in zip(range(order["after"]), told, strict=False)]
+    with os.fdopen(ear, encoding="utf-8") as answer:
+        lines = [line for _, line in zip(range(order["after"]), answer, strict=False)]
         time.sleep(order["delay"])
         os.kill(victim, signal.SIGKILL)
-        lines += told
+        lines += answer
     code = os.waitstatus_to_exitcode(os.waitpid(victim, 0)[1])
     return {"lines": [line.rstrip("\n").split("\t") for line in lines], "code": code}
 

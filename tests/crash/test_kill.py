@@ -82,9 +82,9 @@ def test_every_acknowledged_write_survives_hundreds_of_kills(killer: Killer, tmp
 
 def _kill_openers(killer: Killer, folder: Path, kills: int) -> None:
     began = time.monotonic()
-    whole = killer.kill("first_open", path=str(folder / "whole.db"), after=3)
+    full = killer.kill("first_open", path=str(folder / "whole.db"), after=3)
     usual = time.monotonic() - began
-    assert not whole.killed
+    assert not full.killed
     for number in range(kills):
         path = folder / f"{number}.db"
         killer.kill("first_open", path=str(path), delay=_moment(usual))
@@ -137,11 +137,11 @@ def test_many_kills_in_batches_of_500_leave_all_or_nothing(killer: Killer, tmp_p
 
 def _filled(path: Path, count: int) -> list[str]:
     """A store with vectors of ``quick_embedder``; gives its texts."""
-    said = [f"note n{number}" for number in range(count)]
+    texts = [f"note n{number}" for number in range(count)]
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as memory:
         for start in range(0, count, 500):
-            memory.add_many([{"messages": text, "user_id": "u", "infer": False} for text in said[start : start + 500]])
-    return said
+            memory.add_many([{"messages": text, "user_id": "u", "infer": False} for text in texts[start : start + 500]])
+    return texts
 
 
 @pytest.mark.req("R-28")
@@ -149,17 +149,17 @@ def _filled(path: Path, count: int) -> list[str]:
 def test_a_kill_in_a_reindex_costs_no_search_and_the_next_goes_on_where_it_stopped(
     killer: Killer, path: Path, attempt: int
 ) -> None:
-    said = _filled(path, 700)
+    texts = _filled(path, 700)
     death = killer.kill("reindex", path=str(path), after=random.randint(1, 7), delay=_moment(0.02))  # noqa: S311
     done = max([int(line[1]) for line in death.lines if line[0] == "!"], default=0)
     assert assert_intact(path) == 700  # with the index that is active, whichever it is
     if len(rows(path, "SELECT 1 FROM indexes")) == 2:  # the switch had not come yet: the old one serves
         with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=quick_embedder) as old:
-            assert_found(old, said[::100], user_id="u")
+            assert_found(old, texts[::100], user_id="u")
     with Memory({"store": {"url": f"sqlite:///{path}"}}, embedder=other_embedder) as memory:
         assert memory.admin.reindex()["indexed"] <= 700 - done
         assert_counted(memory, 700)
-        assert_found(memory, said[::100], user_id="u")
+        assert_found(memory, texts[::100], user_id="u")
     assert rows(path, "SELECT state FROM indexes") == [("active",)]
     assert assert_intact(path) == 700
 

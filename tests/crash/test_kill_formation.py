@@ -36,10 +36,10 @@ def test_what_was_queued_survives_a_kill_and_is_learned_once(tmp_path: Path) -> 
             assert time.monotonic() < deadline
             time.sleep(0.1)
 
-    said = {text for text in promises.kept.values() if text}
+    words = {text for text in promises.kept.values() if text}
     turns = {text for (text,) in rows(path, "SELECT text FROM memories WHERE layer = 'turn'")}
-    assert said <= turns, "what was acknowledged is there"
-    assert turns <= said | {text for text in promises.doubted.values() if text}
+    assert words <= turns, "what was acknowledged is there"
+    assert turns <= words | {text for text in promises.doubted.values() if text}
     facts = [text for (text,) in rows(path, "SELECT text FROM memories WHERE layer = 'fact'")]
     assert sorted(facts) == sorted(text.replace("I live", "User lives") for text in turns), "each is learned once"
     assert set(rows(path, "SELECT status, attempts FROM signals")) == {("processed", 1)}

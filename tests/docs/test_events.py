@@ -35,14 +35,14 @@ def calls() -> Iterator[Call]:
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and (level := _level(node, path)) and (name := _name(node)):
-                given = frozenset(one.arg or "**" for one in node.keywords) - FORMAL
-                yield Call(name, level, given, f"{path.relative_to(ROOT)}:{node.lineno}")
+                value = frozenset(one.arg or "**" for one in node.keywords) - FORMAL
+                yield Call(name, level, value, f"{path.relative_to(ROOT)}:{node.lineno}")
 
 
 def _level(node: ast.Call, path: Path) -> str:
     if isinstance(node.func, ast.Name) and node.func.id == "log_event":
-        given = node.args[1:2]
-        return ast.unparse(given[0]).rpartition(".")[2].lower() if given else "info"
+        items = node.args[1:2]
+        return ast.unparse(items[0]).rpartition(".")[2].lower() if items else "info"
     ours = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "log"
     assert not ours or "server" in path.parts or not _name(node), f"{path}:{node.lineno} logs without log_event"
     return node.func.attr if ours and isinstance(node.func, ast.Attribute) and node.func.attr in LEVELS else ""

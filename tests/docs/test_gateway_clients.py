@@ -24,8 +24,8 @@ def test_a_langchain_chat_model_remembers(tmp_path: Path, *, streamed: bool) -> 
     with gated(tmp_path) as gate:
         _learned(gate)
         model = found.ChatOpenAI(model="m", api_key=gate.key(user_id="alice"), base_url=f"{gate.url}/v1")
-        said = "".join(one.content for one in model.stream(ASKED)) if streamed else model.invoke(ASKED).content
-        assert said.strip() == "Noted."
+        text = "".join(one.content for one in model.stream(ASKED)) if streamed else model.invoke(ASKED).content
+        assert text.strip() == "Noted."
         assert "User lives in Oslo" in gate.sent
 
 

@@ -94,6 +94,6 @@ def test_pages_say_what_the_program_is() -> None:
 def test_every_header_of_a_chat_is_described() -> None:
     source = "".join(path.read_text() for path in (ROOT / "src/memstone/server/gateway").glob("*.py"))
     page = (ROOT / "docs/guides/gateway.md").read_text()
-    told = set(re.findall(r"\"(X-Memstone-[A-Za-z]+)\"", source))
-    assert {"X-Memstone-Receipt", "X-Memstone-Degraded"} <= told
-    assert [name for name in sorted(told) if name not in page] == []
+    known_names = set(re.findall(r"\"(X-Memstone-[A-Za-z]+)\"", source))
+    assert {"X-Memstone-Receipt", "X-Memstone-Degraded"} <= known_names
+    assert [name for name in sorted(known_names) if name not in page] == []

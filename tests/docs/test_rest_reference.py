@@ -60,8 +60,8 @@ def _path(command: str) -> str:
 @pytest.mark.req("O-86")
 def test_the_guide_for_assistants_shows_settings_they_can_read() -> None:
     text = GUIDE.read_text("utf-8")
-    shown = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
-    started = [one.get("mcpServers", one.get("servers"))["memstone"] for one in shown]
+    visible = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)]
+    started = [one.get("mcpServers", one.get("servers"))["memstone"] for one in visible]
     assert [one.get("command", one.get("url")) for one in started] == [
         "memstone",
         "memstone",

@@ -11,7 +11,7 @@ import pytest
 
 from memstone.server.app import create_app
 from scripts import rest_walk
-from scripts.rest_shown import shown
+from scripts.rest_shown import format_answer
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
@@ -84,14 +84,14 @@ def test_what_is_different_each_time_is_not_shown() -> None:
         '"at": "2026-05-07T09:30:12.5Z"}'
     )
     names = {"0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11": "MEMORY"}
-    assert shown(answer, names) == (
+    assert format_answer(answer, names) == (
         '{"id": "$MEMORY", "other": "…", "key": "rt_…", "ms": …, "share": 0.12, "at": "2026-05-07T09:30:00Z"}'
     )
 
 
 def test_what_is_long_is_shortened() -> None:
-    told = shown("[" + ", ".join(f'{{"n": {n}, "text": "{"word " * 50}"}}' for n in range(50)) + "]", {})
-    assert told.startswith('[{"n": 0, "text": "word word')
-    assert told.endswith("…]")
-    assert len(told) < 500
-    assert shown('{"a": 1}\n' * 9, {}).splitlines() == ['{"a": 1}'] * 4 + ["…"]
+    text = format_answer("[" + ", ".join(f'{{"n": {n}, "text": "{"word " * 50}"}}' for n in range(50)) + "]", {})
+    assert text.startswith('[{"n": 0, "text": "word word')
+    assert text.endswith("…]")
+    assert len(text) < 500
+    assert format_answer('{"a": 1}\n' * 9, {}).splitlines() == ['{"a": 1}'] * 4 + ["…"]

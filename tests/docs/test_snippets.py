@@ -142,20 +142,20 @@ class Reader:
             answer = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=LONG, check=True).stdout  # noqa: S602
         else:
             answer = asked(shlex.split(os.path.expandvars(line)))
-        if shown := re.search(r'"id":"([^"]+)"', answer):
-            os.environ["ID"] = shown[1]
+        if visible := re.search(r'"id":"([^"]+)"', answer):
+            os.environ["ID"] = visible[1]
         self.compare(block, output, answer)
 
     def shell(self, block: Block, line: str, output: str) -> None:
         """Run it; a page that shows an error expects one, and one that shows only a question leaves out the rest."""
-        told = re.fullmatch(r"echo '([^']*)' \| (memstone .*)", line)
-        words = plain_words(told[2] if told else line)
-        code, printed = typed(words[1:], f"{told[1] if told else 'y'}\n") if words else typed_into_shell(line)
+        answer = re.fullmatch(r"echo '([^']*)' \| (memstone .*)", line)
+        words = plain_words(answer[2] if answer else line)
+        code, printed = typed(words[1:], f"{answer[1] if answer else 'y'}\n") if words else typed_into_shell(line)
         is_expected = code == 0 or "nothing found" in printed or re.search("error:|failed", output)
         assert is_expected, f"{self.page}:{block.line} {line}\n{printed}"
         if output.strip():
-            shown = output + ("..." if output.rstrip().endswith("]:") else "")
-            self.compare(block, re.sub(r"\d+", "0", shown), re.sub(r"\d+", "0", printed))
+            visible_text = output + ("..." if output.rstrip().endswith("]:") else "")
+            self.compare(block, re.sub(r"\d+", "0", visible_text), re.sub(r"\d+", "0", printed))
 
     def compare(self, block: Block, want: str, got: str) -> None:
         """What the page shows against what was seen."""
@@ -172,11 +172,11 @@ def plain_words(line: str) -> list[str]:
     return words if is_plain and not any(word in IN_A_PROCESS or set(word) <= set("();<>|&") for word in words) else []
 
 
-def typed(words: list[str], told: str) -> tuple[int, str]:
+def typed(words: list[str], text: str) -> tuple[int, str]:
     """The exit code of a command line that is told something, and what it prints; it is run in this process."""
     screen = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(told.encode())))
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         patch.setattr(sys, "stdout", screen)
         patch.setattr(sys, "stderr", screen)
         code = run_command(words)

@@ -30,8 +30,8 @@ _WAYS = (
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Choose the way of a scenario that says nothing about its face and its store."""
-    told = " ".join(str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
-    is_told = re.search(r"\b(kind|store)\b", told) is not None
+    text = " ".join(str(mark.args[0]) for mark in metafunc.definition.iter_markers("parametrize"))
+    is_told = re.search(r"\b(kind|store)\b", text) is not None
     if is_told or metafunc.config.option.whole or not {"kind", "store"} <= set(metafunc.fixturenames):
         return
     way = _WAYS[crc32(metafunc.definition.name.encode()) % len(_WAYS)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.draft import event_of, text_hash
-from memstone.engine.storing.store import ensure_space, insert_version
-from memstone.engine.storing.write import current_space
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import event_of, text_hash
+from memstone.engine.store.versions import ensure_space, insert_version
+from memstone.engine.store.write import current_space
 from memstone.model.ids import new_id
 from memstone.model.memory import Kind, Layer, Link, Record, Status
 from memstone.model.policy import Upkeep
@@ -22,30 +22,30 @@ UNTOLD: Final = ("jobs", "leases")
 """What every pass writes to: that it ran."""
 
 
-async def parts_of(face: Face) -> Parts:
+async def parts_of(face: Face) -> Runtime:
     """What the engine of a face is made of."""
     engine = face.memory.engine
     await engine.open()
-    return engine.parts
+    return engine.runtime
 
 
-async def with_upkeep(face: Face, policy: Upkeep = TIDY, **changed: Any) -> Parts:
+async def with_upkeep(face: Face, policy: Upkeep = TIDY, **changed: Any) -> Runtime:
     """The same with this policy from now on, and without a profile: what stands in one is never put aside."""
-    parts = await parts_of(face)
-    shown = parts.policy.retrieval
-    gated = replace(shown, gate="heuristic" if shown.gate == "profile" else shown.gate)
-    face.memory.engine.parts = replace(
-        parts, policy=replace(parts.policy, upkeep=replace(policy, **changed), retrieval=gated)
+    runtime = await parts_of(face)
+    retrieval_policy = runtime.policy.retrieval
+    gated = replace(retrieval_policy, gate="heuristic" if retrieval_policy.gate == "profile" else retrieval_policy.gate)
+    face.memory.engine.runtime = replace(
+        runtime, policy=replace(runtime.policy, upkeep=replace(policy, **changed), retrieval=gated)
     )
-    return face.memory.engine.parts
+    return face.memory.engine.runtime
 
 
 async def keep(face: Face, text: str, *, layer: str = Layer.FACT, dedupe: str | None = None, **rest: Any) -> str:
     """Store a memory of any layer as something that was learned now; gives its id."""
-    parts = await parts_of(face)
-    given = {name: rest.pop(name, "") for name in ("user_id", "agent_id", "run_id")}
-    scope = Scope(parts.tenant_id, given["user_id"] or "alice", given["agent_id"], given["run_id"])
-    now = parts.now()
+    runtime = await parts_of(face)
+    values = {name: rest.pop(name, "") for name in ("user_id", "agent_id", "run_id")}
+    scope = Scope(runtime.tenant_id, values["user_id"] or "alice", values["agent_id"], values["run_id"])
+    now = runtime.now()
     record = Record(
         id=new_id(),
         text=text,
@@ -55,20 +55,20 @@ async def keep(face: Face, text: str, *, layer: str = Layer.FACT, dedupe: str | 
         updated_at=now,
         valid_from=now,
         anchor_at=now,
-        tenant_id=parts.tenant_id,
+        tenant_id=runtime.tenant_id,
         layer=layer,
         source="digest",
     )
     record = replace(record, **rest)
-    space = await current_space(parts)
-    (vector,) = await parts.embedding.many([text])
+    space = await current_space(runtime)
+    (vector,) = await runtime.embedding.many([text])
 
     async def work(tx: Tx) -> None:
-        await ensure_space(tx, parts.tenant_id, space)
+        await ensure_space(tx, runtime.tenant_id, space)
         await insert_version(tx, ENGLISH, record, [Link(scope, now, dedupe or new_id())], [(space, vector)])  # type: ignore[list-item]
         await tx.events.append([event_of("ADD", record, scope, now)])
 
-    await parts.ledger.write(work)
+    await runtime.ledger.write(work)
     return record.id
 
 
@@ -80,8 +80,8 @@ async def episode(face: Face, text: str, **rest: Any) -> str:
 
 async def current(face: Face, memory_id: str) -> Record | None:
     """The version that holds now, whatever its status."""
-    parts = await parts_of(face)
-    return await parts.ledger.peek(lambda tx: tx.memories.current(parts.tenant_id, memory_id))
+    runtime = await parts_of(face)
+    return await runtime.ledger.peek(lambda tx: tx.memories.current(runtime.tenant_id, memory_id))
 
 
 async def there(face: Face, memory_id: str) -> Record:
@@ -93,24 +93,26 @@ async def there(face: Face, memory_id: str) -> Record:
 
 async def status_of(face: Face, memory_id: str) -> str:
     """The status of the last version."""
-    parts = await parts_of(face)
-    record = await parts.ledger.peek(lambda tx: tx.memories.last(parts.tenant_id, memory_id))
+    runtime = await parts_of(face)
+    record = await runtime.ledger.peek(lambda tx: tx.memories.last(runtime.tenant_id, memory_id))
     assert record is not None
     return str(record.status)
 
 
 async def links_of(face: Face, memory_id: str) -> list[Link]:
     """Who sees a memory."""
-    parts, record = await parts_of(face), await there(face, memory_id)
-    return await parts.ledger.peek(lambda tx: tx.links.of(parts.tenant_id, record.seq))
+    runtime, record = await parts_of(face), await there(face, memory_id)
+    return await runtime.ledger.peek(lambda tx: tx.links.of(runtime.tenant_id, record.seq))
 
 
 async def use(face: Face, memory_id: str, times: int = 1) -> None:
     """Count uses of a memory now, through each of its links."""
-    parts, record = await parts_of(face), await there(face, memory_id)
+    runtime, record = await parts_of(face), await there(face, memory_id)
     links = await links_of(face, memory_id)
     for _ in range(times):
-        await parts.ledger.write(lambda tx: tx.links.used([(record.seq, one.scope) for one in links], parts.now()))
+        await runtime.ledger.write(
+            lambda tx: tx.links.record_uses([(record.seq, one.scope) for one in links], runtime.now())
+        )
 
 
 async def indexes_hold_what_is_live(face: Face) -> bool:

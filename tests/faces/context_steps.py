@@ -7,10 +7,10 @@ from typing import Any
 
 from memstone.engine.recall.context import build_context
 from memstone.engine.recall.receipts import get_receipt
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest
-from memstone.engine.storing.draft import text_hash
-from memstone.engine.storing.store import insert_version
+from memstone.engine.request_scope import ContextRequest
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import text_hash
+from memstone.engine.store.versions import insert_version
 from memstone.model.context import ContextPack, Receipt
 from memstone.model.ids import new_id
 from memstone.model.memory import Kind, Layer, Link, Record
@@ -20,27 +20,27 @@ from tests.english import ENGLISH
 from tests.faces.harness import Face
 
 
-async def parts_of(face: Face, *, recall: Recall | None = None, **policy: Any) -> Parts:
+async def parts_of(face: Face, *, recall: Recall | None = None, **policy: Any) -> Runtime:
     """What the engine of a face is made of, with a policy that shows whatever is found unless it says otherwise."""
     engine = face.memory.engine
     await engine.open()
-    parts = engine.parts
+    runtime = engine.runtime
     retrieval = RetrievalPolicy(**{"gate": "always", "false_injection": 0.0, **policy})
-    changed = replace(parts.policy, retrieval=retrieval, recall=recall or parts.policy.recall)
-    return replace(parts, policy=changed)
+    changed = replace(runtime.policy, retrieval=retrieval, recall=recall or runtime.policy.recall)
+    return replace(runtime, policy=changed)
 
 
-async def shown(face: Face | Parts, query: str, **rest: Any) -> ContextPack:
+async def shown(face: Face | Runtime, query: str, **rest: Any) -> ContextPack:
     """The block for a query of alice (or whoever is named)."""
-    parts = face if isinstance(face, Parts) else await parts_of(face)
+    runtime = face if isinstance(face, Runtime) else await parts_of(face)
     if not rest.keys() & {"user_id", "agent_id", "run_id"}:
         rest["user_id"] = "alice"
-    return await build_context(parts, ContextRequest(query, **rest))
+    return await build_context(runtime, ContextRequest(query, **rest))
 
 
-async def account(face: Face | Parts, pack: ContextPack) -> Receipt:
+async def account(face: Face | Runtime, pack: ContextPack) -> Receipt:
     """The receipt of a block."""
-    found = await get_receipt(face if isinstance(face, Parts) else await parts_of(face), pack.receipt_id)
+    found = await get_receipt(face if isinstance(face, Runtime) else await parts_of(face), pack.receipt_id)
     assert found is not None, "no receipt was kept"
     return found
 
@@ -62,10 +62,10 @@ async def keep(
     **more: Any,
 ) -> str:
     """Put a row of any layer into the ledger: what the rest of the product will do."""
-    parts = await parts_of(face)
-    now = parts.now()
+    runtime = await parts_of(face)
+    now = runtime.now()
     times = dict.fromkeys(("occurred_at", "created_at", "updated_at", "valid_from", "anchor_at"), now)
     record = Record(new_id(), text, text_hash(text), **{**times, "layer": layer, "kind": kind, **more})
-    scope = Scope(parts.tenant_id, user_id)
-    await parts.ledger.write(lambda tx: insert_version(tx, ENGLISH, record, [Link(scope, now)], []))
+    scope = Scope(runtime.tenant_id, user_id)
+    await runtime.ledger.write(lambda tx: insert_version(tx, ENGLISH, record, [Link(scope, now)], []))
     return record.id

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.layers.distill import Distilled
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.draft import dedupe_value, event_of, text_hash
-from memstone.engine.storing.store import insert_version
-from memstone.engine.storing.turns import Turn
+from memstone.engine.layers.distill import DistillResult
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import dedupe_value, event_of, text_hash
+from memstone.engine.store.turns import Turn
+from memstone.engine.store.versions import insert_version
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -61,13 +61,13 @@ class Distiller:
     """Distils what it is given into one episode, or fails as it is told to; ``during`` is done while it thinks."""
 
     seen: list[list[str]] = field(default_factory=list)
-    fails: list[Distilled | BaseException] = field(default_factory=list)
+    fails: list[DistillResult | BaseException] = field(default_factory=list)
     during: Step | None = None
     breaks: bool = False
     at_once: int = 0
     most_at_once: int = 0
 
-    async def __call__(self, _: Parts, scope: Scope, turns: list[Turn], *, occurred_at: Instant) -> Distilled:
+    async def __call__(self, _: Runtime, scope: Scope, turns: list[Turn], *, occurred_at: Instant) -> DistillResult:
         """See ``memstone.engine.layers.distill.distill_session``."""
         self.seen.append([turn.text for turn in turns])
         self.at_once += 1
@@ -84,7 +84,7 @@ class Distiller:
             return failure
         return self._made(scope, turns, occurred_at)
 
-    def _made(self, scope: Scope, turns: list[Turn], occurred_at: Instant) -> Distilled:
+    def _made(self, scope: Scope, turns: list[Turn], occurred_at: Instant) -> DistillResult:
         async def commit(tx: Tx, now: Instant) -> dict[str, Any]:
             text = "About " + " / ".join(turn.text[:20] for turn in turns)
             record = Record(
@@ -109,12 +109,12 @@ class Distiller:
                 raise RuntimeError("it broke after it had stored the episode")
             return {"episode_id": record.id, "episode_seq": record.seq, "facts": 0}
 
-        return Distilled("distilled", commit, "thinker", 120, 30)
+        return DistillResult("distilled", commit, "thinker", 120, 30)
 
 
 @pytest.fixture
 def distiller(monkeypatch: pytest.MonkeyPatch) -> Distiller:
     """Stands in for whoever distils."""
     made = Distiller()
-    monkeypatch.setattr("memstone.engine.work.sessions.distill_session", made)
+    monkeypatch.setattr("memstone.engine.background.sessions.distill_session", made)
     return made

@@ -15,12 +15,12 @@ class Fragile:
         self.bad: set[str] = set()
         self.calls = 0
 
-    def __call__(self, given: list[str]) -> Any:
+    def __call__(self, items: list[str]) -> Any:
         """One row per text."""
         self.calls += 1
-        if self.down or self.bad & set(given):
+        if self.down or self.bad & set(items):
             raise OSError("no route to host")
-        return [self.row(text) for text in given]
+        return [self.row(text) for text in items]
 
     def row(self, text: str) -> Any:
         """A vector that is near to no other."""

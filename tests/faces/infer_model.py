@@ -39,32 +39,32 @@ class Model:
 
     def _operations(self, user: str) -> dict[str, Any]:
         """What becomes of each fact, in the one answer that brings both."""
-        shown, _, said = user.partition("New turns:\n")
-        memories = re.findall(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", shown, re.MULTILINE)
-        return {"operations": [one for fact in self._found(said) for one in self._each_of(fact, memories)]}
+        output, _, text = user.partition("New turns:\n")
+        memories = re.findall(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", output, re.MULTILINE)
+        return {"operations": [one for fact in self._found(text) for one in self._each_of(fact, memories)]}
 
     def _each_of(self, fact: dict[str, Any], memories: list[tuple[str, str]]) -> list[dict[str, Any]]:
-        told = {"turns": [fact["turn"]], "quote": fact["quote"], "category": "other", "about": "user"}
+        answer = {"turns": [fact["turn"]], "quote": fact["quote"], "category": "other", "about": "user"}
         known = next((int(number) for number, memory in memories if memory == fact["text"]), None)
         if known is not None:
-            return [{"op": "NONE", "memory": known, "text": None, **told}]
+            return [{"op": "NONE", "memory": known, "text": None, **answer}]
         chosen = _each(self.decides.get(fact["text"], [])) or [{"operation": "ADD"}]
-        return [{**self._operation(one, fact["text"], memories), **told} for one in chosen]
+        return [{**self._operation(one, fact["text"], memories), **answer} for one in chosen]
 
     def _operation(self, chosen: dict[str, Any], text: str, memories: list[tuple[str, str]]) -> dict[str, Any]:
         wanted = dict(chosen)
         op = {"DELETE": "REMOVE"}.get(wanted["operation"], wanted["operation"])
-        meant = wanted.get("target")
-        target = next((int(n) for n, memory in memories if meant and meant in memory), None)
-        given = next((wanted[name] for name in ("text", "data", "new_memory") if name in wanted), text)
-        worded = None if op == "REMOVE" else given
+        intended = wanted.get("target")
+        target = next((int(n) for n, memory in memories if intended and intended in memory), None)
+        value = next((wanted[name] for name in ("text", "data", "new_memory") if name in wanted), text)
+        worded = None if op == "REMOVE" else value
         return {"op": op, "memory": target, "text": worded, "reason": wanted.get("reason", "because")}
 
     def _facts(self, user: str) -> dict[str, Any]:
         return {"facts": self._found(user.rpartition("Conversation:\n")[2])}
 
-    def _found(self, said: str) -> list[dict[str, Any]]:
-        turns = re.findall(r"^\[(\d+)\] (\w+)[^:]*: (.*)$", said, re.MULTILINE)
+    def _found(self, text: str) -> list[dict[str, Any]]:
+        turns = re.findall(r"^\[(\d+)\] (\w+)[^:]*: (.*)$", text, re.MULTILINE)
         return [
             {"text": fact, "turn": int(turn), "quote": words}
             for turn, _, line in turns
@@ -73,16 +73,16 @@ class Model:
         ]
 
     def _decisions(self, user: str) -> dict[str, Any]:
-        shown, _, new = user.partition("\n\nNew facts:\n")
-        memories = re.findall(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", shown, re.MULTILINE)
+        output, _, new = user.partition("\n\nNew facts:\n")
+        memories = re.findall(r"^(\d+)\. (?:\([\d-]+\) )?(.*)$", output, re.MULTILINE)
         facts = re.findall(r"^(\d+)\. (.*?) \((?:similar|no)", new, re.MULTILINE)
         chosen = [(int(n), one) for n, text in facts for one in _each(self.decides.get(text, []))]
         return {"decisions": [self._decision(number, one, memories) for number, one in chosen]}
 
     def _decision(self, number: int, chosen: dict[str, Any], memories: list[tuple[str, str]]) -> dict[str, Any]:
         wanted = dict(chosen)
-        meant = wanted.pop("target", None)
-        target = next((int(n) for n, memory in memories if meant and meant in memory), None)
+        intended = wanted.pop("target", None)
+        target = next((int(n) for n, memory in memories if intended and intended in memory), None)
         return {"fact": number, "target": target, "text": None, "reason": "because", **wanted}
 
 

@@ -10,10 +10,10 @@ LOCAL: Final = {"embedder": {"provider": "local"}}
 """The real model, where a decision needs to know what words mean."""
 
 
-async def told(face: Face, said: Any, opens: Opens, **rest: Any) -> list[tuple[str, str]]:
+async def told(face: Face, message: Any, opens: Opens, **rest: Any) -> list[tuple[str, str]]:
     """Say something a minute later; gives events and texts."""
     opens.clock.advance(minutes=1)
-    answer = await face.add(said, **{"user_id": "alice", "infer": True, **rest})
+    answer = await face.add(message, **{"user_id": "alice", "infer": True, **rest})
     assert answer["status"] == "ok", answer
     return [(result["event"], result["memory"]) for result in answer["results"]]
 

@@ -23,9 +23,9 @@ IDLE: Final = "What is the capital of Peru?"
 NEAR: Final = "Does the forecast mumble about drizzle over the fjord? The weather? And do I love jazz?"
 
 
-async def tell(face: Face, opens: Opens, *said: str, **rest: Any) -> None:
+async def tell(face: Face, opens: Opens, *sentence: str, **rest: Any) -> None:
     """Say things on one day, and let it pass."""
-    for text in said:
+    for text in sentence:
         await face.add(text, **{"user_id": "alice", **rest})
     opens.clock.advance(days=1)
 

@@ -38,19 +38,19 @@ class Scenario:
 SCENARIOS: Final[list[Scenario]] = []
 
 
-def scenario(*, tools: bool = False, whole: bool = False) -> Callable[[Run], Run]:
+def scenario(*, tools: bool = False, is_complete: bool = False) -> Callable[[Run], Run]:
     """Put a coroutine on the list."""
 
     def listed(run: Run) -> Run:
-        SCENARIOS.append(Scenario(run, tools=tools, whole=whole))
+        SCENARIOS.append(Scenario(run, tools=tools, whole=is_complete))
         return run
 
     return listed
 
 
-async def events_of(face: Face, said: str, user: str = "alice") -> list[tuple[str, str]]:
+async def events_of(face: Face, text: str, user: str = "alice") -> list[tuple[str, str]]:
     """What became of something that was said."""
-    answer = await face.add(said, user_id=user)
+    answer = await face.add(text, user_id=user)
     return [(one["event"], one["memory"]) for one in answer["results"]]
 
 
@@ -136,7 +136,7 @@ async def _a_scope_is_emptied_and_the_others_are_not(face: Face, clock: FakeCloc
     assert await face.found("live", user_id="bob") == ["User lives in Rome."]
 
 
-@scenario(whole=True)
+@scenario(is_complete=True)
 async def _a_reset_empties_everything(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("one")
     await face.remember("two", user_id="bob")
@@ -245,8 +245,8 @@ async def _a_history_tells_everything_in_order(face: Face, clock: FakeClock) -> 
     memory_id = await face.remember("one")
     clock.advance(hours=1)
     await face.update(memory_id, "two")
-    told = [(line["event"], line["old_value"], line["new_value"]) for line in await face.history(memory_id)]
-    assert told == [("ADD", None, "one"), ("UPDATE", "one", "two")]
+    lines = [(line["event"], line["old_value"], line["new_value"]) for line in await face.history(memory_id)]
+    assert lines == [("ADD", None, "one"), ("UPDATE", "one", "two")]
     times = [line["timestamp"] for line in await face.history(memory_id)]
     assert times == sorted(times)
 
@@ -392,7 +392,7 @@ async def _a_memory_can_be_put_aside(face: Face, clock: FakeClock) -> None:
     assert await face.found("tea") == ["tea is on the shelf"]
 
 
-@scenario(whole=True)
+@scenario(is_complete=True)
 async def _an_export_can_be_put_back(face: Face, clock: FakeClock) -> None:
     memory_id = await face.remember("one")
     await face.update(memory_id, "two")

@@ -107,9 +107,9 @@ async def test_whatever_is_wrong_the_answer_and_the_work_are_the_same(
     await face.admin.accounts.create(ADA, SENTENCE)
     compared: list[str] = []
 
-    def counted(given: str, stored: str) -> bool:
+    def counted(text: str, stored: str) -> bool:
         compared.append(stored)
-        return passwords.is_correct_password(given, stored)
+        return passwords.is_correct_password(text, stored)
 
     monkeypatch.setattr(accounts, "is_correct_password", counted)
     with pytest.raises(Unauthenticated) as refused:
@@ -153,13 +153,13 @@ async def test_a_session_ends_when_nobody_refreshes_it_and_after_all_its_days(fa
     opens.clock.advance(days=14)
     with pytest.raises(Unauthenticated):
         await refreshed(face, left["refresh_token"])
-    kept = await logged_in(face)
+    stored = await logged_in(face)
     for _ in range(9):
         opens.clock.advance(days=9)
-        kept = await refreshed(face, kept["refresh_token"])
+        stored = await refreshed(face, stored["refresh_token"])
     opens.clock.advance(days=9)
     with pytest.raises(Unauthenticated):
-        await refreshed(face, kept["refresh_token"])
+        await refreshed(face, stored["refresh_token"])
 
 
 @pytest.mark.req("N-42")
@@ -243,8 +243,8 @@ async def test_an_account_has_so_many_sessions_and_the_oldest_goes(face: Face, o
     for gone in answers[:2]:
         with pytest.raises(Unauthenticated):
             await recognised(face, gone)
-    for held in (answers[2], answers[-1]):
-        assert await recognised(face, held)
+    for current in (answers[2], answers[-1]):
+        assert await recognised(face, current)
 
 
 async def test_a_password_that_was_stored_at_another_cost_is_stored_anew(
@@ -253,8 +253,8 @@ async def test_a_password_that_was_stored_at_another_cost_is_stored_anew(
     made = await face.admin.accounts.create(ADA, SENTENCE)
 
     async def stored() -> str:
-        parts = face.memory.engine.parts
-        found = await parts.ledger.peek(lambda tx: tx.accounts.find("default", made["id"]))
+        runtime = face.memory.engine.runtime
+        found = await runtime.ledger.peek(lambda tx: tx.accounts.find("default", made["id"]))
         assert found is not None
         return found.password
 
@@ -288,14 +288,14 @@ async def test_a_key_that_was_replaced_signs_nothing_new(face: Face, opens: Open
 
     await face.admin.accounts.create(ADA, SENTENCE)
     answer = await logged_in(face)
-    parts = face.memory.engine.parts
-    stolen = await parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
+    runtime = face.memory.engine.runtime
+    stolen = await runtime.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
     await face.admin.accounts.rotate_token_key()
     opens.clock.advance(hours=1)
-    shown = jwt.parse_token(answer["access_token"])
-    assert shown is not None
+    token = jwt.parse_token(answer["access_token"])
+    assert token is not None
     assert stolen is not None
     at = int(opens.clock.now().timestamp())
-    claims = jwt.Claims(shown.claims.sub, "default", "admin", shown.claims.sid, at, at, at + 900)
+    claims = jwt.Claims(token.claims.sub, "default", "admin", token.claims.sid, at, at, at + 900)
     with pytest.raises(Unauthenticated):
         await run(face, access_accounts.authenticate_token, jwt.issue_token(claims, stolen.value))

@@ -28,9 +28,9 @@ def add(cli: Cli, *more: str, password: str = SENTENCE) -> int:
 @pytest.mark.req("N-42")
 def test_an_account_lives_from_the_command_line(cli: Cli) -> None:
     assert add(cli, "Ada@Example.org", "--name", "Ada", "--role", "editor", "--for-user", "alice") == 0
-    shown = cli("accounts", "list")
-    assert "ada@example.org  editor" in shown.out
-    assert "alice" in shown.out
+    visible = cli("accounts", "list")
+    assert "ada@example.org  editor" in visible.out
+    assert "alice" in visible.out
     assert cli("accounts", "set", "ada@example.org", "--role", "admin", "--for-user", "").code == 0
     assert cli("accounts", "disable", "ada@example.org").out == "ada@example.org can no longer log in\n"
     (found,) = cli("accounts", "list", "--json").json["results"]

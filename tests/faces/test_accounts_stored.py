@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memstone.engine.access import accounts, keys
-from memstone.engine.moving import copying
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
+from memstone.engine.transfer import copy_store
 from memstone.errors import (
     Forbidden,
     Unauthenticated,
@@ -25,12 +25,12 @@ async def test_tenants_have_accounts_keys_and_tokens_of_their_own(face: Face) ->
     other = Face(face.memory.acting_for("acme"))
     await face.admin.accounts.create(ADA, SENTENCE)
     await other.admin.accounts.create(ADA, OTHER, role="admin")
-    ours, theirs = await logged_in(face), await logged_in(other, ADA, OTHER)
-    assert (await recognised(face, theirs)).key.tenant_id == "acme", "whoever asks, the token tells the tenant"
+    ours, others = await logged_in(face), await logged_in(other, ADA, OTHER)
+    assert (await recognised(face, others)).key.tenant_id == "acme", "whoever asks, the token tells the tenant"
     assert (await recognised(other, ours)).key.tenant_id == "default"
     with pytest.raises(Unauthenticated):
         await logged_in(other)
-    assert (await refreshed(face, theirs["refresh_token"]))["account"]["tenant_id"] == "acme"
+    assert (await refreshed(face, others["refresh_token"]))["account"]["tenant_id"] == "acme"
     assert [one["tenant_id"] for one in await other.admin.accounts.list()] == ["acme"]
 
 
@@ -42,13 +42,13 @@ async def test_a_token_of_one_tenant_is_none_in_another(face: Face) -> None:
     await face.admin.accounts.create(ADA, SENTENCE)
     await other.admin.accounts.create(ADA, SENTENCE, role="admin")
     answer, target = await logged_in(face), await logged_in(other)
-    secret = await face.memory.engine.parts.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
-    shown = jwt.parse_token(target["access_token"])
-    assert shown is not None
+    secret = await face.memory.engine.runtime.ledger.read(lambda tx: tx.vault.secret("default", "tokens"))
+    token = jwt.parse_token(target["access_token"])
+    assert token is not None
     assert secret is not None
-    assert jwt.parse_token(answer["access_token"]).kid != shown.kid  # type: ignore[union-attr]
+    assert jwt.parse_token(answer["access_token"]).kid != token.kid  # type: ignore[union-attr]
     with pytest.raises(Unauthenticated):
-        await run(face, accounts.authenticate_token, jwt.issue_token(shown.claims, secret.value))
+        await run(face, accounts.authenticate_token, jwt.issue_token(token.claims, secret.value))
 
 
 async def test_accounts_are_beyond_the_bounds_of_a_user(face: Face) -> None:
@@ -131,8 +131,8 @@ async def test_an_account_that_was_removed_does_not_come_back_with_an_older_back
     assert (await face.admin.verify_erasure(await face.admin.erase(user_id="alice")))["ok"], "a note is in nobody's way"
 
 
-async def _notes(parts: Parts) -> list[tuple[str, str, bytes]]:
-    found = await parts.ledger.read(lambda tx: tx.vault.secrets())
+async def _notes(runtime: Runtime) -> list[tuple[str, str, bytes]]:
+    found = await runtime.ledger.read(lambda tx: tx.vault.secrets())
     return [(tenant, name, one.value) for tenant, name, one in found if name.startswith("removed:")]
 
 
@@ -167,7 +167,7 @@ async def test_a_copy_of_the_store_lets_the_same_people_in(face: Face, opens: Op
     answer = await logged_in(face)
     other = opens({"store": {"url": f"sqlite:///{tmp_path}/other.db", "durable": False}})
     await other.admin.accounts.list()
-    await copying.copy_store(face.memory.engine.parts.ledger, other.memory.engine.parts.ledger, None, None)
+    await copy_store.copy_store(face.memory.engine.runtime.ledger, other.memory.engine.runtime.ledger, None, None)
     assert await recognised(other, answer)
     assert await refreshed(other, answer["refresh_token"])
 

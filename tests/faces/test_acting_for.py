@@ -41,9 +41,9 @@ def test_whoever_acts_for_a_user_reaches_that_user_and_nobody_else(memory: Memor
         alice.delete(foreign)
     with pytest.raises(NotFoundError):
         alice.undo(foreign)
-    kept = memory.get(foreign)
-    assert kept is not None
-    assert kept["memory"] == "coffee"
+    stored = memory.get(foreign)
+    assert stored is not None
+    assert stored["memory"] == "coffee"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_nobody_acts_for_a_tenant_without_a_name(memory: Memory, tenant: Any) ->
 
 def test_what_unrelated_questions_score_is_found_out_once_for_all_who_reach_a_user(memory: Memory) -> None:
     alice = memory.acting_for("default", user_id="alice")
-    assert calibrate._cache_for_store(alice.engine.parts) is calibrate._cache_for_store(memory.engine.parts)
+    assert calibrate._cache_for_store(alice.engine.runtime) is calibrate._cache_for_store(memory.engine.runtime)
 
 
 def test_a_receipt_is_read_by_those_who_reach_its_user_and_nobody_else(memory: Memory) -> None:

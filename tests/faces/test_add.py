@@ -227,8 +227,8 @@ async def test_four_kinds_of_memory(face: Face, kind_of: str) -> None:
 
 @pytest.mark.req("R-10", "R-30")
 async def test_metadata_cannot_say_whose_memory_it_is(face: Face) -> None:
-    given = {"user_id": "bob", "tenant_id": "other", "city": "Oslo", "deep": {"list": [1]}}
-    added = await face.store(OSLO, user_id="alice", metadata=given)
+    values = {"user_id": "bob", "tenant_id": "other", "city": "Oslo", "deep": {"list": [1]}}
+    added = await face.store(OSLO, user_id="alice", metadata=values)
 
     assert len(added["warnings"]) == 2
     memory_id = ids(added)[0]
@@ -237,17 +237,17 @@ async def test_metadata_cannot_say_whose_memory_it_is(face: Face) -> None:
     assert await face.listed(user_id="bob") == []
     changed = await face.update(memory_id, metadata={"run_id": "r9", "x": 1})
     assert (changed["metadata"], changed["run_id"], len(changed["warnings"])) == ({"x": 1}, None, 1)
-    assert given == {"user_id": "bob", "tenant_id": "other", "city": "Oslo", "deep": {"list": [1]}}
+    assert values == {"user_id": "bob", "tenant_id": "other", "city": "Oslo", "deep": {"list": [1]}}
 
 
 @pytest.mark.req("R-30")
 async def test_what_is_returned_is_not_the_callers_own_data(face: Face) -> None:
-    given: dict[str, Any] = {"deep": {"list": [1]}, "pair": (1, 2)}
-    added = await face.store(OSLO, user_id="alice", metadata=given)
+    values: dict[str, Any] = {"deep": {"list": [1]}, "pair": (1, 2)}
+    added = await face.store(OSLO, user_id="alice", metadata=values)
 
     assert added["results"][0]["metadata"] == {"deep": {"list": [1]}, "pair": [1, 2]}
     added["results"][0]["metadata"]["deep"]["list"].append(2)
-    assert given == {"deep": {"list": [1]}, "pair": (1, 2)}
+    assert values == {"deep": {"list": [1]}, "pair": (1, 2)}
 
 
 @pytest.mark.req("C-6", "C-8")
@@ -267,7 +267,7 @@ async def test_fields_that_no_message_has_are_left_out_with_a_warning(face: Face
         assert "messages: created_at, metadata was ignored" in added["warnings"][0]
     many = await face.add_many([{"messages": [message], "user_id": "bob", "infer": False}])
     assert "created_at, metadata was ignored" in many["results"][0]["warnings"][0]
-    told = await face.ingest([message], user_id="carol")
-    assert told["warnings"] == ["turns: metadata was ignored: a message has role, content and name"]
+    answer = await face.ingest([message], user_id="carol")
+    assert answer["warnings"] == ["turns: metadata was ignored: a message has role, content and name"]
     (turn,) = (await face.get_all(user_id="carol", layers=["turn"]))["results"]
     assert turn["occurred_at"].startswith("2023-11-14"), "a transcript has times"

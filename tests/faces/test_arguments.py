@@ -141,17 +141,17 @@ async def _refuses(face: Face, verb: str, method: Callable[..., Any], written: C
     before = written()
     for name, parameter in _parameters(method).items():
         for value in _wrong(verb, name, str(parameter.annotation)):
-            given = {**_right(method), name: value}
+            values = {**_right(method), name: value}
             with pytest.raises(MemstoneError) as refused:
-                await _called(face, verb, given)
+                await _called(face, verb, values)
             assert refused.value.message.strip(), (name, value)
             assert written() == before, (name, value)
 
 
-async def _called(face: Face, verb: str, given: dict[str, Any]) -> Any:
+async def _called(face: Face, verb: str, values: dict[str, Any]) -> Any:
     if verb == "acting_for":
-        return face.memory.acting_for(**given)
-    return await verb_of(face, verb)(**given)
+        return face.memory.acting_for(**values)
+    return await verb_of(face, verb)(**values)
 
 
 @pytest.mark.req("C-52")
@@ -195,8 +195,8 @@ def test_methods_of_somebodys_own_class_are_theirs() -> None:
         def limit_of(self, limit: int) -> int:
             return limit
 
-    with Mine({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as mine:
-        assert str(mine.limit_of("many")) == "many"  # type: ignore[arg-type]
+    with Mine({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as own:
+        assert str(own.limit_of("many")) == "many"  # type: ignore[arg-type]
 
 
 def _nested(levels: int) -> dict[str, Any]:
@@ -235,10 +235,10 @@ async def test_what_is_nested_without_end_is_an_error_of_ours(face: Face, verb: 
                 await _ours_or_fine(face, verb, {**_right(method), name: value, **key})
 
 
-async def _ours_or_fine(face: Face, verb: str, given: dict[str, Any]) -> None:
+async def _ours_or_fine(face: Face, verb: str, values: dict[str, Any]) -> None:
     """Whatever is wrong is an error of ours: some take what another cannot, and batches answer for each item."""
     with suppress(MemstoneError):
-        await _called(face, verb, given)
+        await _called(face, verb, values)
 
 
 @pytest.mark.req("C-52")

@@ -46,8 +46,8 @@ class Loud:
     async def ask(self, messages: list[dict[str, str]]) -> str:
         """The facts in what was said."""
         await self._called("ask")
-        said = messages[-1]["content"]
-        facts = [{"text": "User lives in Oslo.", "turn": 1, "quote": "I live in Oslo"}] if "Oslo" in said else []
+        text = messages[-1]["content"]
+        facts = [{"text": "User lives in Oslo.", "turn": 1, "quote": "I live in Oslo"}] if "Oslo" in text else []
         return json.dumps({"facts": facts})
 
     async def rank(self, query: str, documents: list[str]) -> list[float]:
@@ -119,7 +119,7 @@ TELLING: Final = sorted(name for name in METHODS if "progress" in inspect.signat
 
 
 def _given(verb: str, folder: Path) -> dict[str, Any]:
-    given: dict[str, dict[str, Any]] = {
+    values: dict[str, dict[str, Any]] = {
         "sessions.backfill": {"conversations": [{"id": "c", "messages": ["I like tea, a lot."]}], "user_id": "bob"},
         "admin.backups.create": {"path": folder / "copy.backup"},
         "admin.backups.restore": {"path": folder / "first.backup"},
@@ -131,7 +131,7 @@ def _given(verb: str, folder: Path) -> dict[str, Any]:
         "admin.redact": {},
         "admin.reindex": {},
     }
-    return given[verb]
+    return values[verb]
 
 
 @pytest.mark.req("C-49")
@@ -143,17 +143,17 @@ async def test_progress_may_be_an_async_function(opens: Opens, verb: str, tmp_pa
     await face.admin.backups.create(tmp_path / "first.backup")
     if verb == "admin.reindex":
         face = opens({"embedder": {"provider": "hash", "config": {"dim": 64}}})
-    told: list[tuple[int, int]] = []
+    lines: list[tuple[int, int]] = []
 
     async def progress(done: int, total: int) -> None:
         await asyncio.sleep(0)
-        told.append((done, total))
+        lines.append((done, total))
 
     await verb_of(face, verb)(**_given(verb, tmp_path), progress=progress)
 
-    assert told
-    assert told[-1][0] == told[-1][1]
-    assert told == sorted(told)
+    assert lines
+    assert lines[-1][0] == lines[-1][1]
+    assert lines == sorted(lines)
 
 
 @pytest.mark.req("C-49")

@@ -23,8 +23,8 @@ pytestmark = [
 
 async def lived(face: Face) -> None:
     await face.add("I live in Reykjavik and my cat is called Snorri", user_id="alice", run_id="r1")
-    kept = await face.remember("The harbour smells of kerosene", metadata={"mood": "calm"})
-    await face.update(kept, "The harbour smells of fresh paint")
+    stored_text = await face.remember("The harbour smells of kerosene", metadata={"mood": "calm"})
+    await face.update(stored_text, "The harbour smells of fresh paint")
     await face.delete(await face.remember("The lighthouse keeper owes me money"))
     await face.remember("Bob is somebody else", user_id="bob")
     await face.context("What does the harbour smell of?", user_id="alice")

@@ -125,7 +125,7 @@ async def test_an_old_fault_in_the_file_does_not_keep_anybody_from_being_erased(
     assert passed(report), report["checks"]
     assert await face.listed(user_id="bob") == ["bob keeps nothing"]
     with pytest.raises(StorageError, match="FOREIGN KEY"):
-        await face.memory.engine.parts.ledger.write(_orphan)
+        await face.memory.engine.runtime.ledger.write(_orphan)
 
 
 async def _orphan(tx: Tx) -> None:

@@ -10,8 +10,8 @@ from tests.faces.harness import Face
 @pytest.mark.req("N-49")
 async def test_whatever_stands_between_them_repeats_are_known(face: Face) -> None:
     await face.remember("known before")
-    said = ["one", "two", "one", "three", "one", "two", "known before", "three", "One!"]
-    answer = await face.store_many([{"messages": text, "user_id": "alice"} for text in said])
+    texts = ["one", "two", "one", "three", "one", "two", "known before", "three", "One!"]
+    answer = await face.store_many([{"messages": text, "user_id": "alice"} for text in texts])
 
     events = [result["results"][0]["event"] for result in answer["results"]]
     assert events == ["ADD", "ADD", "NONE", "ADD", "NONE", "NONE", "NONE", "NONE", "NONE"]

@@ -211,7 +211,7 @@ async def test_a_batch_that_cannot_be_recognised_again_is_refused(face: Face) ->
 @pytest.mark.req("N-49", "C-56")
 async def test_a_batch_is_one_transaction(opens: Opens) -> None:
     face = opens()
-    kept = await face.remember("kept")
+    stored_text = await face.remember("kept")
     with opens.sql() as database:
         database.execute(
             "CREATE TRIGGER broken BEFORE INSERT ON events WHEN NEW.new_text = 'bad' "
@@ -220,10 +220,10 @@ async def test_a_batch_is_one_transaction(opens: Opens) -> None:
 
     for call in (
         face.store_many([{"messages": "good", "user_id": "alice"}, {"messages": "bad", "user_id": "alice"}]),
-        face.update_many([{"memory_id": kept, "text": "changed"}, {"memory_id": kept, "text": "bad"}]),
+        face.update_many([{"memory_id": stored_text, "text": "changed"}, {"memory_id": stored_text, "text": "bad"}]),
     ):
         with pytest.raises(Exception, match="no"):
             await call
     assert await face.listed() == ["kept"]
-    assert len(await face.history(kept)) == 1
+    assert len(await face.history(stored_text)) == 1
     assert texts(await face.search("good", user_id="alice", strategy="text")) == []

@@ -90,18 +90,18 @@ async def test_what_can_only_be_done_for_all_takes_somebody_who_reaches_all(face
             await call
     await face.review.approve(office)
     assert await face.listed() == ["The office is in Porto"]
-    mine = await face.remember("Bob likes tea", user_id="bob")
-    await bob.review.disable(mine)
-    await bob.review.enable(mine)
+    own = await face.remember("Bob likes tea", user_id="bob")
+    await bob.review.disable(own)
+    await bob.review.enable(own)
 
 
 @pytest.mark.req("X-30")
 async def test_a_bound_rollback_leaves_what_others_hold_alone_and_takes_back_the_rest(face: Face, opens: Opens) -> None:
-    office, mine = await shared(face), await face.remember("Alice likes tea")
+    office, own = await shared(face), await face.remember("Alice likes tea")
     opens.clock.advance(days=1)
     since = opens.clock.now().isoformat()
     await face.update(office, "The office is in Porto")
-    await face.update(mine, "Alice likes coffee")
+    await face.update(own, "Alice likes coffee")
     alice = bound(face, user_id="alice")
 
     with pytest.raises(Forbidden, match="other users share"):
@@ -110,7 +110,7 @@ async def test_a_bound_rollback_leaves_what_others_hold_alone_and_takes_back_the
 
     assert (report["undone"], report["skipped"]) == (1, 1)
     assert "other users share" in report["conflicts"][0]["message"]
-    assert (await face.get(mine))["memory"] == "Alice likes tea"
+    assert (await face.get(own))["memory"] == "Alice likes tea"
     assert await face.listed(user_id="bob") == ["The office is in Porto"]
     assert (await face.review.rollback(since=since, user_id="alice"))["skipped"] == 0, "who reaches all may"
 
@@ -154,14 +154,14 @@ async def test_an_agent_does_not_say_who_somebody_is(face: Face) -> None:
 @pytest.mark.req("P-19")
 async def test_no_verb_can_link_beyond_the_bounds(face: Face) -> None:
     """The wall below the verbs: a link of others goes along to the next version, and is neither made nor removed."""
-    both, mine = await shared(face), await face.remember("Bob likes tea", user_id="bob")
+    both, own = await shared(face), await face.remember("Bob likes tea", user_id="bob")
     bob = bound(face, user_id="bob")
-    ledger = bob.memory.engine.parts.ledger
+    ledger = bob.memory.engine.runtime.ledger
     assert isinstance(ledger, BoundLedger)
-    alice, now = Scope("default", "alice"), bob.memory.engine.parts.now()
+    alice, now = Scope("default", "alice"), bob.memory.engine.runtime.now()
 
     async def add(tx: Tx) -> None:
-        record = await tx.memories.current("default", mine)
+        record = await tx.memories.current("default", own)
         assert record is not None
         await tx.links.add("default", record.seq, [Link(alice, now)])
 
@@ -193,9 +193,9 @@ async def test_no_verb_can_link_beyond_the_bounds(face: Face) -> None:
 async def test_what_an_agent_learns_is_formed_as_the_worker_forms_it(opens: Opens) -> None:
     """A session of a project and of a user who has an identity, formed because a key of the agent asks for it."""
     face = opens({"preset": "companion", "write": {"mode": "manual", "novelty_chars": 0}})
-    said = [{"role": "user", "content": "My name is Alice and I work as a nurse in Oslo."}]
+    texts = [{"role": "user", "content": "My name is Alice and I work as a nurse in Oslo."}]
     who = {"user_id": "alice", "agent_id": "helper", "run_id": "monday"}
-    await face.add(said, **who, project_id="apollo")
+    await face.add(texts, **who, project_id="apollo")
     done = await bound(face, agent_id="helper").sessions.flush(**who)
     assert (done["stored"], done["waiting"]) == (1, 0), done
     assert await face.listed(user_id="project:apollo"), "what is said in a project is known there"
@@ -220,20 +220,23 @@ async def test_the_key_of_a_batch_is_the_callers_own(face: Face) -> None:
 async def test_a_bound_export_is_whole_and_names_nobody_else(face: Face) -> None:
     office = await shared(face)
     bob = bound(face, user_id="bob")
-    mine = (await bob.update(office, "The office is in Porto"))["id"]
-    held = await shared(face, "We meet on Mondays")
+    own = (await bob.update(office, "The office is in Porto"))["id"]
+    stored_text = await shared(face, "We meet on Mondays")
     for page in range(2):
         await face.store_many([{"messages": f"{page} {n}", "user_id": "carol"} for n in range(300)])
-    await bob.update(mine, "The office is in Faro")
+    await bob.update(own, "The office is in Faro")
 
     lines = await bob.export()
 
     assert "alice" not in json.dumps(lines)
     assert "carol" not in json.dumps(lines)
-    told = [(line["memory_id"], line["event"]) for line in lines if line["type"] == "event"]
-    assert told == [(mine, "REPLACE"), (held, "LINK"), (mine, "UPDATE")]
-    whole = [line for line in await face.export(user_id="bob") if line["type"] == "event"]
-    assert [(line["memory_id"], line["event"]) for line in whole if line["memory_id"] == mine] == [told[0], told[2]]
+    answers = [(line["memory_id"], line["event"]) for line in lines if line["type"] == "event"]
+    assert answers == [(own, "REPLACE"), (stored_text, "LINK"), (own, "UPDATE")]
+    all_items = [line for line in await face.export(user_id="bob") if line["type"] == "event"]
+    assert [(line["memory_id"], line["event"]) for line in all_items if line["memory_id"] == own] == [
+        answers[0],
+        answers[2],
+    ]
     with pytest.raises(Forbidden):
         await bob.load(lines)
 

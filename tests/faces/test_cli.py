@@ -58,14 +58,14 @@ def test_the_way_from_add_to_search_is_short(cli: Cli) -> None:
 
 
 def test_add_says_so_where_only_a_model_reads_the_language(cli: Cli) -> None:
-    told = cli("add", "私は東京に住んでいます", "--user", "alice")
-    assert told.code == 0
-    assert "only a language model reads this language" in told.err
+    answer = cli("add", "私は東京に住んでいます", "--user", "alice")
+    assert answer.code == 0
+    assert "only a language model reads this language" in answer.err
 
 
 def test_add_learns_and_shows_what_became_of_each_fact(cli: Cli) -> None:
-    told = [cli("add", f"I live in {city}.", "--user", "alice", "--infer").out for city in ("Oslo", "Rome", "Rome")]
-    assert [[line.split(maxsplit=2)[::2] for line in out.splitlines()[1:]] for out in told] == [
+    lines = [cli("add", f"I live in {city}.", "--user", "alice", "--infer").out for city in ("Oslo", "Rome", "Rome")]
+    assert [[line.split(maxsplit=2)[::2] for line in out.splitlines()[1:]] for out in lines] == [
         [["ADD", "User lives in Oslo."]],
         [["UPDATE", "User lives in Rome."]],
         [["NONE", "User lives in Rome."]],
@@ -135,11 +135,16 @@ def test_add_keeps_everything_it_is_told(cli: Cli) -> None:
     options = ["--kind", "procedural", "--key", "standup", "--at", "2026-03-02T09:00:00Z", "--expires", "2099-01-01"]
     metadata = ["-m", "project=harbour", "-m", "size=3", "-m", "open=true", "-m", 'tags=["a"]', "-m", "zip=0150"]
     memory_id = cli.added("Standup is at 9", *options, *metadata, "--role", "assistant", "--name", "Iris")
-    kept = cli("get", memory_id, "--json").json
-    assert kept["metadata"] == {"project": "harbour", "size": 3, "open": True, "tags": ["a"], "zip": "0150"}
-    assert (kept["kind"], kept["key"], kept["role"], kept["actor"]) == ("procedural", "standup", "assistant", "Iris")
-    assert kept["occurred_at"] == "2026-03-02T09:00:00.000000Z"
-    assert kept["expires_at"] == "2099-01-01T00:00:00.000000Z"
+    stored = cli("get", memory_id, "--json").json
+    assert stored["metadata"] == {"project": "harbour", "size": 3, "open": True, "tags": ["a"], "zip": "0150"}
+    assert (stored["kind"], stored["key"], stored["role"], stored["actor"]) == (
+        "procedural",
+        "standup",
+        "assistant",
+        "Iris",
+    )
+    assert stored["occurred_at"] == "2026-03-02T09:00:00.000000Z"
+    assert stored["expires_at"] == "2099-01-01T00:00:00.000000Z"
 
 
 def test_metadata_may_be_a_json_object(cli: Cli) -> None:
@@ -157,9 +162,9 @@ def test_a_dash_reads_standard_input(cli: Cli) -> None:
 def test_a_key_revises_and_history_tells(cli: Cli) -> None:
     first = cli.added("Standup is at 9:30", "--key", "standup")
     assert cli.added("Standup is at 10:15", "--key", "standup") == first
-    told = cli("history", first)
-    assert [line.split()[2] for line in told.out.splitlines()[1:]] == ["ADD", "UPDATE"]
-    assert "same key, new content" in told.out
+    answer = cli("history", first)
+    assert [line.split()[2] for line in answer.out.splitlines()[1:]] == ["ADD", "UPDATE"]
+    assert "same key, new content" in answer.out
 
 
 @pytest.mark.req("N-37")
@@ -333,8 +338,8 @@ def test_the_reference_notices_a_new_option_and_a_new_command() -> None:
 
 def _summaries(group: click.Group) -> Iterator[str]:
     """What ``--help`` of a group shows of its commands on a terminal of 80 columns, and what theirs show."""
-    shown = group.get_help(click.Context(group, terminal_width=80))
-    yield from shown.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
+    output = group.get_help(click.Context(group, terminal_width=80))
+    yield from output.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
     for command in group.commands.values():
         if isinstance(command, click.Group):
             yield from _summaries(command)

@@ -54,13 +54,13 @@ def test_the_block_comes_first_and_then_what_it_is_made_of(cli: Cli) -> None:
 def test_the_account_names_the_gate_the_budget_the_steps_and_the_receipt(cli: Cli) -> None:
     cli.added("I live in Oslo")
 
-    told = account_of(cli("context", "Oslo", "--user", "alice", "--budget", 500).out)
-    assert told["gate"] == "episode: the gate is open for every message"
-    assert re.fullmatch(r"\d+ of 500", told["tokens"])
-    assert told["considered"] == "1"
-    steps = [step.split()[0] for step in told["ms"].split(", ")]
+    answer = account_of(cli("context", "Oslo", "--user", "alice", "--budget", 500).out)
+    assert answer["gate"] == "episode: the gate is open for every message"
+    assert re.fullmatch(r"\d+ of 500", answer["tokens"])
+    assert answer["considered"] == "1"
+    steps = [step.split()[0] for step in answer["ms"].split(", ")]
     assert [step for step in steps if step != "relevance"] == ["cache", "gate", "search", "read", "plan"]
-    assert UUID.fullmatch(told["receipt"])
+    assert UUID.fullmatch(answer["receipt"])
 
 
 def test_what_was_left_out_is_shown_with_its_reason(cli: Cli) -> None:
@@ -68,11 +68,11 @@ def test_what_was_left_out_is_shown_with_its_reason(cli: Cli) -> None:
         cli.added(f"Harbour meeting number {number} is in the blue room on the third floor")
 
     out = cli("context", "harbour meeting", "--user", "alice", "--budget", 120).out
-    shown, left_out = table_of(out, "Shown"), table_of(out, "Left out")
-    assert shown
-    assert len(shown) + len(left_out) == int(account_of(out)["considered"])
+    visible, left_out = table_of(out, "Shown"), table_of(out, "Left out")
+    assert visible
+    assert len(visible) + len(left_out) == int(account_of(out)["considered"])
     assert all(re.match(r"(?:over budget|section full) +[0-9a-f-]{36}  Harbour meeting", row) for row in left_out)
-    assert not set(UUID.findall("".join(shown))) & set(UUID.findall("".join(left_out)))
+    assert not set(UUID.findall("".join(visible))) & set(UUID.findall("".join(left_out)))
 
 
 def test_a_learned_fact_names_the_turn_it_comes_from(cli: Cli) -> None:
@@ -97,8 +97,8 @@ def test_a_gate_that_closes_leaves_nothing_to_show_and_says_why(cli: Cli) -> Non
 def test_the_words_that_opened_the_gate_are_quoted(cli: Cli) -> None:
     cli.added("I am allergic to hazelnuts")
 
-    told = account_of(cli("context", "What should I cook tonight?", "--user", "alice", "--gate", "heuristic").out)
-    assert re.fullmatch(r"pinned: .+ \('what should i cook'\)", told["gate"])
+    answer = account_of(cli("context", "What should I cook tonight?", "--user", "alice", "--gate", "heuristic").out)
+    assert re.fullmatch(r"pinned: .+ \('what should i cook'\)", answer["gate"])
 
 
 def test_as_json_it_is_the_pack_with_its_receipt(cli: Cli) -> None:
@@ -147,10 +147,10 @@ def test_a_context_says_what_it_had_to_do_without(cli: Cli) -> None:
 def test_on_a_narrow_terminal_the_tables_of_a_context_keep_within_it(tmp_path: Path) -> None:
     text = "The harbour project has its standup at a quarter past ten in the blue room"
     on_terminal(tmp_path, "add", text, "--no-infer", "--user", "alice")
-    told = ("context", "standup", "--user", "alice", "--gate", "always")
-    shown = ANSI.sub("", on_terminal(tmp_path, *told, environ={"MEMSTONE_CONTEXT__FALSE_INJECTION": "0"}))
-    assert "\nShown\n" in shown
-    assert max(len(line) for line in shown.split("\nShown\n")[1].splitlines()) <= 60
+    lines = ("context", "standup", "--user", "alice", "--gate", "always")
+    output = ANSI.sub("", on_terminal(tmp_path, *lines, environ={"MEMSTONE_CONTEXT__FALSE_INJECTION": "0"}))
+    assert "\nShown\n" in output
+    assert max(len(line) for line in output.split("\nShown\n")[1].splitlines()) <= 60
 
 
 # --- search -----------------------------------------------------------------------------------------------------------
@@ -168,16 +168,16 @@ def test_explain_has_a_column_for_each_part_there_is_in_the_order_they_come_abou
 
     table = cli("search", "What did Ada paint?", "--user", "alice", "--explain").out.splitlines()
     assert table[0].split()[:6] == ["SCORE", "KEYWORD", "SEMANTIC", "SPEAKER", "ASKING", "DECAY"]
-    said, asked = (line.split()[:6] for line in table[1:])
-    assert (said[3], said[4]) == ("1.000", "-")
+    texts, asked = (line.split()[:6] for line in table[1:])
+    assert (texts[3], texts[4]) == ("1.000", "-")
     assert (asked[3], asked[4]) == ("-", "1.000")
     assert "SPEAKER  MEMORY" in table[0]
 
 
 def test_entities_are_a_part_of_what_explain_shows(cli: Cli) -> None:
     cli("add", "My sister Ada is vegan.", "--user", "alice")
-    shown = cli("search", "What does Ada eat?", "--user", "alice", "--explain").out
-    assert "ENTITY" in shown.splitlines()[0]
+    output = cli("search", "What does Ada eat?", "--user", "alice", "--explain").out
+    assert "ENTITY" in output.splitlines()[0]
 
 
 def test_on_a_narrow_terminal_the_parts_of_a_score_stay_and_the_id_gives_way(tmp_path: Path) -> None:
@@ -258,11 +258,11 @@ def test_what_would_have_been_shown_at_another_time_can_be_asked_for(cli: Cli) -
     cli("add", "I live in Oslo.", "--user", "alice", "--at", "2026-03-02")
     cli("add", "I moved to Bergen.", "--user", "alice", "--at", "2026-05-07")
 
-    def shown(*options: str) -> str:
+    def visible(*options: str) -> str:
         return str(cli("context", "Where do I live?", "--user", "alice", "--json", *options).json["text"])
 
-    assert "Bergen" in shown()
-    assert "Oslo" in shown("--as-of", "2026-04-01")
-    assert "Bergen" not in shown("--as-of", "2026-04-01")
+    assert "Bergen" in visible()
+    assert "Oslo" in visible("--as-of", "2026-04-01")
+    assert "Bergen" not in visible("--as-of", "2026-04-01")
     wrong = cli("context", "Where do I live?", "--user", "alice", "--as-of", "nonsense")
     assert (wrong.code, "as_of is not a date" in wrong.err) == (2, True)

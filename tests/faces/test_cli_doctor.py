@@ -146,8 +146,8 @@ def test_variables_that_are_no_settings_stop_nothing_and_are_listed(cli: Cli) ->
     for name in ("MEMSTONE_SERVICE_HOST", "MEMSTONE_PORT", "MEMSTONE_STORE_URL", "MEMSTONE_KEY"):
         cli.environ(name, "tcp://10.0.0.1:80")
     cli.added("x")
-    told = "not settings, ignored: MEMSTONE_PORT, MEMSTONE_SERVICE_HOST, MEMSTONE_STORE_URL"
-    assert found(cli, "configured", "variables") == ("warn", told), "MEMSTONE_KEY is for callers of the service"
+    text = "not settings, ignored: MEMSTONE_PORT, MEMSTONE_SERVICE_HOST, MEMSTONE_STORE_URL"
+    assert found(cli, "configured", "variables") == ("warn", text), "MEMSTONE_KEY is for callers of the service"
     assert "MEMSTONE_STORE__URL" in cli("doctor").out, "how it is spelled"
 
 

@@ -153,9 +153,9 @@ def test_a_stream_that_is_closed_is_no_fault(
     capsys.readouterr()
     assert run_command(args) == code
     getattr(sys, closed).close()  # what stood in for it
-    told = capsys.readouterr()
-    assert "a bug in Memstone" not in told.err
-    assert "error" not in told.out
+    lines = capsys.readouterr()
+    assert "a bug in Memstone" not in lines.err
+    assert "error" not in lines.out
 
 
 def test_a_directory_is_no_store(cli: Cli) -> None:

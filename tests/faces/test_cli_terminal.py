@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memstone.cli.rendering import Column, Table, display_width, escape_control_chars, wrap_text
+from memstone.cli.terminal import Column, TextTable, display_width, escape_control_chars, wrap_text
 
 pty = pytest.importorskip("pty")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,12 +28,12 @@ def on_terminal(home: Path, *args: str, both: bool = False, environ: dict[str, s
         "TERM": "xterm",
         **(environ or {}),
     }
-    kept = {
+    stored = {
         name: value for name, value in os.environ.items() if name != "NO_COLOR" and not name.startswith("MEMSTONE_")
     }
     command = [sys.executable, "-m", "memstone.cli", *args]
     errors = writer if both else subprocess.DEVNULL
-    program = subprocess.Popen(command, stdout=writer, stderr=errors, env=kept | known)  # noqa: S603
+    program = subprocess.Popen(command, stdout=writer, stderr=errors, env=stored | known)  # noqa: S603
     os.close(writer)
     seen = b""
     try:
@@ -49,9 +49,9 @@ def on_terminal(home: Path, *args: str, both: bool = False, environ: dict[str, s
 
 def test_on_a_terminal_there_are_colours_and_no_line_is_too_long(tmp_path: Path) -> None:
     text = "a rather long text about the harbour project " * 3
-    shown = on_terminal(tmp_path, "add", text, "--no-infer", "--user", "alice")
-    assert "\x1b[32mADD" in shown
-    assert max(len(ANSI.sub("", line)) for line in shown.splitlines()) <= 60
+    output = on_terminal(tmp_path, "add", text, "--no-infer", "--user", "alice")
+    assert "\x1b[32mADD" in output
+    assert max(len(ANSI.sub("", line)) for line in output.splitlines()) <= 60
 
 
 @pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
@@ -60,19 +60,19 @@ def test_no_colours_for_those_who_want_none(tmp_path: Path, environ: dict[str, s
 
 
 def test_json_on_a_terminal_is_indented(tmp_path: Path) -> None:
-    shown = on_terminal(tmp_path, "add", "x", "--no-infer", "--user", "alice", "--json")
-    assert shown.startswith('{\n  "results": [\n')
+    output = on_terminal(tmp_path, "add", "x", "--no-infer", "--user", "alice", "--json")
+    assert output.startswith('{\n  "results": [\n')
 
 
 def test_progress_is_drawn_and_taken_away_again(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"text": "x", "user_id": "alice"}\n')
-    shown = on_terminal(tmp_path, "import", str(tmp_path / "in.jsonl"), both=True)
-    assert "importing ████" in shown
-    assert shown.rsplit("\x1b[K", 1)[1] == "1 added\n"
+    output = on_terminal(tmp_path, "import", str(tmp_path / "in.jsonl"), both=True)
+    assert "importing ████" in output
+    assert output.rsplit("\x1b[K", 1)[1] == "1 added\n"
 
 
 def test_columns_give_way_before_the_text_gets_too_narrow() -> None:
-    table = Table([Column("ID"), Column("SAID", spare=1), Column("KIND", spare=2), Column("MEMORY", grows=True)])
+    table = TextTable([Column("ID"), Column("SAID", spare=1), Column("KIND", spare=2), Column("MEMORY", grows=True)])
     table.add("x" * 20, "2026-03-02", "factual", "a text of some length that has to be wrapped")
     titles = {wide: next(iter(table.lines(wide, plain))).split() for wide in (100, 70, 60, 46)}
     assert titles == {
@@ -85,14 +85,14 @@ def test_columns_give_way_before_the_text_gets_too_narrow() -> None:
 
 @pytest.mark.parametrize("wide", [30, 41, 60, 100])
 def test_a_table_is_never_wider_than_asked_whatever_the_script(wide: int) -> None:
-    table = Table([Column("N", right=True), Column("BEFORE", grows=True), Column("AFTER", grows=True)])
+    table = TextTable([Column("N", right=True), Column("BEFORE", grows=True), Column("AFTER", grows=True)])
     table.add(1, None, "日本語のテキストはとても長いことがあります " * 3)
     table.add(20, "combining e\u0301 and emoji 👩‍👧 here", "x" * 200)
     assert max(display_width(line) for line in table.lines(wide, plain)) <= wide
 
 
 def test_a_long_cell_ends_with_an_ellipsis_only_where_the_width_is_limited() -> None:
-    table = Table([Column("MEMORY", grows=True)])
+    table = TextTable([Column("MEMORY", grows=True)])
     table.add("word " * 100)
     assert len(list(table.lines(20, plain))) == 5
     assert list(table.lines(20, plain))[-1].endswith("…")

@@ -20,12 +20,12 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.req("S-8")
 def test_a_transcript_of_lines_is_kept_and_known_the_second_time(cli: Cli) -> None:
     file = cli.home / "chat.jsonl"
-    said = [
+    texts = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "I live in Oslo.", "timestamp": "2026-03-02T09:00:00Z"},
         {"role": "assistant", "content": "Noted."},
     ]
-    file.write_text("\n\n".join(json.dumps(one) for one in said))
+    file.write_text("\n\n".join(json.dumps(one) for one in texts))
 
     ran = cli("ingest", file, "--user", "alice", "--run", "monday", "-m", "from=chat")
     assert (ran.code, ran.out) == (0, "2 turns stored, 1 not from a user or an assistant\n")
@@ -35,16 +35,16 @@ def test_a_transcript_of_lines_is_kept_and_known_the_second_time(cli: Cli) -> No
 
 
 def test_only_line_feeds_end_the_lines_of_a_file(cli: Cli) -> None:
-    said = ["I live in Oslo.\u2028And I like it.", "Noted.\x85 And why?"]
-    lines = "\r\n".join(json.dumps({"content": one}, ensure_ascii=False) for one in said)
+    texts = ["I live in Oslo.\u2028And I like it.", "Noted.\x85 And why?"]
+    lines = "\r\n".join(json.dumps({"content": one}, ensure_ascii=False) for one in texts)
 
     assert cli("ingest", "-", "--user", "alice", stdin=lines.encode()).out == "2 turns stored\n"
-    assert sorted(cli.texts("list", "--user", "alice", "--layer", "turn")) == sorted(said)
+    assert sorted(cli.texts("list", "--user", "alice", "--layer", "turn")) == sorted(texts)
 
 
 def test_a_turn_that_was_found_says_what_holds_now(cli: Cli) -> None:
-    for said in ("I live in Oslo.", "I now live in Rome."):
-        assert cli("add", said, "--user", "alice").code == 0
+    for message in ("I live in Oslo.", "I now live in Rome."):
+        assert cli("add", message, "--user", "alice").code == 0
 
     found = cli("search", "Oslo", "--user", "alice", "--layer", "turn").out
 

@@ -22,22 +22,22 @@ def lines(path: Path, *values: Any) -> Path:
 
 def story(cli: Cli) -> str:
     """A memory that was revised, one that was deleted, and one of somebody else."""
-    kept = cli.added("I live in Oslo", "-m", "city=Oslo", "--name", "Alice", "--at", "2026-03-02")
-    cli("update", kept, "I live in Bergen")
+    stored_text = cli.added("I live in Oslo", "-m", "city=Oslo", "--name", "Alice", "--at", "2026-03-02")
+    cli("update", stored_text, "I live in Bergen")
     cli("delete", cli.added("forget me"))
     cli("add", "I am Bob", "--no-infer", "--user", "bob", "--agent", "helper")
-    return kept
+    return stored_text
 
 
 @pytest.mark.req("X-37")
 def test_export_and_restore_lose_nothing(cli: Cli) -> None:
-    kept = story(cli)
+    stored_text = story(cli)
     backup = cli.home / "backup.jsonl"
     assert cli("export", "--everybody", "--output", backup).out == f"4 versions and 5 events exported to {backup}\n"
     other = ("--db", cli.home / "other.db")
     assert cli("import", backup, "--restore", *other).out == "4 versions and 5 events restored, 0 already existed\n"
     assert cli("export", "--everybody", *other).out == cli("export", "--everybody").out == backup.read_text()
-    assert cli("history", kept, "--json", *other).json == cli("history", kept, "--json").json
+    assert cli("history", stored_text, "--json", *other).json == cli("history", stored_text, "--json").json
     assert cli("import", backup, "--restore", *other, "--json").json["already_there"] == 10
 
 
@@ -76,14 +76,14 @@ def test_an_export_is_not_taken_in_by_accident(cli: Cli) -> None:
 
 
 def test_an_export_as_new_takes_what_its_live_memories_say(cli: Cli) -> None:
-    kept = story(cli)
+    stored_text = story(cli)
     backup, other = cli.home / "backup.jsonl", ("--db", cli.home / "other.db")
     cli("export", "--everybody", "-o", backup)
     assert cli("import", backup, "--as-new", *other).out == "2 added\n"
     (taken,) = cli("list", "--user", "alice", "--json", *other).json["results"]
     assert (taken["memory"], taken["metadata"], taken["actor"]) == ("I live in Bergen", {"city": "Oslo"}, "Alice")
     assert (taken["version"], taken["occurred_at"][:10]) == (1, "2026-03-02")
-    assert taken["id"] != kept
+    assert taken["id"] != stored_text
     assert cli.texts("list", "--agent", "helper", *other) == ["I am Bob"]
 
 
@@ -160,8 +160,8 @@ def test_only_the_first_wrong_lines_are_shown(cli: Cli) -> None:
 
 def test_import_works_in_batches_and_from_standard_input(cli: Cli) -> None:
     cli.environ("MEMSTONE_LIMITS__BATCH", "7")
-    given = "".join(json.dumps({"text": f"fact {number}"}) + "\n" for number in range(50)).encode()
-    assert cli("import", "-", "--user", "alice", stdin=b"\xef\xbb\xbf" + given).out == "50 added\n"
+    value = "".join(json.dumps({"text": f"fact {number}"}) + "\n" for number in range(50)).encode()
+    assert cli("import", "-", "--user", "alice", stdin=b"\xef\xbb\xbf" + value).out == "50 added\n"
     assert cli("stats", "--json").json["memories"] == 50
 
 

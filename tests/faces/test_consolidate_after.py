@@ -15,8 +15,8 @@ async def test_the_text_about_a_user_follows_what_is_known_of_them(face: Face, o
     await keep(face, "User works as a nurse in Oslo", salience=0.9)
     await keep(face, "User collects old maps", salience=0.7, user_id="bob")
     assert (await face.admin.consolidate(everybody=True))["narratives"] == 2
-    told = await face.identity.get(user_id="alice")
-    assert "nurse" in told["narrative"]["text"]
+    reply = await face.identity.get(user_id="alice")
+    assert "nurse" in reply["narrative"]["text"]
     assert (await face.admin.consolidate(everybody=True))["narratives"] == 0, "nothing has changed since"
     opens.clock.advance(days=60)
     answer = await face.admin.consolidate(everybody=True)
@@ -33,9 +33,9 @@ async def test_no_block_from_before_a_pass_is_shown_after_it(opens: Opens) -> No
     await keep(face, "User collects stamps", salience=0.2)
     opens.clock.advance(days=1)
     asked = {"query": "Do I collect stamps?", "user_id": "alice"}
-    parts = await steps.parts_of(face)
+    runtime = await steps.parts_of(face)
     assert "stamps" in (await face.context(**asked)).text
     opens.clock.advance(seconds=5)
     assert (await face.admin.consolidate(everybody=True))["evicted"] == 1
     assert "stamps" not in (await face.context(**asked)).text
-    assert parts.policy.retrieval.cache_seconds == 1_000
+    assert runtime.policy.retrieval.cache_seconds == 1_000

@@ -88,9 +88,9 @@ async def test_a_merge_is_told_on_both_sides_and_can_be_taken_back(face: Face, o
         merge = (await face.history(one))[-1]
         assert (merge["event"], merge["actor"]) == ("MERGE", "consolidator")
     opens.clock.advance(days=1)
-    (told, _) = (await face.review.events(everybody=True))["results"][-2:]
-    assert told["job_id"] == job
-    assert (await face.undo(told["id"]))["undone"] == 2
+    (answer, _) = (await face.review.events(everybody=True))["results"][-2:]
+    assert answer["job_id"] == job
+    assert (await face.undo(answer["id"]))["undone"] == 2
     back = await steps.there(face, old)
     assert (back.source_count, back.anchor_at, back.data) == (1, was.anchor_at, was.data)
     assert [await steps.links_of(face, old), await steps.links_of(face, new)] == before
@@ -151,9 +151,9 @@ async def test_what_somebody_changes_at_the_same_moment_is_left_for_the_next_pas
 
 async def test_the_words_that_a_merged_fact_came_from_still_hold(face: Face) -> None:
     await steps.with_upkeep(face)
-    for said in ("I like long walks along the coast", "I like long walks along the coast, yes"):
-        turn = await keep(face, said, layer="turn")
-        await keep(face, said.replace("I like", "User likes"), origin_id=turn)
+    for message in ("I like long walks along the coast", "I like long walks along the coast, yes"):
+        turn = await keep(face, message, layer="turn")
+        await keep(face, message.replace("I like", "User likes"), origin_id=turn)
     assert (await face.admin.consolidate(everybody=True))["merged"] == 1
     found = await face.search("long walks along the coast", user_id="alice", layers=["turn"])
     assert len(found["results"]) == 2

@@ -41,14 +41,14 @@ async def test_without_days_a_layer_is_kept_for_ever(opens: Opens) -> None:
 @pytest.mark.req("X-15")
 async def test_what_is_hidden_by_age_is_kept_and_what_is_kept_no_longer_is_deleted(opens: Opens) -> None:
     face = opens({"recall": {"visible_days": 10}, "upkeep": {"retain_days": {"fact": 20}}})
-    told = await face.remember("I live in Oslo")
+    text = await face.remember("I live in Oslo")
     opens.clock.advance(days=15)
     assert await face.found("Oslo") == []
     assert (await face.admin.consolidate(everybody=True))["pruned"] == 0
-    assert await face.get(told) is not None
+    assert await face.get(text) is not None
     opens.clock.advance(days=15)
     assert (await face.admin.consolidate(everybody=True))["pruned"] == 1
-    assert await face.get(told) is None
+    assert await face.get(text) is None
 
 
 @pytest.mark.req("S-39")
@@ -93,7 +93,7 @@ async def test_a_sweep_looks_at_so_many_at_a_time_and_goes_on_with_the_next(face
 @pytest.mark.req("O-97")
 async def test_what_has_expired_is_hidden_and_deleted_by_a_sweep_only(face: Face, opens: Opens) -> None:
     await steps.with_upkeep(face, deleted_keep_days=5)
-    told = await face.remember("I am in Rome this week", expires_at="2026-01-08")
+    text = await face.remember("I am in Rome this week", expires_at="2026-01-08")
     opens.clock.advance(days=8)
     await face.admin.consolidate(everybody=True)
     assert await face.listed() == []
@@ -101,7 +101,7 @@ async def test_what_has_expired_is_hidden_and_deleted_by_a_sweep_only(face: Face
     opens.clock.advance(days=5)
     assert (await face.admin.consolidate(everybody=True))["expired"] == 1
     assert await face.listed(show_expired=True) == []
-    assert await steps.status_of(face, told) == "deleted"
+    assert await steps.status_of(face, text) == "deleted"
 
 
 @pytest.mark.req("S-40")
@@ -127,11 +127,11 @@ async def test_old_logs_and_answers_are_forgotten_and_what_waits_is_not(opens: O
 @ON_DISK
 @pytest.mark.req("X-30")
 async def test_the_words_of_what_was_deleted_are_kept_for_a_while_and_then_gone(face: Face, opens: Opens) -> None:
-    told = await face.remember("I live in Oslo", metadata={"note": "Oslo too"})
-    await face.update(told, "I live in central Oslo")
-    kept = await face.remember("I like Lisbon")
+    text = await face.remember("I live in Oslo", metadata={"note": "Oslo too"})
+    await face.update(text, "I live in central Oslo")
+    stored_text = await face.remember("I like Lisbon")
     opens.clock.advance(days=40)
-    event = await face.delete(told)
+    event = await face.delete(text)
     opens.clock.advance(days=29)
     assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 0
     assert "Oslo" in str(steps.content(opens))
@@ -139,10 +139,10 @@ async def test_the_words_of_what_was_deleted_are_kept_for_a_while_and_then_gone(
     assert (await face.admin.consolidate(dry_run=True, everybody=True))["purged"]["deleted"] == 1
     assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 1
     assert "Oslo" not in str(steps.content(opens))
-    assert steps.happened(await face.history(told)) == ["ADD", "UPDATE", "DELETE"]
+    assert steps.happened(await face.history(text)) == ["ADD", "UPDATE", "DELETE"]
     assert event["event"] == "DELETE"
-    assert await face.get(kept) is not None
-    assert [one["new_value"] for one in await face.history(kept)] == ["I like Lisbon"]
+    assert await face.get(stored_text) is not None
+    assert [one["new_value"] for one in await face.history(stored_text)] == ["I like Lisbon"]
     assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 0
 
 
@@ -162,19 +162,19 @@ async def test_words_that_are_not_kept_at_all_go_with_the_delete(opens: Opens) -
 
 @pytest.mark.req("X-30")
 async def test_what_was_deleted_and_brought_back_keeps_its_words(face: Face, opens: Opens) -> None:
-    told = await face.remember("I live in Oslo")
-    await face.delete(told)
-    await face.review.restore(told)
+    text = await face.remember("I live in Oslo")
+    await face.delete(text)
+    await face.review.restore(text)
     opens.clock.advance(days=100)
     assert (await face.admin.consolidate(everybody=True))["purged"]["deleted"] == 0
-    assert (await steps.there(face, told)).text == "I live in Oslo"
+    assert (await steps.there(face, text)).text == "I live in Oslo"
 
 
 @ON_DISK
 @pytest.mark.req("R-18")
 async def test_the_log_of_changes_is_thinned_and_whoever_follows_it_notices_nothing(face: Face, opens: Opens) -> None:
     """Another process that has not looked for a day asks for what changed since: the answer must be the same."""
-    told = await face.remember("I live in Oslo")
+    text = await face.remember("I live in Oslo")
     other = opens()
     await face.admin.consolidate(everybody=True)
     assert await other.found("live") == ["I live in Oslo"]
@@ -182,7 +182,7 @@ async def test_the_log_of_changes_is_thinned_and_whoever_follows_it_notices_noth
     thinned = 0
     for town in ("Bergen", "Porto", "Lisbon"):
         opens.clock.advance(days=1)
-        await face.update(told, f"I live in {town}")
+        await face.update(text, f"I live in {town}")
         newest = opens.rows("SELECT max(id) FROM changes")[0][0]
         before = [opens.rows(asked, [cursor]) for cursor in range(newest + 1)]
         thinned += (await face.admin.consolidate(everybody=True))["purged"]["changes"]

@@ -68,21 +68,21 @@ async def test_a_question_about_the_world_brings_the_profile_and_recalls_nothing
 
 
 async def test_it_is_shown_who_said_what(face: Face) -> None:
-    said = [
+    texts = [
         {"role": "user", "name": "Ada", "content": "I moved to Bergen."},
         {"role": "user", "name": "Ben", "content": "I moved to Lima."},
         {"role": "assistant", "content": "I never moved."},
         {"role": "user", "content": "I moved, too."},
     ]
-    await face.ingest(said, user_id="club", run_id="r1")
-    await face.add(said, user_id="notes", run_id="r1", infer=False)
+    await face.ingest(texts, user_id="club", run_id="r1")
+    await face.add(texts, user_id="notes", run_id="r1", infer=False)
 
     words = await face.context("What exactly did Ben say about where he moved?", user_id="club")
     notes = await face.context("Where have we all moved?", user_id="notes", gate="always")
 
-    shown = [{line.line.partition("] ")[2] for line in pack.citations} for pack in (words, notes)]
+    visible = [{line.line.partition("] ")[2] for line in pack.citations} for pack in (words, notes)]
     named = {"Ada: I moved to Bergen.", "Ben: I moved to Lima.", "assistant: I never moved."}
-    assert shown == [{*named, "user: I moved, too."}, {*named, "I moved, too."}]
+    assert visible == [{*named, "user: I moved, too."}, {*named, "I moved, too."}]
 
 
 @pytest.mark.req("S-27")
@@ -164,8 +164,8 @@ async def test_of_unrelated_questions_few_are_shown_anything(opens: Opens) -> No
     await face.store_many([{"messages": text, "user_id": "alice"} for text in memories])
     asked = [json.loads(line)["text"] for line in (data / "questions_unrelated.jsonl").read_text().splitlines()][:40]
 
-    shown = [question for question in asked if await face.context(question, user_id="alice")]
-    assert len(shown) <= 4, shown
+    visible = [question for question in asked if await face.context(question, user_id="alice")]
+    assert len(visible) <= 4, visible
 
 
 @ANYWHERE

@@ -115,8 +115,8 @@ class ReadOnly:
 
 async def test_a_store_that_cannot_be_written_still_answers(face: Face, opens: Opens) -> None:
     await face.remember("I live in Lisbon")
-    parts = await parts_of(face)
-    pack = await shown(replace(parts, ledger=ReadOnly(parts.ledger)), "Where do I live?")
+    runtime = await parts_of(face)
+    pack = await shown(replace(runtime, ledger=ReadOnly(runtime.ledger)), "Where do I live?")
     assert "Lisbon" in pack.text
     assert pack.receipt_id == ""
     assert [one["step"] for one in pack.degraded] == ["receipt"]

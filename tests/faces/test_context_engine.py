@@ -11,7 +11,7 @@ import pytest
 
 from memstone.engine.recall.receipts import get_receipt
 from memstone.engine.recall.search import hits_of
-from memstone.engine.recall.surface import Surfacing, read_material
+from memstone.engine.recall.surface import SurfacedMemories, read_material
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import EmbeddingError, InvalidInput, ScopeError
 from memstone.model.memory import Kind, Layer
@@ -71,9 +71,9 @@ async def test_the_largest_budget_is_16000_tokens(face: Face, opens: Opens) -> N
 @pytest.mark.req("O-42")
 async def test_a_wrong_request_is_refused_before_anything_is_asked(face: Face, opens: Opens) -> None:
     for wrong in ({"query": " "}, {"query": None}, {"gate": "sometimes"}, {"route": "everything"}):
-        given: dict[str, Any] = {"query": "Lisbon?", **wrong}
+        values: dict[str, Any] = {"query": "Lisbon?", **wrong}
         with pytest.raises(InvalidInput):
-            await shown(face, **given)
+            await shown(face, **values)
     with pytest.raises(ScopeError):
         await shown(face, "Lisbon?", user_id=None)
 
@@ -82,13 +82,13 @@ async def test_a_wrong_request_is_refused_before_anything_is_asked(face: Face, o
 async def test_what_is_shown_is_counted_on_the_link_it_was_seen_through(face: Face, opens: Opens) -> None:
     await face.remember("I live in Lisbon")
     await face.remember("I live in Lisbon", user_id="bob")
-    parts = await parts_of(face)
+    runtime = await parts_of(face)
     for query in ("Where do I live?", "In which city do I live?"):
         await shown(face, query)
         opens.clock.advance(hours=1)
     await shown(face, "Where do I live?", route="none")
-    alice = await parts.ledger.read(lambda tx: tx.links.of(parts.tenant_id, 1))
-    bob = await parts.ledger.read(lambda tx: tx.links.of(parts.tenant_id, 2))
+    alice = await runtime.ledger.read(lambda tx: tx.links.of(runtime.tenant_id, 1))
+    bob = await runtime.ledger.read(lambda tx: tx.links.of(runtime.tenant_id, 2))
     assert [(link.use_count, link.last_used_at) for link in alice] == [(2, "2026-01-01T01:00:00.000000Z")]
     assert [(link.use_count, link.last_used_at) for link in bob] == [(0, None)]
 
@@ -100,16 +100,16 @@ async def test_a_receipt_says_what_was_shown_what_was_not_and_why(face: Face, op
     await face.remember("I live in Lisbon, near the river")
     await face.remember("i LIVE in Lisbon, near the river!", agent_id="helper", user_id="alice")
     pack = await shown(face, "Where in Lisbon do I live?")
-    kept = await account(face, pack)
-    assert kept.id == pack.receipt_id
-    assert kept.query == "Where in Lisbon do I live?"
-    assert (kept.user_id, kept.agent_id, kept.budget, kept.tokens) == ("alice", None, 1_400, pack.tokens)
-    assert [one.id for one in kept.chosen] == [one.memory_id for one in pack.citations]
-    assert [one.reason for one in kept.dropped] == ["duplicate"]
-    assert kept.considered == 2
-    assert kept.gate == pack.gate
-    assert set(kept.ms) == {"cache", "gate", "search", "relevance", "read", "plan"}
-    assert all(spent >= 0 for spent in kept.ms.values())
+    receipt = await account(face, pack)
+    assert receipt.id == pack.receipt_id
+    assert receipt.query == "Where in Lisbon do I live?"
+    assert (receipt.user_id, receipt.agent_id, receipt.budget, receipt.tokens) == ("alice", None, 1_400, pack.tokens)
+    assert [one.id for one in receipt.chosen] == [one.memory_id for one in pack.citations]
+    assert [one.reason for one in receipt.dropped] == ["duplicate"]
+    assert receipt.considered == 2
+    assert receipt.gate == pack.gate
+    assert set(receipt.ms) == {"cache", "gate", "search", "relevance", "read", "plan"}
+    assert all(spent >= 0 for spent in receipt.ms.values())
 
 
 async def test_a_receipt_holds_no_memory_and_no_secret(face: Face, opens: Opens) -> None:
@@ -124,15 +124,15 @@ async def test_a_receipt_holds_no_memory_and_no_secret(face: Face, opens: Opens)
 
 
 async def test_old_receipts_go(face: Face, opens: Opens) -> None:
-    parts = await parts_of(face, receipts=3, receipt_days=30)
+    runtime = await parts_of(face, receipts=3, receipt_days=30)
     packs = []
     for number in range(5):
-        packs.append(await shown(parts, f"Question number {number}?"))
+        packs.append(await shown(runtime, f"Question number {number}?"))
         opens.clock.advance(seconds=1)
-    kept = [number for number, pack in enumerate(packs) if await read_back(face, pack.receipt_id)]
-    assert kept == [2, 3, 4]
+    remaining = [number for number, pack in enumerate(packs) if await read_back(face, pack.receipt_id)]
+    assert remaining == [2, 3, 4]
     opens.clock.advance(days=30)
-    last = await shown(parts, "And now?")
+    last = await shown(runtime, "And now?")
     assert [number for number, pack in enumerate([*packs, last]) if await read_back(face, pack.receipt_id)] == [5]
 
 
@@ -146,11 +146,11 @@ async def test_an_unknown_receipt_is_none(face: Face, opens: Opens, unknown: Any
 
 
 async def test_forgetting_a_scope_forgets_what_it_asked(face: Face, opens: Opens) -> None:
-    mine, theirs = await shown(face, "Where do I live?"), await shown(face, "Where do I live?", user_id="bob")
-    parts = await parts_of(face)
-    await parts.ledger.write(lambda tx: tx.receipts.forget(Scope(parts.tenant_id, "alice")))
-    assert not await read_back(face, mine.receipt_id)
-    assert await read_back(face, theirs.receipt_id)
+    context_pack, pack = await shown(face, "Where do I live?"), await shown(face, "Where do I live?", user_id="bob")
+    runtime = await parts_of(face)
+    await runtime.ledger.write(lambda tx: tx.receipts.forget(Scope(runtime.tenant_id, "alice")))
+    assert not await read_back(face, context_pack.receipt_id)
+    assert await read_back(face, pack.receipt_id)
 
 
 # --- layers -----------------------------------------------------------------------------------------------------------
@@ -196,11 +196,13 @@ async def test_what_was_deleted_and_said_again_is_shown_by_its_new_turn_only(fac
 async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, opens: Opens) -> None:
     memory_id = await face.remember("I live in Lisbon")
     await face.remember("I live near the river")
-    parts = await parts_of(face)
-    hits = (await hits_of(parts, validate_search(parts, SearchRequest("Where do I live?", user_id="alice")))).found
+    runtime = await parts_of(face)
+    hits = (await hits_of(runtime, validate_search(runtime, SearchRequest("Where do I live?", user_id="alice")))).found
     await face.delete(memory_id)
-    wanted = Surfacing(Scope(parts.tenant_id, "alice"), hits, (), parts.now(), parts.zone, language=ENGLISH)
-    found = await parts.ledger.read(lambda tx: read_material(tx, wanted, parts.blocks))
+    wanted = SurfacedMemories(
+        Scope(runtime.tenant_id, "alice"), hits, (), runtime.now(), runtime.zone, language=ENGLISH
+    )
+    found = await runtime.ledger.read(lambda tx: read_material(tx, wanted, runtime.blocks))
     assert [item.text for item in found.items] == ["I live near the river"]
     assert [(one.id, one.reason) for one in found.dropped] == [(memory_id, "no longer visible")]
 
@@ -222,9 +224,9 @@ async def test_a_turn_says_that_things_have_changed_since_and_what_holds_now(fac
 
 async def test_a_turn_of_which_several_things_have_changed_names_all_of_them(face: Face, opens: Opens) -> None:
     await face.add("I live in Porto and I work at Acme Corp.", user_id="alice")
-    for said in ("I live in Lisbon.", "I work at BigTech."):
+    for message in ("I live in Lisbon.", "I work at BigTech."):
         opens.clock.advance(days=1)
-        changed = await face.add(said, user_id="alice")
+        changed = await face.add(message, user_id="alice")
         assert changed["results"][0]["event"] == "UPDATE", changed
     pack = await shown(face, "Where did I say I live?", route="transcript")
     (line,) = (one for one in lines(pack) if "Porto" in one)
@@ -304,8 +306,8 @@ async def test_owner_expiry_session_and_age_hold_on_every_path(face: Face, opens
     soon = opens.clock.now() + timedelta(hours=1)
     await face.remember("Lisbon for an hour", user_id="alice", run_id="monday", expires_at=soon)
     opens.clock.advance(hours=2)
-    parts = await parts_of(face, strategy=strategy, recall=Recall(visible_days=30))
-    pack = await shown(parts, "Lisbon", user_id="alice", run_id="monday")
+    runtime = await parts_of(face, strategy=strategy, recall=Recall(visible_days=30))
+    pack = await shown(runtime, "Lisbon", user_id="alice", run_id="monday")
     assert [line[15:] for line in lines(pack)] == ["Lisbon of alice"]
 
 
@@ -345,11 +347,13 @@ async def test_a_retrieval_tells_when_it_starts_and_ends_and_what_it_chose(
     memory_id = await face.remember("I live in Lisbon")
     with caplog.at_level(logging.DEBUG, logger="memstone"):
         await shown(face, "Where do I live?")
-    told = {vars(one)["event"]: one for one in caplog.records if str(vars(one).get("event", "")).startswith("memory.r")}
-    start, complete = told["memory.retrieval.start"], told["memory.retrieval.complete"]
+    answer = {
+        vars(one)["event"]: one for one in caplog.records if str(vars(one).get("event", "")).startswith("memory.r")
+    }
+    start, complete = answer["memory.retrieval.start"], answer["memory.retrieval.complete"]
     assert (vars(start)["owner"], vars(start)["strategy"], start.levelname) == ("alice", "hybrid", "INFO")
     assert (vars(complete)["owner"], vars(complete)["count"], vars(complete)["tier"]) == ("alice", 1, "embedded")
-    selected = told["memory.retrieval.selected"]
+    selected = answer["memory.retrieval.selected"]
     assert (vars(selected)["ids"], selected.levelname) == ([memory_id], "DEBUG")
     assert not any("Lisbon" in one.getMessage() for one in caplog.records if one.levelno >= logging.INFO)
 

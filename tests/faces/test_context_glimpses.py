@@ -13,7 +13,7 @@ from memstone.engine.recall import context as module
 from memstone.engine.recall.context import READ
 from memstone.engine.recall.judge import LOOKED_AT, Relevance
 from memstone.engine.recall.search import Hits, hits_of, read_up
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.model.context import ContextPack
 from tests.faces.context_steps import account, parts_of, shown
 from tests.faces.harness import ON_DISK, Face, Opens
@@ -22,7 +22,7 @@ THINGS = ("kayak", "ladder", "lamp", "kettle", "drill", "tent")
 COLOURS = ("red", "green", "blue", "black", "white", "brown", "grey")
 
 
-async def filled(face: Face) -> Parts:
+async def filled(face: Face) -> Runtime:
     """Somebody with many memories that are alike, and a policy that looks at many of them."""
     texts = [f"I keep my {colour} {thing} in the shed" for colour in COLOURS for thing in THINGS]
     await face.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts])
@@ -33,9 +33,9 @@ def told(pack: ContextPack) -> tuple[Any, ...]:
     return pack.text, pack.citations, pack.tokens, pack.degraded
 
 
-async def whole(parts: Parts, wanted: Any, _: int | None = None) -> Hits:
+async def whole(runtime: Runtime, wanted: Any, _: int | None = None) -> Hits:
     """As if everything were read."""
-    return await hits_of(parts, wanted)
+    return await hits_of(runtime, wanted)
 
 
 @pytest.mark.parametrize("query", ["Where is my red kayak?", "How do volcanoes form?", "the blue lamp in the shed"])
@@ -43,12 +43,12 @@ async def whole(parts: Parts, wanted: Any, _: int | None = None) -> Hits:
 async def test_a_block_does_not_depend_on_how_much_is_read(
     face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    parts = await filled(face)
-    glimpsed = await shown(parts, query)
+    runtime = await filled(face)
+    glimpsed = await shown(runtime, query)
     monkeypatch.setattr(module, "hits_of", whole)
-    read = await shown(parts, query)
+    read = await shown(runtime, query)
     assert told(glimpsed) == told(read)
-    accounts = [await account(parts, pack) for pack in (glimpsed, read)]
+    accounts = [await account(runtime, pack) for pack in (glimpsed, read)]
     assert accounts[0].dropped == accounts[1].dropped
     assert accounts[0].considered == accounts[1].considered >= len(THINGS) * len(COLOURS)
 
@@ -61,11 +61,11 @@ async def test_only_what_is_judged_or_shown_is_read(face: Face, opens: Opens, mo
         read.append(len(seqs))
         return await real(self, seqs, where)
 
-    async def kept(_parts: Parts, _scope: Any, _question: str, hits: Sequence[Any], *_: object) -> Relevance:
+    async def stored(_runtime: Runtime, _scope: Any, _question: str, hits: Sequence[Any], *_: object) -> Relevance:
         return Relevance(list(hits[:best]), "these")
 
     monkeypatch.setattr(MemoriesTable, "among", counted)
-    monkeypatch.setattr(module, "judge_relevance", kept)
+    monkeypatch.setattr(module, "judge_relevance", stored)
     pack = await shown(parts, "Where is my red kayak?")
     assert len(pack.citations) == best
     assert read == [READ, best - READ]
@@ -78,14 +78,14 @@ async def test_what_is_deleted_after_it_was_judged_is_not_shown(
 ) -> None:
     parts, deleted = await filled(face), list[str]()
 
-    async def meanwhile(parts: Parts, wanted: Any, hits: Any) -> Any:
+    async def meanwhile(parts: Runtime, wanted: Any, hits: Any) -> Any:
         record = await parts.ledger.peek(lambda tx: tx.memories.at(hits[READ][1].seq))
         deleted.append(record.id if record else "")
         with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
             other.delete(deleted[0])
         return await read_up(parts, wanted, hits)
 
-    async def all_of_them(_parts: Parts, _scope: Any, _question: str, hits: Any, *_: object) -> Relevance:
+    async def all_of_them(_runtime: Runtime, _scope: Any, _question: str, hits: Any, *_: object) -> Relevance:
         return Relevance(list(hits), "these")
 
     monkeypatch.setattr(module, "judge_relevance", all_of_them)
@@ -104,7 +104,7 @@ async def test_an_index_that_lags_takes_nothing_from_what_is_judged(
         hidden.update(list(seqs)[:3] if not hidden else ())
         return [found for found in await real(self, seqs, where) if found.record.seq not in hidden]
 
-    async def noted(_parts: Parts, _scope: Any, _question: str, hits: Sequence[Any], *_: object) -> Relevance:
+    async def noted(_runtime: Runtime, _scope: Any, _question: str, hits: Sequence[Any], *_: object) -> Relevance:
         judged.extend(hits)
         return Relevance(list(hits), "these")
 

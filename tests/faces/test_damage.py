@@ -146,7 +146,7 @@ async def test_a_text_that_is_not_what_was_stored_is_refused_and_can_be_erased(
     face: Face, opens: Opens, tmp_path: Path
 ) -> None:
     assert opens.path is not None
-    kept = await face.remember("The dose is 10 mg")
+    stored_text = await face.remember("The dose is 10 mg")
     damaged = await face.remember("The dose was 20 mg", user_id="bob")
     change_text(opens.path, "20 mg", "90 mg")
 
@@ -155,9 +155,9 @@ async def test_a_text_that_is_not_what_was_stored_is_refused_and_can_be_erased(
         "get_all": {"user_id": "bob"},
         "search": {"query": "dose", "user_id": "bob"},
     }
-    for verb, given in reads.items():
+    for verb, values in reads.items():
         with pytest.raises(Corrupted, match=damaged):
-            await getattr(face, verb)(**given)
+            await getattr(face, verb)(**values)
     with pytest.raises(Corrupted, match="no backup was written"):
         await face.admin.backups.create(tmp_path / "m.backup")
     assert not (tmp_path / "m.backup").exists()
@@ -167,7 +167,7 @@ async def test_a_text_that_is_not_what_was_stored_is_refused_and_can_be_erased(
     await face.admin.erase(memory_id=damaged)
 
     assert (await face.admin.check())["integrity"] == ["ok"]
-    assert [one["id"] for one in (await face.get_all(user_id="alice"))["results"]] == [kept]
+    assert [one["id"] for one in (await face.get_all(user_id="alice"))["results"]] == [stored_text]
     assert (await face.get_all(user_id="bob"))["results"] == []
 
 
@@ -201,24 +201,24 @@ async def test_a_worker_checks_the_store_once_a_day_and_health_tells_what_it_fou
 ) -> None:
     assert opens.path is not None
     await face.remember("The dose is 10 mg")
-    parts = await steps.parts_of(face)
-    table = Timetable.of(parts)
+    runtime = await steps.parts_of(face)
+    table = Timetable.of(runtime)
     opens.clock.advance(seconds=FIRST_SECONDS)
-    await table.tick(parts)
+    await table.tick(runtime)
     assert "damaged" not in (await face.admin.health())["reasons"]
     change_text(opens.path, "10 mg", "90 mg")
 
     opens.clock.advance(hours=CHECK_HOURS - 1)
-    await table.tick(parts)
+    await table.tick(runtime)
     assert "damaged" not in (await face.admin.health())["reasons"], "not yet"
     opens.clock.advance(hours=1)
     with caplog.at_level(logging.ERROR, "memstone"), suppress(MemstoneError):
-        await table.tick(parts)
+        await table.tick(runtime)
 
     assert "store.damaged" in caplog.text
     assert "damaged" in (await face.admin.health())["reasons"]
     change_text(opens.path, "90 mg", "10 mg")
-    assert await check_store(parts) == []
+    assert await check_store(runtime) == []
     assert "damaged" not in (await face.admin.health())["reasons"]
 
 

@@ -28,8 +28,8 @@ async def forgotten(face: Face, opens: Opens) -> None:
             await face.delete(one["id"])
 
 
-def without_them(shown: Any) -> bool:
-    return not any(word in str(shown) for word in GONE)
+def without_them(visible: Any) -> bool:
+    return not any(word in str(visible) for word in GONE)
 
 
 @pytest.mark.req("X-30", "S-7")
@@ -141,5 +141,5 @@ async def test_what_was_changed_by_hand_and_deleted_hides_the_words_it_came_from
 )
 def test_words_are_blanked_with_what_hangs_on_them(text: str, gone: str, left: str) -> None:
     start = text.index(gone)
-    shown = blank_spans(text, [(start, start + len(gone))])
-    assert (" ".join(shown.split()), len(shown)) == (left, len(text))
+    output = blank_spans(text, [(start, start + len(gone))])
+    assert (" ".join(output.split()), len(output)) == (left, len(text))

@@ -36,8 +36,8 @@ def test_the_demo_tells_its_story(cli: Cli) -> None:
     assert "████████ 1.00  ██████░░ 0.76  User is allergic to hazelnuts." in words
     assert "░░░░░░░░ 0.00" in meaning.splitlines()[2]
     assert "User's sister Ingrid is vegan." in meaning.splitlines()[2]
-    said, history = change.split("memory.history(")
-    assert said.count("  UPDATE  ") == 2
+    sentence, history = change.split("memory.history(")
+    assert sentence.count("  UPDATE  ") == 2
     assert [line.split()[0] for line in history.splitlines()[2:]] == ["ADD", "UPDATE"]
     assert re.search(r"User lives in Oslo\. +User moved to Bergen\.", history)
     amended = 'blue room. On 2026-03-05: "The standup is at 10:15 now.".'
@@ -70,17 +70,17 @@ def test_the_demo_says_the_same_every_time_and_leaves_nothing(cli: Cli, monkeypa
 
 
 def test_the_demo_may_be_kept_but_never_in_a_file_that_is_there(cli: Cli) -> None:
-    kept = cli.home / "kept.db"
-    assert f"memstone list --user maya --db {kept}" in cli("demo", "--db", kept).out
-    assert len(cli.texts("list", "--user", "maya", "--expired", "--db", kept)) == 6
-    again = cli("demo", "--db", kept)
-    assert (again.code, again.err.splitlines()[0]) == (2, f"error: {kept} already exists")
+    stored = cli.home / "kept.db"
+    assert f"memstone list --user maya --db {stored}" in cli("demo", "--db", stored).out
+    assert len(cli.texts("list", "--user", "maya", "--expired", "--db", stored)) == 6
+    again = cli("demo", "--db", stored)
+    assert (again.code, again.err.splitlines()[0]) == (2, f"error: {stored} already exists")
 
 
 def test_the_demo_as_json_is_one_document(cli: Cli) -> None:
-    told = cli("demo", "--json").json["steps"]
-    assert len(told) == 9
-    assert told[-1]["calls"][0]["result"]["memories"] == 17
+    answer = cli("demo", "--json").json["steps"]
+    assert len(answer) == 9
+    assert answer[-1]["calls"][0]["result"]["memories"] == 17
 
 
 def test_the_demo_takes_no_configuration(cli: Cli) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from memstone.core.checks.filters import where_visible
 from memstone.engine.layers.distill import distill_session
-from memstone.engine.storing.turns import turns_of
+from memstone.engine.store.turns import turns_of
 from memstone.model.message import Message
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -25,12 +25,12 @@ NURSE: Final = (
 )
 
 
-async def held(face: Face, opens: Opens, run: str, *said: str, **who: Any) -> dict[str, Any]:
+async def held(face: Face, opens: Opens, run: str, *text: str, **who: Any) -> dict[str, Any]:
     """Hold a session an hour later; what begins with ">" the assistant says. Gives how it was distilled."""
     opens.clock.advance(minutes=60)
     messages = [
         {"role": "assistant", "content": one[1:].strip()} if one.startswith(">") else {"role": "user", "content": one}
-        for one in said
+        for one in text
     ]
     scope = {**WHO, **who, "run_id": run}
     await face.add(messages, **scope)
@@ -61,9 +61,9 @@ def digest(summary: str = "Alice spoke about her work.", **more: Any) -> dict[st
 @pytest.mark.req("S-1", "S-7")
 async def test_a_session_leaves_one_episode(opens: Opens) -> None:
     face = opens(COMPANION)
-    told = await held(face, opens, "r1", NURSE, "> Nice!", "We decided to use Postgres. I have to call Ida tomorrow.")
+    answer = await held(face, opens, "r1", NURSE, "> Nice!", "We decided to use Postgres. I have to call Ida tomorrow.")
 
-    assert told["distillation"] == "distilled"
+    assert answer["distillation"] == "distilled"
     (one,) = await episodes(face)
     assert one["run_id"] == "r1"
     assert 1 <= len(one["summary"].splitlines()) <= 3
@@ -99,9 +99,9 @@ async def test_a_session_that_goes_on_has_the_next_version_of_its_episode(opens:
 
 async def test_sessions_without_a_run_are_told_apart_by_their_time(opens: Opens) -> None:
     face = opens(COMPANION)
-    for said in (NURSE, "I bought a red sailing boat in Bergen and I called it Runner, after my grandfather."):
+    for message in (NURSE, "I bought a red sailing boat in Bergen and I called it Runner, after my grandfather."):
         opens.clock.advance(minutes=60)
-        await face.add(said, **WHO)
+        await face.add(message, **WHO)
         await face.sessions.end(**WHO)
 
     assert len(await episodes(face)) == 2
@@ -132,11 +132,11 @@ async def test_a_fact_carries_its_weight_and_where_it_comes_from(opens: Opens) -
 async def test_counters_never_fall_below_nothing(opens: Opens) -> None:
     face = opens(COMPANION)
     await held(face, opens, "r1", NURSE)
-    ledger = face.memory.engine.parts.ledger
+    ledger = face.memory.engine.runtime.ledger
     where = where_visible(Scope("default", "alice"), "2026-02-01T00:00:00.000000Z")
     rows = await ledger.read(lambda tx: tx.memories.salient(where, limit=2))
     assert [found.record.salience for found in rows] == [0.9, 0.8], "the most salient first"
-    await ledger.write(lambda tx: tx.memories.sourced([found.record.seq for found in rows], -5))
+    await ledger.write(lambda tx: tx.memories.add_source_count([found.record.seq for found in rows], -5))
 
     assert sorted(one["source_count"] for one in (await pinned(face)).values()) == [0, 0, 1]
 
@@ -166,9 +166,9 @@ async def test_one_question_brings_all_of_a_session(opens: Opens) -> None:
     who = {"content": "User's name is Alice.", "turn": 1, "quote": "My name is Alice"}
     llm = ScriptedLlm([digest(pinned_candidates=[fact], identity_facts=[who])])
     face = opens(COMPANION, llm=llm)
-    told = await held(face, opens, "r1", NURSE, "> Nice!")
+    answer = await held(face, opens, "r1", NURSE, "> Nice!")
 
-    assert told["distillation"] == "distilled"
+    assert answer["distillation"] == "distilled"
     assert len(llm.prompts) == 1
     (one,) = await episodes(face)
     assert (one["summary"], one["model"], one["salience"]) == ("Alice spoke about her work.", "scripted", 0.7)
@@ -186,27 +186,27 @@ async def test_one_question_brings_all_of_a_session(opens: Opens) -> None:
 async def test_all_of_a_session_is_stored_in_the_transaction_that_ends_it_or_nothing(opens: Opens) -> None:
     face = opens(COMPANION)
     await face.identity.get(user_id="alice")  # the store is open now
-    parts, scope = face.memory.engine.parts, Scope("default", "alice", "bot", "r1")
+    runtime, scope = face.memory.engine.runtime, Scope("default", "alice", "bot", "r1")
     made = await distill_session(
-        parts, scope, turns_of(scope, [Message("user", NURSE)], parts.now(), dated=True), occurred_at=parts.now()
+        runtime, scope, turns_of(scope, [Message("user", NURSE)], runtime.now(), dated=True), occurred_at=runtime.now()
     )
     assert made.commit is not None
     commit = made.commit
 
     async def broken(tx: Tx) -> None:
-        assert (await commit(tx, parts.now()))["facts"] == 3
+        assert (await commit(tx, runtime.now()))["facts"] == 3
         raise RuntimeError("the signals could not be marked")
 
     with pytest.raises(RuntimeError):
-        await parts.ledger.write(broken)
+        await runtime.ledger.write(broken)
     assert await episodes(face) == []
     assert await pinned(face) == {}
     assert await derived(face) == []
 
-    async def whole(tx: Tx) -> dict[str, Any]:
-        return await commit(tx, parts.now())
+    async def full(tx: Tx) -> dict[str, Any]:
+        return await commit(tx, runtime.now())
 
-    details = await parts.ledger.write(whole)
+    details = await runtime.ledger.write(full)
     assert (details["facts"], details["identity"]) == (3, 3)
     (one,) = await episodes(face)
     assert one["id"] == details["episode_id"]
@@ -238,9 +238,9 @@ async def test_what_the_assistant_claims_is_neither_fact_nor_identity(opens: Ope
     ]
     llm = ScriptedLlm([digest("They spoke.", pinned_candidates=claimed, identity_facts=claimed)])
     with_model, by_rules = opens(COMPANION, llm=llm), opens(COMPANION)
-    said = ("Tell me what you know about me, please, I am curious about it.", "> I know that your name is Robert.")
-    await held(with_model, opens, "r1", *said)
-    await held(by_rules, opens, "r2", *said, user_id="bob")
+    texts = ("Tell me what you know about me, please, I am curious about it.", "> I know that your name is Robert.")
+    await held(with_model, opens, "r1", *texts)
+    await held(by_rules, opens, "r2", *texts, user_id="bob")
 
     for face, user in ((with_model, "alice"), (by_rules, "bob")):
         assert await pinned(face, user_id=user) == {}
@@ -269,9 +269,9 @@ async def test_an_episode_is_trusted_as_little_as_who_spoke_in_it(opens: Opens) 
 @pytest.mark.req("R-32")
 async def test_a_model_that_only_invents_is_answered_with_what_was_said(opens: Opens) -> None:
     face = opens(COMPANION, llm=ScriptedLlm([digest("Napoleon married Ingrid in Paris.")]))
-    told = await held(face, opens, "r1", NURSE)
+    answer = await held(face, opens, "r1", NURSE)
 
-    assert told["distillation"] == "distilled"
+    assert answer["distillation"] == "distilled"
     (one,) = await episodes(face)
     assert "Napoleon" not in one["summary"]
     assert "nurse" in one["summary"]
@@ -279,9 +279,9 @@ async def test_a_model_that_only_invents_is_answered_with_what_was_said(opens: O
 
 async def test_an_answer_without_a_summary_ends_a_session(opens: Opens) -> None:
     face = opens(COMPANION, llm=ScriptedLlm([digest("")]))
-    told = await held(face, opens, "r1", NURSE)
+    answer = await held(face, opens, "r1", NURSE)
 
-    assert told["distillation"] == "empty:empty_summary"
+    assert answer["distillation"] == "empty:empty_summary"
     assert await episodes(face) == []
     assert await pinned(face) == {}
 
@@ -295,9 +295,9 @@ async def test_what_no_model_can_digest_the_rules_do_and_the_log_says_so(
     opens: Opens, answers: list[Any], code: str
 ) -> None:
     face = opens(COMPANION, llm=ScriptedLlm(answers))
-    told = await held(face, opens, "r1", NURSE)
+    answer = await held(face, opens, "r1", NURSE)
 
-    assert told["distillation"] == "distilled"
+    assert answer["distillation"] == "distilled"
     (one,) = await episodes(face)
     assert "nurse" in one["summary"]
     (job,) = (await face.admin.jobs(task="distill", user_id="alice"))["results"]
@@ -332,16 +332,16 @@ async def test_an_episode_tells_nothing_that_a_person_deleted(opens: Opens, *, b
         "I am allergic to peanuts, sadly.",
     )
 
-    async def shown() -> str:
+    async def visible() -> str:
         pack = await face.context("What did we say about my house?", **WHO)
         return str(pack.text)
 
-    assert "peanuts" in await shown()
+    assert "peanuts" in await visible()
     for one in (await face.profile.facts(**WHO))["results"]:
         if "allergic" in one["content"]:
             await face.delete(one["id"])
-    assert "peanuts" not in await shown()
-    assert ("yellow" in await shown()) is not by_model, "what a model worded is not shown at all"
+    assert "peanuts" not in await visible()
+    assert ("yellow" in await visible()) is not by_model, "what a model worded is not shown at all"
 
 
 async def test_a_fact_lives_no_longer_than_the_words_it_comes_from(opens: Opens) -> None:
@@ -381,9 +381,9 @@ async def test_conflicts_of_all_facts_are_one_question(opens: Opens) -> None:
     def answer(prompt: Any) -> Any:
         if prompt.schema["title"] == "facts":
             asked = prompt.messages[-1]["content"].partition("Conversation:")[2]
-            told = ["User lives in Bergen.", "User drinks tea."] if "Bergen" in asked else ["User lives in Oslo."]
+            lines = ["User lives in Bergen.", "User drinks tea."] if "Bergen" in asked else ["User lives in Oslo."]
             quotes = {"Bergen": "I live in Bergen", "tea": "I drink tea", "Oslo": "I live in Oslo"}
-            return {"facts": [{"text": one, "turn": 1, "quote": quotes[one.rstrip(".").split()[-1]]} for one in told]}
+            return {"facts": [{"text": one, "turn": 1, "quote": quotes[one.rstrip(".").split()[-1]]} for one in lines]}
         return {"decisions": []}
 
     llm = ScriptedLlm(answer)
@@ -397,6 +397,6 @@ async def test_conflicts_of_all_facts_are_one_question(opens: Opens) -> None:
     assert extraction.schema is not None
     assert extraction.schema["title"] == "facts"
     assert "1. (2026-01-01) User lives in Oslo." in extraction.messages[-1]["content"]
-    told = json.dumps([message["content"] for message in decision.messages])
-    assert "User lives in Bergen." in told
-    assert "User lives in Oslo." in told
+    text = json.dumps([message["content"] for message in decision.messages])
+    assert "User lives in Bergen." in text
+    assert "User lives in Oslo." in text

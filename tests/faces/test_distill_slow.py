@@ -12,7 +12,7 @@ from tests.faces.test_distill import COMPANION, WHO, episodes, held, pinned
 async def test_a_slow_talk_of_short_messages_is_learned_from_when_it_has_said_enough(opens: Opens) -> None:
     face = opens(COMPANION)
     talk = ("I'm allergic to peanuts.", "My name is Tim.", "I live in Bergen.", "I work as a baker.")
-    ends = [await held(face, opens, "s", said, "> Good to know.") for said in talk]
+    ends = [await held(face, opens, "s", text, "> Good to know.") for text in talk]
 
     assert [one["distillation"] for one in ends] == [
         "skipped:low_novelty:37chars",

@@ -12,9 +12,9 @@ from tests.faces.harness import Face, verb_of
 
 async def stocked(face: Face) -> dict[str, Any]:
     """Something of everything, and how each of it is deleted: the method, and its arguments."""
-    mine, held = await face.remember("I live in Oslo"), await face.remember("I like tea", agent_id="coach")
-    await face.sharing.share(mine, user_id="bob")
-    await face.review.quarantine(held)
+    own, stored_text = await face.remember("I live in Oslo"), await face.remember("I like tea", agent_id="coach")
+    await face.sharing.share(own, user_id="bob")
+    await face.review.quarantine(stored_text)
     await face.vectors.insert([{"id": "v1", "values": [0.1, 0.2], "metadata": {}}], user_id="alice")
     await face.identity.add_override("Call me Al", user_id="alice")
     await face.settings.set({"context.budget": 500}, user_id="alice")
@@ -22,20 +22,20 @@ async def stocked(face: Face) -> dict[str, Any]:
     key = (await face.admin.keys.create("app"))["id"]
     account = (await face.admin.accounts.create("ada@example.org", "a long sentence of mine"))["id"]
     return {
-        "delete": {"memory_id": mine},
-        "delete_many": {"ids": [mine, held]},
+        "delete": {"memory_id": own},
+        "delete_many": {"ids": [own, stored_text]},
         "delete_all": {"user_id": "alice"},
         "agents.delete": {"agent_id": "coach"},
         "vectors.delete": {"ids": ["v1"]},
         "admin.erase": {"user_id": "alice"},
-        "review.reject": {"memory_id": held},
+        "review.reject": {"memory_id": stored_text},
         "admin.accounts.remove": {"account": account},
         "identity.remove_override": {"position": 0, "user_id": "alice"},
         "settings.resume": {"user_id": "carol"},
         "admin.keys.revoke": {"key_id": key},
         "vectors.unlink": {"vector_id": "v1", "user_id": "alice"},
         "settings.unset": {"user_id": "alice"},
-        "sharing.unshare": {"memory_id": mine, "user_id": "bob"},
+        "sharing.unshare": {"memory_id": own, "user_id": "bob"},
     }
 
 
@@ -80,8 +80,8 @@ async def test_a_dry_run_fails_as_the_deletion_would(face: Face) -> None:
 
 
 async def test_a_batch_that_was_only_tried_is_carried_out_afterwards(face: Face) -> None:
-    mine = await face.remember("I live in Oslo")
-    await face.delete_many([mine], idempotency_key="k", dry_run=True)
-    answer = await face.delete_many([mine], idempotency_key="k")
+    own = await face.remember("I live in Oslo")
+    await face.delete_many([own], idempotency_key="k", dry_run=True)
+    answer = await face.delete_many([own], idempotency_key="k")
     assert "replayed" not in answer
-    assert await face.get(mine) is None
+    assert await face.get(own) is None

@@ -214,10 +214,10 @@ async def test_a_batch_of_adds_says_what_waits(face: Face, model: _Fragile) -> N
 async def test_a_provider_that_wants_to_be_left_alone_is_asked_once_for_a_batch(opens: Opens) -> None:
     calls: list[int] = []
 
-    def limited(given: list[str]) -> Any:
-        if given == ["dimension"]:
+    def limited(items: list[str]) -> Any:
+        if items == ["dimension"]:
             return [[1.0]]
-        calls.append(len(given))
+        calls.append(len(items))
         raise RateLimited("slow down", retry_after=1.0)
 
     face = opens(embedder=limited)
@@ -231,9 +231,9 @@ async def test_a_provider_that_wants_to_be_left_alone_is_asked_once_for_a_batch(
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
-        (lambda given: [[float("nan")] * 3 for _ in given], "embedding"),
-        (lambda given: [[float("inf")] * 3 for _ in given], "embedding"),
-        (lambda given: [[1.0] * 4 for _ in given], DimensionMismatch.code),
+        (lambda value: [[float("nan")] * 3 for _ in value], "embedding"),
+        (lambda value: [[float("inf")] * 3 for _ in value], "embedding"),
+        (lambda value: [[1.0] * 4 for _ in value], DimensionMismatch.code),
         (lambda _: [[1.0] * 3], "embedding"),
         (lambda _: [[1.0] * 3, [1.0]], "embedding"),
         (lambda _: ["one", "two"], "embedding"),
@@ -243,8 +243,8 @@ async def test_a_provider_that_wants_to_be_left_alone_is_asked_once_for_a_batch(
 async def test_vectors_that_are_none_are_never_stored(opens: Opens, answer: Any, code: str) -> None:
     ready = [True]
 
-    def embed(given: list[str]) -> Any:
-        return [[1.0, 2.0, 3.0] for _ in given] if ready[0] else answer(given)
+    def embed(items: list[str]) -> Any:
+        return [[1.0, 2.0, 3.0] for _ in items] if ready[0] else answer(items)
 
     face = opens({"embedding_cache": {"entries": 0}}, embedder=embed)
     await face.remember("before")
@@ -271,18 +271,18 @@ class _TooBare:
     async def dimension(self) -> int:
         return 2
 
-    async def embed(self, given: list[str]) -> Any:
+    async def embed(self, items: list[str]) -> Any:
         if self.broken:
             raise KeyError("embedding")
-        return [[1.0, 2.0] for _ in given]
+        return [[1.0, 2.0] for _ in items]
 
 
 @pytest.mark.req("C-55", "C-47")
 async def test_an_embedder_of_ones_own_may_throw_anything(opens: Opens) -> None:
-    mine = _TooBare()
-    face = opens({"embedding_cache": {"entries": 0}}, embedder=mine)
+    own = _TooBare()
+    face = opens({"embedding_cache": {"entries": 0}}, embedder=own)
     await face.remember("one")
-    mine.broken = True
+    own.broken = True
 
     added = await face.store("two", user_id="alice")
     assert (added["status"], added["deferred"][0]["error"]["code"]) == ("deferred", "embedding")

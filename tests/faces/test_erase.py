@@ -50,10 +50,10 @@ SAID: Final = "I live in Reykjavik and my cat is called Snorri"
 async def lived(face: Face, user: str = "alice") -> None:
     """A user of whom every table knows something that can be said through the face, each time with the name."""
     await face.add(f"{SAID} of {user}", user_id=user, run_id="r1")
-    kept = await face.remember(
+    stored_text = await face.remember(
         f"The harbour of {user} smells of kerosene", user_id=user, metadata={"mood": f"{user}ic"}
     )
-    await face.update(kept, f"The harbour of {user} smells of fresh paint")
+    await face.update(stored_text, f"The harbour of {user} smells of fresh paint")
     gone = await face.remember(f"The lighthouse keeper owes {user} money", user_id=user)
     await face.delete(gone)
     batch = [{"messages": f"The locksmith of {user} is Bartholomew", "user_id": user}]
@@ -308,9 +308,9 @@ async def test_another_process_forgets_what_it_holds(opens: Opens) -> None:
     assert await other.found("Oslo") == ["I live in Oslo"]
     await one.admin.erase(user_id="alice")
     assert await other.found("Oslo") == []
-    index = other.memory.engine.parts.index
-    held = [partition for name, partition in index._held.partitions.items() if name[1] == "alice"]  # type: ignore[attr-defined]
-    assert sum(partition.rows for partition in held) == 0
+    index = other.memory.engine.runtime.index
+    current = [partition for name, partition in index._held.partitions.items() if name[1] == "alice"]  # type: ignore[attr-defined]
+    assert sum(partition.rows for partition in current) == 0
 
 
 async def test_a_vector_store_of_its_own_loses_the_points(opens: Opens) -> None:
@@ -322,7 +322,7 @@ async def test_a_vector_store_of_its_own_loses_the_points(opens: Opens) -> None:
     report = await face.admin.erase(user_id="alice")
 
     assert report["checks"][0] == {"check": "indexes", "points_left": 0, "ok": True}
-    store: Any = face.memory.engine.parts.index
+    store: Any = face.memory.engine.runtime.index
     (collection,) = await store._store.collections()
     assert collection.count == 1
     assert await face.found("Rome", user_id="bob", strategy="vector") == ["I live in Rome"]

@@ -69,9 +69,9 @@ def test_the_files_of_stores_that_were_removed_are_not_kept_open(tmp_path: Path)
             memory.add("I live in Oslo", user_id="alice", infer=False)
             memory.admin.erase(user_id="alice")
         inode = path.stat().st_ino
-        assert inode in {one for _, one in copies._held}
+        assert inode in {one for _, one in copies._open_copies}
         path.unlink()
 
     with Memory({"store": {"url": f"sqlite:///{tmp_path}/last.db"}, "embedder": {"provider": "hash"}}) as memory:
         memory.admin.erase(user_id="bob")
-    assert all(os.fstat(file).st_nlink for file in copies._held.values())
+    assert all(os.fstat(file).st_nlink for file in copies._open_copies.values())

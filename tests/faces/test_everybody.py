@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.engine.paging import PageRequest, memory_page
+from memstone.engine.memory_page import PageRequest, memory_page
 from memstone.errors import Forbidden, InvalidInput, NotFoundError, ScopeError
 from memstone.model.scope import NO_SCOPE
 from tests.faces.harness import Face, Opens, verb_of
@@ -47,8 +47,8 @@ def _takes(verb: str, name: str) -> bool:
 def _given(verb: str, memory_id: str) -> dict[str, Any]:
     needed = inspect.signature(METHOD[verb]).parameters.values()
     right = {**RIGHT, "memory_id": memory_id}
-    given = {one.name: right[one.name] for one in needed if one.default is one.empty and one.name != "self"}
-    return {**given, **MORE.get(verb, {})}
+    values = {one.name: right[one.name] for one in needed if one.default is one.empty and one.name != "self"}
+    return {**values, **MORE.get(verb, {})}
 
 
 SCOPED: Final = [
@@ -71,10 +71,10 @@ async def _two_people(opens: Opens) -> tuple[Face, str]:
 @pytest.mark.parametrize("verb", ON_SOMEBODY)
 async def test_who_names_nobody_does_not_mean_everybody(opens: Opens, verb: str) -> None:
     face, memory_id = await _two_people(opens)
-    given = _given(verb, memory_id)
+    values = _given(verb, memory_id)
     before = (await face.review.events(everybody=True))["cursor"]
     with pytest.raises(ScopeError) as refused:
-        await verb_of(face, verb)(**given)
+        await verb_of(face, verb)(**values)
     assert refused.value.message == NO_SCOPE or verb in {"sessions.ingest", "profile.get"}
     assert ("everybody" in refused.value.hint) is (verb in ON_EVERYBODY)
     assert (await face.review.events(everybody=True))["cursor"] == before
@@ -93,12 +93,12 @@ async def test_who_names_neither_somebody_nor_a_memory_means_nothing(opens: Open
 @pytest.mark.parametrize("verb", ON_EVERYBODY)
 async def test_everybody_is_a_word_of_its_own(opens: Opens, verb: str) -> None:
     face, memory_id = await _two_people(opens)
-    given = _given(verb, memory_id)
+    values = _given(verb, memory_id)
 
-    await verb_of(face, verb)(**given, everybody=True)
+    await verb_of(face, verb)(**values, everybody=True)
     with pytest.raises(InvalidInput, match="everybody cannot be combined"):
-        await verb_of(face, verb)(**given, everybody=True, user_id="alice")
-    await verb_of(face, verb)(**given, user_id="alice")
+        await verb_of(face, verb)(**values, everybody=True, user_id="alice")
+    await verb_of(face, verb)(**values, user_id="alice")
 
 
 @pytest.mark.req("R-9", "R-4")

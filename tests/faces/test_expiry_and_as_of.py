@@ -31,14 +31,14 @@ async def test_what_has_expired_is_hidden_on_every_path(face: Face, opens: Opens
 
 @pytest.mark.parametrize("infer", [True, False])
 async def test_what_has_expired_before_it_is_stored_is_told(face: Face, opens: Opens, *, infer: bool) -> None:
-    said = {"messages": "I live in Oslo.", "user_id": "alice", "infer": infer}
+    texts = {"messages": "I live in Oslo.", "user_id": "alice", "infer": infer}
 
-    late = await face.add(**said, expires_at=opens.clock.now())
+    late = await face.add(**texts, expires_at=opens.clock.now())
     assert any("expires_at is in the past" in one for one in late["warnings"])
     turns = [{"role": "user", "content": "I live in Oslo."}]
     assert "warnings" in await face.ingest(turns, user_id="alice", expires_at="2020-01-01")
     assert await face.listed() == []
-    assert "warnings" not in await face.add(**said, expires_at=opens.clock.now() + timedelta(days=1))
+    assert "warnings" not in await face.add(**texts, expires_at=opens.clock.now() + timedelta(days=1))
 
 
 @pytest.mark.req("N-38")

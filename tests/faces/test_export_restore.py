@@ -46,9 +46,9 @@ async def test_an_export_put_back_and_exported_again_is_the_same(face: Face, ope
         assert await copied.get_all(**scope) == await face.get_all(**scope)
         assert await copied.search("one theirs", **scope) == await face.search("one theirs", **scope)
     assert await copied.listed(as_of="2026-01-01T12:00:00Z") == await face.listed(as_of="2026-01-01T12:00:00Z")
-    mine, theirs = await face.stats(), await copied.stats()
-    assert {name: mine[name] for name in ("memories", "events", "fulltext", "vectors", "indexes")} == {
-        name: theirs[name] for name in ("memories", "events", "fulltext", "vectors", "indexes")
+    own, other = await face.stats(), await copied.stats()
+    assert {name: own[name] for name in ("memories", "events", "fulltext", "vectors", "indexes")} == {
+        name: other[name] for name in ("memories", "events", "fulltext", "vectors", "indexes")
     }
 
 

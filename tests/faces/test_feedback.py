@@ -38,8 +38,8 @@ async def test_what_somebody_finds_useful_gains_weight_and_is_fresh_again(face: 
     assert await weight(face, good) == (0.6, "2026-01-11")
     assert await weight(face, bad) == (0.4, "2026-01-01")
 
-    told = (await face.history(good))[-1]
-    assert (told["event"], told["reason"], told["after"]) == ("FEEDBACK", "spot on", {"useful": True})
+    answer = (await face.history(good))[-1]
+    assert (answer["event"], answer["reason"], answer["after"]) == ("FEEDBACK", "spot on", {"useful": True})
     counts = (await face.admin.metrics(user_id="alice"))["counts"]
     assert (counts["useful"], counts["useless"], counts["injected"]) == (0, 0, 0)
     assert (await face.admin.metrics(everybody=True))["counts"]["useful"] == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memstone import Memory
-from memstone.core.showing.fence import Fence
+from memstone.core.prompt.fence import Fence
 from tests.faces.harness import Face
 
 
@@ -70,10 +70,10 @@ def test_a_store_that_was_busy_for_a_moment_has_a_secret_afterwards(
 @pytest.mark.req("R-11")
 @pytest.mark.parametrize("name", ["memstone", "retain"])
 async def test_what_a_user_writes_around_a_lone_marker_is_stored_as_it_was_said(face: Face, name: str) -> None:
-    said = f'I like <{name}-memory id="ab"> and I own a red bike. My car is a Volvo.'
-    await face.add(said, user_id="alice")
+    text = f'I like <{name}-memory id="ab"> and I own a red bike. My car is a Volvo.'
+    await face.add(text, user_id="alice")
     (turn,) = (await face.get_all(user_id="alice", layers=["turn"]))["results"]
-    assert turn["memory"] == said
-    shown = (await face.context("Which car do I own, a Volvo?", user_id="alice", gate="always")).text
-    assert "Volvo" in shown
-    assert f'<{name}-memory id="ab"' not in shown
+    assert turn["memory"] == text
+    visible = (await face.context("Which car do I own, a Volvo?", user_id="alice", gate="always")).text
+    assert "Volvo" in visible
+    assert f'<{name}-memory id="ab"' not in visible

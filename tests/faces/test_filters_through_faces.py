@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from memstone.core.checks.filters import BARE_FIELDS, FIELD_NAMES
-from memstone.engine.paging import PageRequest, memory_page
+from memstone.engine.memory_page import PageRequest, memory_page
 from memstone.errors import InvalidFilter, InvalidInput
 from tests.faces.harness import Face, Opens, texts
 from tests.postgres.server import Server

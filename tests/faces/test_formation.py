@@ -75,7 +75,7 @@ async def test_facts_form_in_the_background_without_anybody_asking(opens: Opens,
 @pytest.fixture
 def face_io() -> Any:
     async def moment(face: Face) -> None:
-        await face.memory.engine.parts.io.sleep(0.02)
+        await face.memory.engine.runtime.io.sleep(0.02)
 
     return moment
 

@@ -41,10 +41,10 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
     assert (ran.code, ran.out) == (0, "2 sessions, 2 distilled\n")
     assert cli("worker", "--once", "--json").json == {"sessions": 0, "outcomes": {}}
     assert cli.texts("list", "--user", "ann") == ["User lives in Oslo."]
-    shown = cli("jobs", "--everybody")
-    assert shown.code == 0
-    assert shown.out.split("\n")[0].split() == ["TIME", "TASK", "USER", "AGENT", "RUN", "OUTCOME", "MODEL", "MS"]
-    assert [line.split()[2:6] for line in shown.out.splitlines()[1:]] == [
+    visible = cli("jobs", "--everybody")
+    assert visible.code == 0
+    assert visible.out.split("\n")[0].split() == ["TIME", "TASK", "USER", "AGENT", "RUN", "OUTCOME", "MODEL", "MS"]
+    assert [line.split()[2:6] for line in visible.out.splitlines()[1:]] == [
         ["facts", user, "monday", "distilled"] for user in ("bob", "ann")
     ]
     (job,) = cli("jobs", "--user", "ann", "--json").json["results"]
@@ -56,9 +56,9 @@ def test_a_worker_does_what_is_due_and_the_log_shows_it(cli: Cli) -> None:
 @pytest.mark.req("S-11", "S-14")
 def test_what_is_kept_for_later_is_said_to_be_and_flush_forms_it(cli: Cli) -> None:
     cli.environ("MEMSTONE_WRITE__MODE", "manual")
-    kept = cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday")
-    assert (kept.code, kept.out) == (0, "stored; Memstone will learn from it in the background\n")
-    assert "`memstone flush --everybody`" in kept.err
+    stored = cli("add", "I live in Oslo.", "--user", "ann", "--run", "monday")
+    assert (stored.code, stored.out) == (0, "stored; Memstone will learn from it in the background\n")
+    assert "`memstone flush --everybody`" in stored.err
     assert cli("list", "--user", "ann").code == 1
 
     assert cli("flush", "--everybody").out == "1 stored, 0 still waiting\n"

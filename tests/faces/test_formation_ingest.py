@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.layers.distill import Distilled
+from memstone.engine.layers.distill import DistillResult
 from memstone.errors import BackendUnavailable, LLMError, MemstoneError
 from tests.faces.formation_steps import (
     LONG,
@@ -53,7 +53,7 @@ async def test_ingesting_a_session_waits_for_its_memory_and_says_what_came_of_it
 async def test_ingesting_it_again_replaces_it(opens: Opens) -> None:
     face = opens(digests(debounce_seconds=3600))
     await face.sessions.ingest(_TURNS, **SESSION)
-    kept = {item["memory"]: item["id"] for item in (await face.get_all(layers=["turn"], **SESSION))["results"]}
+    stored = {item["memory"]: item["id"] for item in (await face.get_all(layers=["turn"], **SESSION))["results"]}
     await face.add("And this is said in between, and waits.", **SESSION)
 
     await face.sessions.ingest(_TURNS[:1], **SESSION)
@@ -61,7 +61,7 @@ async def test_ingesting_it_again_replaces_it(opens: Opens) -> None:
     assert len(await episodes(face, **SESSION)) == 1
     now = {item["memory"]: item["id"] for item in (await face.get_all(layers=["turn"], **SESSION))["results"]}
     assert sorted(now) == sorted([LONG, "Nine years, that is a long time!"])
-    assert all(kept[text] == turn for text, turn in now.items()), "the words that stayed are the evidence they were"
+    assert all(stored[text] == turn for text, turn in now.items()), "the words that stayed are the evidence they were"
     assert await pending(face) == (0, 0)
     assert opens.rows("SELECT count(*) FROM signals") == [(1,)]
 
@@ -75,8 +75,8 @@ async def test_a_worker_that_was_at_the_old_conversation_stores_nothing_of_it(
 
     async def replaced() -> None:
         distiller.during = None
-        parts = face.memory.engine.parts
-        await parts.ledger.write(lambda tx: tx.signals.clear(parts.scope(SESSION)))
+        runtime = face.memory.engine.runtime
+        await runtime.ledger.write(lambda tx: tx.signals.clear(runtime.scope(SESSION)))
 
     distiller.during = replaced
     await face.sessions.flush(everybody=True)
@@ -107,7 +107,7 @@ async def test_ingest_never_says_ok_while_something_is_left_to_do(
 ) -> None:
     status, error = _TOKENS[outcome]
     face = opens(digests())
-    distiller.fails = [Distilled(outcome, error=error)]
+    distiller.fails = [DistillResult(outcome, error=error)]
     answer = await face.sessions.ingest(_TURNS, **SESSION)
     assert (answer["status"], answer["distillation"]) == (status, outcome)
     assert await pending(face) == (0 if status == "ok" else 1, 0)
@@ -116,7 +116,7 @@ async def test_ingest_never_says_ok_while_something_is_left_to_do(
 @pytest.mark.req("N-17", "R-16")
 async def test_a_dead_letter_is_no_success(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(max_attempts=1))
-    distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
+    distiller.fails = [DistillResult("error:llm", error=LLMError("it broke"))]
     answer = await face.sessions.ingest(_TURNS, **SESSION)
     assert (answer["status"], answer["distillation"]) == ("failed", "dead_letter:1")
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.layers.distill import Distilled
+from memstone.engine.layers.distill import DistillResult
 from memstone.errors import InvalidInput, LLMError, LlmUnavailable, StorageError
 from memstone.ports.models import Prompt, Reply
 from memstone.testing.llm import ScriptedLlm
@@ -45,10 +45,10 @@ async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens)
     assert (job["input_tokens"], job["output_tokens"]) == (210, 17)
     assert job["duration_ms"] > 0
     assert job["created_at"].startswith("2026-01-01")
-    told = job["details"]
-    assert (told["event"], told["user_id"], told["input_message_length"]) == ("memory_decision", "alice", 15)
-    assert told["extracted_count"] == 1
-    (decision,) = told["decisions"]
+    answer = job["details"]
+    assert (answer["event"], answer["user_id"], answer["input_message_length"]) == ("memory_decision", "alice", 15)
+    assert answer["extracted_count"] == 1
+    (decision,) = answer["decisions"]
     (memory,) = (await face.get_all(user_id="alice"))["results"]
     assert (decision["fact"], decision["action"]) == ("User lives in Oslo.", "add")
     assert decision["target_id"] == memory["id"]
@@ -69,7 +69,7 @@ async def test_a_distillation_is_logged_with_what_it_made(opens: Opens, distille
 @pytest.mark.req("S-57")
 async def test_the_log_is_asked_by_whom_by_task_and_by_status(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))
-    distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
+    distiller.fails = [DistillResult("error:llm", error=LLMError("it broke"))]
     for user in ("ann", "bob", "cid"):
         await face.add(LONG, user_id=user)
         await face.sessions.end(user_id=user)
@@ -93,22 +93,22 @@ async def test_figures_over_the_log_are_one_question(opens: Opens, distiller: Di
     for user in ("ann", "bob"):
         await face.add(LONG, user_id=user)
     await face.sessions.flush(everybody=True)
-    parts = face.memory.engine.parts
-    (figures,) = await parts.ledger.read(lambda tx: tx.jobs.figures("default"))
+    runtime = face.memory.engine.runtime
+    (figures,) = await runtime.ledger.read(lambda tx: tx.jobs.figures("default"))
     assert (figures.task, figures.status, figures.count) == ("distill", "success", 2)
     assert (figures.input_tokens, figures.output_tokens) == (240, 60)
-    await parts.ledger.write(lambda tx: tx.jobs.forget(parts.scope({"user_id": "ann"})))
+    await runtime.ledger.write(lambda tx: tx.jobs.forget(runtime.scope({"user_id": "ann"})))
     assert [job["user_id"] for job in (await face.admin.jobs(everybody=True))["results"]] == ["bob"]
-    assert await parts.ledger.write(lambda tx: tx.jobs.purge("default", "2026-01-02")) == 1
-    assert await parts.ledger.write(lambda tx: tx.signals.purge("default", "2026-01-02")) == 2
+    assert await runtime.ledger.write(lambda tx: tx.jobs.purge("default", "2026-01-02")) == 1
+    assert await runtime.ledger.write(lambda tx: tx.signals.purge("default", "2026-01-02")) == 2
 
 
 @pytest.mark.req("P-23")
 async def test_turns_of_one_session_are_learned_from_with_one_question(opens: Opens) -> None:
     def answer(prompt: Prompt) -> str:
-        said = prompt.messages[1]["content"]
-        assert "I live in Oslo." in said
-        assert "I love tea." in said
+        text = prompt.messages[1]["content"]
+        assert "I live in Oslo." in text
+        assert "I love tea." in text
         return '{"facts": [{"text": "User loves tea.", "turn": 2, "quote": "love tea"}]}'
 
     llm = ScriptedLlm(answer)
@@ -142,7 +142,7 @@ async def test_a_healthy_memory_says_so_and_the_probe_leaves_nothing(opens: Open
 @pytest.mark.req("N-26")
 async def test_what_waits_and_was_never_logged_is_a_reason(opens: Opens) -> None:
     face = opens()
-    parts = face.memory.engine.parts
+    runtime = face.memory.engine.runtime
     await face.stats()
     await face.admin.health()
     llm = opens(llm=ScriptedLlm([]))
@@ -150,7 +150,7 @@ async def test_what_waits_and_was_never_logged_is_a_reason(opens: Opens) -> None
     assert (await llm.admin.health())["level"] == "healthy", "a moment is no reason"
     opens.clock.advance(minutes=11)
     assert (await llm.admin.health())["reasons"] == ["pending_without_jobs"]
-    assert parts.policy.formation.mode == "inline"
+    assert runtime.policy.formation.mode == "inline"
 
 
 @pytest.mark.req("N-26")
@@ -167,8 +167,8 @@ async def test_sessions_that_wait_behind_an_open_breaker_are_a_reason(opens: Ope
         await face.add("I live in Oslo.", user_id="alice", run_id=f"r{number}")
     assert (await face.admin.health())["level"] == "healthy", "nobody has been asked yet"
     await face.sessions.flush(everybody=True)
-    told = await face.admin.jobs(limit=1, everybody=True)
-    assert told["results"][0]["outcome"] == "skipped:breaker_open"
+    reply = await face.admin.jobs(limit=1, everybody=True)
+    assert reply["results"][0]["outcome"] == "skipped:breaker_open"
 
     answered = await face.admin.health()
     assert (answered["level"], answered["reasons"]) == ("degraded", ["waiting_for_model"])
@@ -185,7 +185,7 @@ async def test_sessions_that_wait_behind_an_open_breaker_are_a_reason(opens: Ope
 async def test_dead_letters_are_a_reason(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual", max_attempts=1))
     await face.add(LONG, **SESSION)
-    distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
+    distiller.fails = [DistillResult("error:llm", error=LLMError("it broke"))]
     await face.sessions.flush(everybody=True)
     answer = await face.admin.health()
     assert (answer["level"], answer["reasons"], answer["dead"]) == ("degraded", ["dead_letters"], 1)
@@ -227,14 +227,14 @@ async def test_a_store_that_cannot_be_opened_is_unavailable(opens: Opens) -> Non
 
 
 def _chat(name: str, *more: dict[str, Any]) -> dict[str, Any]:
-    said = [
+    texts = [
         {"role": "system", "content": "You are kind."},
         {"role": "user", "content": LONG},
         {"role": "tool", "content": "42"},
         {"role": "assistant", "content": "Nine years!"},
         {"role": "user", "content": "Yes."},
     ]
-    return {"id": name, "messages": [*said, *more], "date": "2025-06-01"}
+    return {"id": name, "messages": [*texts, *more], "date": "2025-06-01"}
 
 
 @pytest.mark.req("N-23")

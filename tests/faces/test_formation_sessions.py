@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.layers.distill import Distilled
+from memstone.engine.layers.distill import DistillResult
 from memstone.errors import (
     AuthenticationFailed,
     BackendTimeout,
@@ -119,8 +119,8 @@ async def test_too_little_is_not_worth_distilling(opens: Opens, distiller: Disti
 @pytest.mark.req("S-15")
 async def test_the_measure_is_all_that_waits_not_one_turn(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(debounce_seconds=0, novelty_chars=20))
-    for said in ("Hello you!", "Good bye!!"):
-        await face.add(said, **SESSION)
+    for message in ("Hello you!", "Good bye!!"):
+        await face.add(message, **SESSION)
     await face.sessions.end(**SESSION)
     assert distiller.seen == [["Hello you!", "Good bye!!"]]
 
@@ -165,8 +165,8 @@ async def test_what_is_said_while_a_model_thinks_is_not_lost(opens: Opens, disti
 
 @pytest.mark.req("S-23", "S-19")
 async def test_after_distilling_it_is_found_and_shown_at_once(opens: Opens) -> None:
-    shown = {"gate": "always", "false_injection": 0}
-    face = opens({"preset": "companion", **digests(debounce_seconds=3600), "context": shown})
+    output = {"gate": "always", "false_injection": 0}
+    face = opens({"preset": "companion", **digests(debounce_seconds=3600), "context": output})
     await face.add("My sister lives in Bergen, and I visit her there every summer with my two children.", **SESSION)
     before = await face.context("Where does my sister live?", user_id="alice", agent_id="guide")
     assert "sister" not in before.text
@@ -214,7 +214,7 @@ async def test_a_state_that_passes_counts_against_nothing(opens: Opens, distille
     error, outcome = _PASSING[why]
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    distiller.fails = [Distilled(f"error:{error.code}", error=error) for _ in range(5)]
+    distiller.fails = [DistillResult(f"error:{error.code}", error=error) for _ in range(5)]
 
     for _ in range(5):
         assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == outcome
@@ -233,11 +233,11 @@ async def test_real_errors_count_and_the_third_is_the_last(opens: Opens, distill
     error = _REAL[why]
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    distiller.fails = [Distilled(f"error:{error.code}", error=error) for _ in range(3)]
+    distiller.fails = [DistillResult(f"error:{error.code}", error=error) for _ in range(3)]
 
-    told = [(await face.sessions.end(**SESSION))["results"] for _ in range(3)]
+    lines = [(await face.sessions.end(**SESSION))["results"] for _ in range(3)]
 
-    assert [one["distillation"] for (one,) in told] == [f"error:{error.message}"] * 2 + ["dead_letter:3"]
+    assert [one["distillation"] for (one,) in lines] == [f"error:{error.message}"] * 2 + ["dead_letter:3"]
     assert await pending(face) == (0, 1)
     ((status, attempts, problem),) = opens.rows("SELECT status, attempts, last_error FROM signals")
     assert (status, attempts) == ("dead", 3)
@@ -254,7 +254,7 @@ async def test_real_errors_count_and_the_third_is_the_last(opens: Opens, distill
 async def test_an_answer_that_cannot_be_used_is_the_end_of_it(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    distiller.fails = [Distilled("error:bad_model_output", error=BadModelOutput("prose"))]
+    distiller.fails = [DistillResult("error:bad_model_output", error=BadModelOutput("prose"))]
     assert (await face.sessions.end(**SESSION))["results"][0]["distillation"] == "empty:no_episode"
     assert await pending(face) == (0, 0)
     assert (await face.admin.jobs(everybody=True))["results"][0]["status"] == "empty"
@@ -274,7 +274,7 @@ async def test_one_that_fails_holds_up_no_other(opens: Opens, distiller: Distill
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
     await face.add(_MORE, **{**SESSION, "run_id": "tuesday"})
-    distiller.fails = [Distilled("error:llm", error=LLMError("it broke"))]
+    distiller.fails = [DistillResult("error:llm", error=LLMError("it broke"))]
     assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 1}
 
 

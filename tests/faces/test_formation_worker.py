@@ -14,9 +14,9 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.engine.layers.distill import Distilled
-from memstone.engine.work import worker
-from memstone.engine.work.claims import lease_name
+from memstone.engine.background import worker
+from memstone.engine.background.claims import lease_name
+from memstone.engine.layers.distill import DistillResult
 from memstone.errors import BackendUnavailable, Forbidden, InvalidInput
 from memstone.model.instant import datetime_from_instant, to_instant
 from memstone.testing.llm import ScriptedLlm
@@ -46,7 +46,7 @@ async def _talk(face: Face, days: tuple[str, ...] = _DAYS) -> None:
 
 
 def _nap(face: Face, seconds: float) -> Any:
-    return lambda: face.memory.engine.parts.io.sleep(seconds)
+    return lambda: face.memory.engine.runtime.io.sleep(seconds)
 
 
 @pytest.mark.req("N-21")
@@ -70,10 +70,10 @@ async def test_sessions_are_distilled_one_at_a_time_whoever_asks(opens: Opens, d
 async def test_background_work_steps_aside_for_a_call(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("background", idle_seconds=600))
     await face.stats()
-    parts = face.memory.engine.parts
-    with parts.workshop.call():
+    runtime = face.memory.engine.runtime
+    with runtime.worker_state.call():
         await face.add(LONG, **SESSION)
-        await parts.io.sleep(0.05)
+        await runtime.io.sleep(0.05)
         assert distiller.seen == [], "somebody is still waiting for an answer"
     await _seen(face, distiller)
 
@@ -82,7 +82,7 @@ async def test_background_work_steps_aside_for_a_call(opens: Opens, distiller: D
 async def test_background_work_does_not_step_aside_for_ever(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("background", idle_seconds=0.1))
     await face.stats()
-    with face.memory.engine.parts.workshop.call():
+    with face.memory.engine.runtime.worker_state.call():
         await face.add(LONG, **SESSION)
         await _seen(face, distiller)
 
@@ -91,7 +91,7 @@ async def _seen(face: Face, distiller: Distiller) -> None:
     for _ in range(2_400):
         if distiller.seen:
             break
-        await face.memory.engine.parts.io.sleep(0.05)
+        await face.memory.engine.runtime.io.sleep(0.05)
     assert distiller.seen == [[LONG]]
 
 
@@ -173,7 +173,7 @@ def test_the_end_of_the_interpreter_is_as_good_as_closing(tmp_path: Path) -> Non
 def test_a_memory_that_nobody_holds_leaves_no_thread_behind(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memstone.db'}"
     memory = Memory({"store": {"url": url}, "embedder": {"provider": "hash"}, **later("background")})
-    working = memory.engine.parts.workshop.worker
+    working = memory.engine.runtime.worker_state.worker
     assert working is not None
     del memory
     until(lambda: gc.collect() >= 0 and not working.alive)  # the worker itself may hold it for a moment
@@ -202,12 +202,12 @@ async def test_a_cancelled_distillation_is_skipped_and_counts_against_nothing(
 async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))
     await face.add(LONG, **SESSION)
-    parts = face.memory.engine.parts
-    name = lease_name(parts.scope(SESSION))
+    runtime = face.memory.engine.runtime
+    name = lease_name(runtime.scope(SESSION))
 
     async def stolen() -> None:
         now = "2027-01-01T00:00:00.000000Z"
-        assert await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "thief", now, now))
+        assert await runtime.ledger.write(lambda tx: tx.leases.claim("default", name, "thief", now, now))
 
     distiller.during = stolen
     assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 1}
@@ -219,26 +219,26 @@ async def test_whoever_has_lost_a_session_stores_nothing_of_it(opens: Opens, dis
 @ON_DISK
 @pytest.mark.req("N-21", "P-12")
 async def test_a_lease_is_renewed_as_long_as_a_model_takes(opens: Opens, distiller: Distiller) -> None:
-    mine = opens(digests("manual", lease_seconds=0.2), llm=ScriptedLlm([]))
+    own = opens(digests("manual", lease_seconds=0.2), llm=ScriptedLlm([]))
     other = opens(digests("manual", lease_seconds=0.2))
-    await mine.add(LONG, **SESSION)
+    await own.add(LONG, **SESSION)
     seen: list[dict[str, int]] = []
 
     async def slow() -> None:
         """The clock goes on only when the lease was renewed: how long the machine takes for that is its own affair."""
         distiller.during = None
-        parts = mine.memory.engine.parts
+        runtime = own.memory.engine.runtime
         for _ in range(4):
             opens.clock.advance(seconds=0.15)
-            until_then = to_instant(datetime_from_instant(parts.now()) + timedelta(seconds=0.2))
+            until_then = to_instant(datetime_from_instant(runtime.now()) + timedelta(seconds=0.2))
             for _ in range(2_400):
                 if opens.rows("SELECT until FROM leases WHERE name LIKE 'session:%'") == [(until_then,)]:
                     break
-                await parts.io.sleep(0.05)
+                await runtime.io.sleep(0.05)
         seen.append(await other.sessions.flush(everybody=True))
 
     distiller.during = slow
-    assert await mine.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
+    assert await own.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert seen == [{"stored": 0, "waiting": 1}], "nobody else has taken it meanwhile"
     assert len(distiller.seen) == 1
 
@@ -249,11 +249,11 @@ async def test_a_session_whose_worker_died_is_taken_over_when_its_lease_is_over(
     opens: Opens, distiller: Distiller
 ) -> None:
     face = opens(digests("background", lease_seconds=60))
-    parts = face.memory.engine.parts
+    runtime = face.memory.engine.runtime
     await face.stats()
-    name = lease_name(parts.scope(SESSION))
+    name = lease_name(runtime.scope(SESSION))
     until = "2026-01-01T00:01:00.000000Z"
-    await parts.ledger.write(lambda tx: tx.leases.claim("default", name, "dead", parts.now(), until))
+    await runtime.ledger.write(lambda tx: tx.leases.claim("default", name, "dead", runtime.now(), until))
     await face.add(LONG, **SESSION)
     await face.admin.work(0)
     assert distiller.seen == []
@@ -268,7 +268,7 @@ async def test_an_outage_stops_the_round_and_is_over_after_a_moment(opens: Opens
     face = opens(digests("manual"))
     await _talk(face)
     down = BackendUnavailable("nobody there")
-    distiller.fails = [Distilled("error:x", error=down)]
+    distiller.fails = [DistillResult("error:x", error=down)]
     assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": len(_DAYS)}
     assert len(distiller.seen) == 1, "the others would meet the same"
     assert await face.sessions.flush(everybody=True) == {"stored": len(_DAYS), "waiting": 0}
@@ -277,7 +277,7 @@ async def test_an_outage_stops_the_round_and_is_over_after_a_moment(opens: Opens
 @pytest.mark.req("N-22", "S-22")
 async def test_what_failed_is_due_again_five_seconds_later(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests(debounce_seconds=0))
-    distiller.fails = [Distilled("error:x", error=BackendUnavailable("nobody there"))]
+    distiller.fails = [DistillResult("error:x", error=BackendUnavailable("nobody there"))]
     answer = await face.sessions.ingest([{"user": LONG}], **SESSION)
     assert answer["status"] == "pending"
     opens.clock.advance(seconds=4)
@@ -292,15 +292,15 @@ async def test_what_failed_is_due_again_five_seconds_later(opens: Opens, distill
 async def test_a_worker_works_for_its_tenant_or_for_all(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("background"))
     await face.stats()
-    face.memory.engine.parts.workshop.leave()  # only the one below works
-    await face.memory.engine.parts.io.finish()
-    face.memory.engine.parts.workshop.stopping = False
+    face.memory.engine.runtime.worker_state.leave()  # only the one below works
+    await face.memory.engine.runtime.io.finish()
+    face.memory.engine.runtime.worker_state.stopping = False
     other = Face(face.memory.acting_for("acme"))
-    distiller.fails = [Distilled("error:x", error=BackendUnavailable("down")) for _ in range(9)]
+    distiller.fails = [DistillResult("error:x", error=BackendUnavailable("down")) for _ in range(9)]
     await other.sessions.ingest([{"user": LONG}], **SESSION)
     distiller.fails, distiller.seen = [], []
     opens.clock.advance(seconds=10)
-    if not face.memory.engine.parts.workshop.touched:
+    if not face.memory.engine.runtime.worker_state.touched:
         await face.admin.work(0)
         assert distiller.seen == []
     assert await face.admin.work(0, all_tenants=True) == {"sessions": 1, "outcomes": {"distilled": 1}}

@@ -274,7 +274,7 @@ async def test_an_id_that_is_none_is_refused(face: Face, wrong: Any) -> None:
 
 @pytest.mark.req("C-14", "C-58.12")
 async def test_delete_all_empties_the_scope_and_no_other(face: Face) -> None:
-    mine = [await face.remember(text) for text in ("one", "two")]
+    own = [await face.remember(text) for text in ("one", "two")]
     await face.remember("three", user_id="alice", run_id="r1")
     await face.remember("theirs", user_id="bob")
 
@@ -284,7 +284,7 @@ async def test_delete_all_empties_the_scope_and_no_other(face: Face) -> None:
 
     assert await face.listed() == []
     assert await face.listed(user_id="bob") == ["theirs"]
-    for memory_id in mine:
+    for memory_id in own:
         assert [event["event"] for event in await face.history(memory_id)] == ["ADD", "DELETE"]
 
 

@@ -20,22 +20,22 @@ async def overrides(face: Face, user: str = "alice") -> list[str]:
 
 
 async def narrative(face: Face) -> dict[str, Any]:
-    told = (await face.identity.get(user_id="alice"))["narrative"]
-    assert told is not None
-    return dict(told)
+    answer = (await face.identity.get(user_id="alice"))["narrative"]
+    assert answer is not None
+    return dict(answer)
 
 
 @pytest.mark.req("S-2", "S-3")
 async def test_overrides_are_added_once_removed_by_place_and_replaced(face: Face) -> None:
     await face.identity.add_override("  Call me Al.  ", user_id="alice")
     await face.identity.add_override("CALL ME al", user_id="alice")
-    told = await face.identity.add_override("Answer in metric units", user_id="alice")
-    assert [one["text"] for one in told["overrides"]] == ["Call me Al.", "Answer in metric units"]
+    answer = await face.identity.add_override("Answer in metric units", user_id="alice")
+    assert [one["text"] for one in answer["overrides"]] == ["Call me Al.", "Answer in metric units"]
 
-    first, second = told["overrides"]
-    told = await face.identity.set_overrides(["I am vegan", "Answer in metric units", "i am VEGAN"], user_id="alice")
-    assert [one["text"] for one in told["overrides"]] == ["I am vegan", "Answer in metric units"]
-    assert told["overrides"][1]["id"] == second["id"], "what stays keeps its id"
+    first, second = answer["overrides"]
+    answer = await face.identity.set_overrides(["I am vegan", "Answer in metric units", "i am VEGAN"], user_id="alice")
+    assert [one["text"] for one in answer["overrides"]] == ["I am vegan", "Answer in metric units"]
+    assert answer["overrides"][1]["id"] == second["id"], "what stays keeps its id"
     assert await face.get(first["id"]) is None
 
     await face.identity.remove_override(0, user_id="alice")
@@ -50,8 +50,8 @@ async def test_overrides_keep_their_order(face: Face) -> None:
     await face.identity.set_overrides(["one", "two", "three"], user_id="alice")
     await face.identity.set_overrides(["three", "one", "two", "four"], user_id="alice")
     assert await overrides(face) == ["three", "one", "two", "four"]
-    told = (await face.identity.get(user_id="alice"))["overrides"]
-    await face.update(told[0]["id"], "threefold")
+    answer = (await face.identity.get(user_id="alice"))["overrides"]
+    await face.update(answer[0]["id"], "threefold")
     assert await overrides(face) == ["threefold", "one", "two", "four"]
 
 
@@ -78,12 +78,12 @@ async def test_bad_overrides_are_refused_before_anything_is_written(face: Face) 
 
 
 async def test_secrets_are_masked_in_what_a_user_writes(face: Face) -> None:
-    told = await face.identity.add_override("My card is 4111 1111 1111 1111", user_id="alice")
+    answer = await face.identity.add_override("My card is 4111 1111 1111 1111", user_id="alice")
 
-    assert "4111 1111" not in str(told["overrides"])
-    assert "masked" in told["warnings"][0]
-    told = await face.identity.set_narrative("Alice pays with 4111 1111 1111 1111", user_id="alice")
-    assert "4111 1111" not in told["narrative"]["text"]
+    assert "4111 1111" not in str(answer["overrides"])
+    assert "masked" in answer["warnings"][0]
+    answer = await face.identity.set_narrative("Alice pays with 4111 1111 1111 1111", user_id="alice")
+    assert "4111 1111" not in answer["narrative"]["text"]
 
 
 @pytest.mark.req("X-34")
@@ -93,9 +93,9 @@ async def test_an_identity_belongs_to_its_owner_whichever_agent_asks(opens: Open
     await held(face, opens, "r1", NURSE)
 
     for agent in ("bot", "another"):
-        shown = (await face.context("Who am I?", user_id="alice", agent_id=agent, run_id="new")).text
-        assert "Call me Al." in shown
-        assert "User's name is Alice." in shown
+        visible = (await face.context("Who am I?", user_id="alice", agent_id=agent, run_id="new")).text
+        assert "Call me Al." in visible
+        assert "User's name is Alice." in visible
     assert (await face.context("Who am I?", user_id="bob", agent_id="bot")).text == ""
     assert (await face.identity.get(user_id="bob"))["overrides"] == []
     assert await derived(face, "bob") == []
@@ -105,9 +105,9 @@ async def test_an_identity_belongs_to_its_owner_whichever_agent_asks(opens: Open
 async def test_overrides_are_shown_whatever_the_budget_up_to_a_cap_with_a_warning(opens: Opens) -> None:
     face = opens({"context": {"override_tokens": 20}})
     await face.identity.add_override("Call me Al.", user_id="alice")
-    told = await face.identity.add_override("Answer in metric units, " * 10, user_id="alice")
+    answer = await face.identity.add_override("Answer in metric units, " * 10, user_id="alice")
 
-    assert "a model sees only the first 20" in told["warnings"][0]
+    assert "a model sees only the first 20" in answer["warnings"][0]
     pack = await face.context("Tell me about cars", user_id="alice", budget=10)
     assert "Call me Al." in pack.stable
     assert "metric" not in pack.text
@@ -131,14 +131,14 @@ async def test_what_is_derived_is_kept_once_and_never_among_the_overrides(opens:
 @pytest.mark.req("R-14")
 async def test_only_so_much_is_derived(opens: Opens) -> None:
     face = opens(COMPANION)
-    policy = face.memory.engine.parts.policy
+    policy = face.memory.engine.runtime.policy
     object.__setattr__(policy, "formation", replace(policy.formation, derived=2))
     await held(face, opens, "r1", f"{NURSE} I am allergic to peanuts.")
 
     assert len(await derived(face)) == 2
     assert "User's name is Alice." in await derived(face)
-    kept = await face.get_all(user_id="alice", layers=["identity"], status="evicted")
-    assert len(kept["results"]) == 2
+    stored = await face.get_all(user_id="alice", layers=["identity"], status="evicted")
+    assert len(stored["results"]) == 2
 
 
 async def test_what_is_derived_follows_its_fact(opens: Opens) -> None:
@@ -183,10 +183,10 @@ async def test_the_narrative_is_made_anew_when_what_it_is_made_of_changes(opens:
 
 @pytest.mark.req("S-4")
 async def test_a_model_words_the_narrative_from_facts_alone(opens: Opens) -> None:
-    told: dict[str, object] = {"narrative": "Alice is a nurse. She was born in Paris."}
+    answer: dict[str, object] = {"narrative": "Alice is a nurse. She was born in Paris."}
     fact = {"content": "User works as a nurse.", "salience": 0.9, "quote": "I work as a nurse"}
     who = {"content": "User's name is Alice.", "quote": "My name is Alice"}
-    llm = ScriptedLlm([digest(pinned_candidates=[fact], identity_facts=[who]), told])
+    llm = ScriptedLlm([digest(pinned_candidates=[fact], identity_facts=[who]), answer])
     face = opens(COMPANION, llm=llm)
     await held(face, opens, "r1", NURSE)
     await face.admin.consolidate(user_id="alice")
@@ -217,8 +217,8 @@ async def test_what_was_written_by_hand_is_left_alone_until_it_is_given_back(ope
     await held(face, opens, "r1", NURSE)
     await face.admin.consolidate(user_id="alice")
 
-    mine = await narrative(face)
-    assert (mine["text"], mine["model"], mine["version"]) == ("Alice is the best nurse in town.", "user", 1)
+    own = await narrative(face)
+    assert (own["text"], own["model"], own["version"]) == ("Alice is the best nurse in town.", "user", 1)
     assert "best nurse" in (await face.context("Who am I?", **WHO)).stable
     await face.identity.set_narrative("Alice is a nurse.", user_id="alice")
     assert (await narrative(face))["version"] == 2
@@ -234,14 +234,14 @@ async def test_what_was_deleted_is_not_told_by_the_narrative(opens: Opens) -> No
     face = opens(COMPANION)
     await held(face, opens, "r1", NURSE)
     await face.admin.consolidate(user_id="alice")
-    shown = (await face.context("Who am I?", **WHO)).stable
-    assert "nurse" in shown
+    visible = (await face.context("Who am I?", **WHO)).stable
+    assert "nurse" in visible
 
     facts = {one["content"]: one["id"] for one in (await face.profile.facts(**WHO))["results"]}
     await face.delete(facts["User works as a nurse at the harbour clinic."])
-    shown = (await face.context("Who am I?", **WHO)).text
-    assert "nurse" not in shown
-    assert "User lives in Oslo." in shown
+    visible = (await face.context("Who am I?", **WHO)).text
+    assert "nurse" not in visible
+    assert "User lives in Oslo." in visible
 
     assert "nurse" not in (await face.context("Who am I?", user_id="alice")).text
     for text in ("User's name is Alice.", "User lives in Oslo."):
@@ -259,10 +259,10 @@ async def test_what_the_assistant_or_a_caller_stored_is_not_in_the_narrative(ope
     await held(face, opens, "r1", NURSE, "> I remember that you work as a pilot. You decided to buy a plane.")
     await face.admin.consolidate(user_id="alice")
 
-    told = (await narrative(face))["text"]
-    assert "pilot" not in told
-    assert "plane" not in told
-    assert "emperor" not in told
+    answer = (await narrative(face))["text"]
+    assert "pilot" not in answer
+    assert "plane" not in answer
+    assert "emperor" not in answer
 
 
 @pytest.mark.req("S-10")

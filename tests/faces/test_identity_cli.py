@@ -63,10 +63,10 @@ def test_episodes_are_listed(cli: Cli) -> None:
     assert cli("episodes", "--user", "alice").code != 0
     cli.added("I live in Oslo")
     assert cli("episodes", "--user", "alice").code == 1
-    said = "My name is Alice and I live in Oslo. I work as a nurse at the harbour clinic, which I like a lot."
+    text = "My name is Alice and I live in Oslo. I work as a nurse at the harbour clinic, which I like a lot."
     settings = {"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}}
     with Memory({**settings, "store": {"url": f"sqlite:///{cli.db}"}}) as memory:
-        memory.add(said, user_id="alice", run_id="r1")
+        memory.add(text, user_id="alice", run_id="r1")
         memory.sessions.end(user_id="alice")
 
     ran = cli("episodes", "--user", "alice")

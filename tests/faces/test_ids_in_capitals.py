@@ -43,8 +43,8 @@ async def test_an_id_that_somebody_brought_in_capitals_is_found_as_it_is(face: F
     brought = "8E9D7C5A-1B2C-4D3E-9F00-ABCDEFABCDEF"
     await face.remember("I live in Oslo")
     lines = await face.export(everybody=True)
-    (kept,) = [line for line in lines if line["type"] == "memory"]
+    (stored,) = [line for line in lines if line["type"] == "memory"]
     await face.reset()
-    await face.load([lines[0], {**kept, "id": brought}])
+    await face.load([lines[0], {**stored, "id": brought}])
 
     assert (await face.get(brought) or {}).get("id") == brought

@@ -35,8 +35,8 @@ def facts(*texts: str, **more: Any) -> bytes:
     return json.dumps([{"text": text, **more} for text in texts]).encode()
 
 
-def talk(*said: tuple[str, str], name: str = "c1", at: str = "2025-05-01T09:00:00Z") -> bytes:
-    messages = [{"sender": sender, "text": text, "created_at": at} for sender, text in said]
+def talk(*texts: tuple[str, str], name: str = "c1", at: str = "2025-05-01T09:00:00Z") -> bytes:
+    messages = [{"sender": sender, "text": text, "created_at": at} for sender, text in texts]
     return json.dumps([{"uuid": name, "name": "A talk", "chat_messages": messages}]).encode()
 
 
@@ -111,12 +111,12 @@ async def test_turns_are_kept_by_conversation_and_are_found(face: Face) -> None:
     answer = await face.admin.import_from(SAMPLES / "chatgpt.json", user_id="alice", agent_id="helper", learn=False)
     assert answer["queued"] == 0
     turns = await known(face, "turn")
-    said = turns["My daughter Ada waters them."]
-    (link,) = said["links"]
+    texts = turns["My daughter Ada waters them."]
+    (link,) = texts["links"]
     assert (link["user_id"], link["agent_id"]) == ("alice", "helper")
     assert link["run_id"].startswith("import:chatgpt:")
     assert {one["links"][0]["run_id"] for one in turns.values()} == {link["run_id"]}
-    assert (said["data"]["title"], said["source_role"], said["origin"]) == ("Planning a garden", "user", "import")
+    assert (texts["data"]["title"], texts["source_role"], texts["origin"]) == ("Planning a garden", "user", "import")
     hits = await face.search("who waters the tomatoes", user_id="alice", layers=["turn"])
     assert "My daughter Ada waters them." in [hit["memory"] for hit in hits["results"]]
 
@@ -127,20 +127,20 @@ async def test_a_conversation_may_be_put_into_a_run_of_ones_own(face: Face) -> N
 
 
 async def test_the_same_words_twice_in_a_talk_are_two_turns_and_stay_two(face: Face) -> None:
-    said = talk(("human", "Yes."), ("assistant", "Sure?"), ("human", "Yes."))
-    assert (await face.admin.import_from(said, user_id="alice"))["turns"] == 3
-    assert (await face.admin.import_from(said, user_id="alice"))["turns"] == 0
+    message = talk(("human", "Yes."), ("assistant", "Sure?"), ("human", "Yes."))
+    assert (await face.admin.import_from(message, user_id="alice"))["turns"] == 3
+    assert (await face.admin.import_from(message, user_id="alice"))["turns"] == 0
 
 
 async def test_progress_is_told_and_everything_is_counted_with_its_reason(face: Face) -> None:
-    told: list[tuple[int, int]] = []
+    lines: list[tuple[int, int]] = []
     many = [{"text": f"Fact number {number}"} for number in range(450)]
     long = [{"text": "x" * 60_000}, {"text": " "}, {"text": "over", "expires_at": "2020-01-01"}, 7]
     source = json.dumps([*many, *long]).encode()
     answer = await face.admin.import_from(
-        source, user_id="alice", progress=lambda done, total: told.append((done, total))
+        source, user_id="alice", progress=lambda done, total: lines.append((done, total))
     )
-    assert told == [(200, 450), (400, 450), (450, 450)]
+    assert lines == [(200, 450), (400, 450), (450, 450)]
     assert answer["facts"] == 450
     assert answer["skipped"] == {"empty": 1, "expired": 1, "not a memory": 1, "too long": 1}
 
@@ -226,8 +226,8 @@ async def test_what_others_wrote_waits_and_is_seen_only_when_it_is_approved(face
 
 
 async def test_who_speaks_for_the_user_needs_no_approval_for_what_the_user_said(face: Face) -> None:
-    said = talk(("human", "I live in Bergen."), ("assistant", "You told me that you play chess."))
-    answer = await face.admin.import_from(said, user_id="alice", trusted=True)
+    message = talk(("human", "I live in Bergen."), ("assistant", "You told me that you play chess."))
+    answer = await face.admin.import_from(message, user_id="alice", trusted=True)
     assert (answer["turns"], answer["quarantined"], answer["queued"]) == (2, 0, 1)
     turns = await known(face, "turn")
     assert (turns["I live in Bergen."]["origin"], turns["I live in Bergen."]["trust"]) == ("user", 1.0)
@@ -287,8 +287,8 @@ async def test_a_model_that_learns_from_an_import_gains_it_no_trust(opens: Opens
 
 async def test_an_import_makes_no_episode_that_anybody_sees(opens: Opens) -> None:
     face = opens({"preset": "companion"})
-    said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
-    await face.admin.import_from(talk(*said), user_id="alice")
+    texts = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
+    await face.admin.import_from(talk(*texts), user_id="alice")
     await face.sessions.flush(everybody=True)
     (made,) = (await known(face, "episode")).values()
     assert made["status"] == "quarantined"
@@ -297,9 +297,9 @@ async def test_an_import_makes_no_episode_that_anybody_sees(opens: Opens) -> Non
 
 async def test_of_ones_own_talk_an_episode_is_made_of_ones_own_words(opens: Opens) -> None:
     face = opens({"preset": "companion"})
-    said = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
+    texts = [("human", f"Yesterday I walked around lake number {at} with my brother Tom.") for at in range(5)]
     await face.admin.import_from(
-        talk(*said, ("assistant", "Lake Vombsjön is in Skåne.")), user_id="alice", trusted=True
+        talk(*texts, ("assistant", "Lake Vombsjön is in Skåne.")), user_id="alice", trusted=True
     )
     await face.sessions.flush(everybody=True)
     (made,) = (await known(face, "episode")).values()
@@ -319,8 +319,8 @@ async def test_who_the_user_is_cannot_be_imported_without_their_word(opens: Open
     await face.admin.import_from(facts("User's name is Mallory."), user_id="alice")
     await face.sessions.flush(everybody=True)
     await face.admin.consolidate(user_id="alice")
-    shown = await face.identity.get(user_id="alice")
-    assert (shown["overrides"], shown["derived"], shown["narrative"]) == ([], [], None)
+    visible = await face.identity.get(user_id="alice")
+    assert (visible["overrides"], visible["derived"], visible["narrative"]) == ([], [], None)
 
 
 # --- what stays out ---------------------------------------------------------------------------------------------------

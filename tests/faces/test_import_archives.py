@@ -24,15 +24,15 @@ SAMPLES: Final = Path(__file__).resolve().parents[1] / "data" / "imports"
 
 
 def archive(files: Mapping[str, bytes], *, links: Mapping[str, str] | None = None) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as made:
+    current = io.BytesIO()
+    with zipfile.ZipFile(current, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in files.items():
             made.writestr(name, content)
         for name, target in (links or {}).items():
             info = zipfile.ZipInfo(name)
             info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
             made.writestr(info, target)
-    return held.getvalue()
+    return current.getvalue()
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -120,11 +120,11 @@ async def test_sizes_and_counts_have_limits(opens: Opens, tmp_path: Path) -> Non
 
 
 async def test_a_broken_or_empty_archive_says_so(face: Face) -> None:
-    whole = archive({"conversations.json": (SAMPLES / "claude.json").read_bytes()})
-    for wrong in (whole[:200], archive({}), archive({"a.png": b"x"}), archive({"a.json": b"[1]"})):
+    full = archive({"conversations.json": (SAMPLES / "claude.json").read_bytes()})
+    for wrong in (full[:200], archive({}), archive({"a.png": b"x"}), archive({"a.json": b"[1]"})):
         with pytest.raises(InvalidInput):
             await face.admin.import_from(wrong, user_id="alice")
-    damaged = bytearray(whole)
+    damaged = bytearray(full)
     damaged[60:80] = b"\0" * 20
     with pytest.raises(InvalidInput):
         await face.admin.import_from(bytes(damaged), user_id="alice")
@@ -237,8 +237,8 @@ async def test_an_id_that_is_taken_here_or_waits_for_approval_is_not_kept(face: 
     assert (await face.get_all(user_id="bob", status="quarantined"))["results"][0]["id"] != TEA
     await face.admin.import_from(path, user_id="alice", from_user="key-1", trusted=True)
     await face.admin.import_from(path, user_id="carol", from_user="key-1", trusted=True)
-    held = {item["memory"]: item["id"] for item in (await face.get_all(user_id="carol"))["results"]}
-    assert held["Likes jasmine tea"] != TEA
+    stored = {item["memory"]: item["id"] for item in (await face.get_all(user_id="carol"))["results"]}
+    assert stored["Likes jasmine tea"] != TEA
     assert (await face.get(TEA))["user_id"] == "alice", "nobody takes it from its owner"
 
 
@@ -299,12 +299,12 @@ async def test_the_agents_of_a_companion_keep_what_was_said_with_them(opens: Ope
         other.execute("INSERT INTO conversation_chunks VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
         other.commit()
     await face.admin.import_from(path, user_id="alice", trusted=True, learn=False)
-    said = [
+    texts = [
         one
         for layers in (["turn"], ["episode"])
         for one in (await face.get_all(user_id="alice", layers=layers))["results"]
     ]
-    by_agent = {one["memory"]: one["agent_id"] for one in said}
+    by_agent = {one["memory"]: one["agent_id"] for one in texts}
     assert by_agent == {
         "Which varnish lasts?": "osa",
         "Spar varnish.": "osa",

@@ -49,7 +49,7 @@ def test_an_export_keeps_its_users_and_the_answer_says_so(cli: Cli) -> None:
 
     answer = cli("import", backup, "--as-new", "--user", "zoe", "--json", *other).json
     assert (answer["added"], answer["own_scope"]) == (1, 1)
-    told = cli("import", backup, "--as-new", "--user", "zoe", *other).err
-    assert "1 keep the user, agent and run that the file names" in told
+    text = cli("import", backup, "--as-new", "--user", "zoe", *other).err
+    assert "1 keep the user, agent and run that the file names" in text
     assert cli.texts("list", "--user", "alice", *other) == ["I live in Oslo"]
     assert "own_scope" not in cli("import", backup, "--as-new", "--user", "alice", "--json", *other).json

@@ -21,10 +21,10 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_an_archive_is_recognised_and_counted(cli: Cli) -> None:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as made:
+    current = io.BytesIO()
+    with zipfile.ZipFile(current, "w") as made:
         made.writestr("conversations.json", (SAMPLES / "chatgpt.json").read_bytes())
-    (cli.home / "export.zip").write_bytes(held.getvalue())
+    (cli.home / "export.zip").write_bytes(current.getvalue())
     ran = cli("import", cli.home / "export.zip", "--user", "alice")
     assert (ran.code, ran.out) == (0, "chatgpt: 3 turns and 2 facts stored, 2 of them waiting for approval\n")
     assert "left out: another branch (1), system or tool (2), tool call or reasoning (1)" in ran.err

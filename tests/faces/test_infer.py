@@ -247,15 +247,15 @@ async def test_somebody_has_to_be_named(face: Face) -> None:
 
 @pytest.mark.req("D-13", "P-21")
 async def test_of_two_stances_the_later_one_lives_and_the_history_shows_all(face: Face, opens: Opens) -> None:
-    said = ["I love tea.", "I hate tea.", "I love tea.", "I hate tea."]
-    events = [(await told(face, one, opens))[0] for one in said]
+    texts = ["I love tea.", "I hate tea.", "I love tea.", "I hate tea."]
+    events = [(await told(face, one, opens))[0] for one in texts]
 
     assert [event for event, _ in events] == ["ADD", "UPDATE", "UPDATE", "UPDATE"]
     (live,) = (await face.get_all(user_id="alice"))["results"]
     assert (live["memory"], live["version"]) == ("User hates tea.", 4)
     past = await face.history(live["id"])
     assert [one["new_value"] for one in past] == ["User loves tea.", "User hates tea."] * 2
-    assert [turn["memory"] for turn in await turns(face)] == said
+    assert [turn["memory"] for turn in await turns(face)] == texts
 
 
 @pytest.mark.req("D-13", "P-21")

@@ -29,10 +29,10 @@ async def test_an_answer_is_learned_with_the_words_of_the_user_as_its_evidence(f
     ]
 
     (fact,) = [one for one in (await face.get_all(user_id="alice"))["results"] if "Rex" in one["memory"]]
-    said = next(turn for turn in await turns(face) if turn["memory"] == "Rex.")
-    assert fact["evidence"] == {"turn": said["id"], "start": 0, "end": 4, "quote": "Rex."}
+    texts = next(turn for turn in await turns(face) if turn["memory"] == "Rex.")
+    assert fact["evidence"] == {"turn": texts["id"], "start": 0, "end": 4, "quote": "Rex."}
     (line,) = [line for line in await kept(face) if line["id"] == fact["id"]]
-    assert (line["source_role"], line["origin"], line["origin_id"]) == ("user", "user", said["id"])
+    assert (line["source_role"], line["origin"], line["origin_id"]) == ("user", "user", texts["id"])
 
 
 async def test_the_question_may_stand_in_the_call_before(face: Face, opens: Opens) -> None:

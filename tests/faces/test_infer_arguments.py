@@ -131,10 +131,10 @@ async def test_a_revision_has_the_end_of_its_own_call(face: Face, opens: Opens) 
 class _Embedder:
     up = False
 
-    def __call__(self, said: list[str]) -> list[list[float]]:
+    def __call__(self, texts: list[str]) -> list[list[float]]:
         if not self.up:
             raise ConnectionError("no route to host")
-        return [[float(len(one)), 1.0] for one in said]
+        return [[float(len(one)), 1.0] for one in texts]
 
 
 async def test_metadata_and_end_are_known_when_learning_was_put_off(opens: Opens) -> None:
@@ -206,14 +206,14 @@ async def test_a_store_that_fails_fails_the_batch(face: Face, opens: Opens) -> N
 async def test_answers_show_the_words_a_fact_comes_from(face: Face) -> None:
     (added,) = (await face.add("Hello! I love tea. Bye!", user_id="alice"))["results"]
 
-    for shown in (
+    for visible in (
         added,
         await face.get(added["id"]),
         (await face.get_all(user_id="alice"))["results"][0],
         (await face.search("tea", user_id="alice"))["results"][0],
     ):
-        turn = await face.get(shown["evidence"]["turn"])
-        assert turn["memory"][shown["evidence"]["start"] : shown["evidence"]["end"]] == "I love tea."
+        turn = await face.get(visible["evidence"]["turn"])
+        assert turn["memory"][visible["evidence"]["start"] : visible["evidence"]["end"]] == "I love tea."
     assert "evidence" not in await face.get(await face.remember("stored as it is"))
 
 

@@ -28,11 +28,11 @@ class Counting:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
 
-    def __call__(self, given: list[str]) -> Any:
+    def __call__(self, items: list[str]) -> Any:
         """A row of counted words for each text."""
-        self.batches.append(list(given))
-        rows = np.zeros((len(given), 64))
-        for row, text in zip(rows, given, strict=True):
+        self.batches.append(list(items))
+        rows = np.zeros((len(items), 64))
+        for row, text in zip(rows, items, strict=True):
             for word in text.lower().strip(".").split():
                 row[crc32(word.encode()) % 64] += 1
         return rows
@@ -61,8 +61,8 @@ def face(opens: Opens, server: WireServer, vectors: Counting) -> Face:
     return opens(configured(server.url, embedding_cache={"entries": 0}), embedder=vectors)
 
 
-async def learned(face: Face, said: list[str]) -> list[str]:
-    answer = await face.add(said, user_id="alice", infer=True)
+async def learned(face: Face, texts: list[str]) -> list[str]:
+    answer = await face.add(texts, user_id="alice", infer=True)
     assert answer["status"] == "ok"
     return [one["event"] for one in answer["results"]]
 
@@ -93,8 +93,8 @@ async def test_the_new_texts_of_all_revisions_are_embedded_at_once(
 
     assert await learned(face, [f"I went again to {city}." for city in _CITIES[:5]]) == ["UPDATE"] * 5
 
-    said, revised = vectors.batches
-    assert len(said) == 5
+    texts, revised = vectors.batches
+    assert len(texts) == 5
     assert revised == [f"User visited {city} twice again." for city in _CITIES[:5]]
 
 
@@ -136,8 +136,8 @@ async def test_the_neighbours_of_all_turns_are_searched_side_by_side_and_not_too
     face = opens(configured(server.url), embedder=vectors)
     assert isinstance(face.memory, AsyncMemory)
     engine = face.memory.engine
-    index = Waiting(engine.parts.index, enough=8)
-    engine.parts = replace(engine.parts, index=index)  # type: ignore[arg-type]
+    index = Waiting(engine.runtime.index, enough=8)
+    engine.runtime = replace(engine.runtime, index=index)  # type: ignore[arg-type]
 
     assert await learned(face, _SAID) == ["ADD"] * len(_CITIES)
 

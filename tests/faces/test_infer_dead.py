@@ -33,8 +33,8 @@ class Picky:
 
     def __call__(self, request: WireRequest) -> WireReply:
         """Fails for the conversation that holds the poison, and for its repair."""
-        said = request.json["messages"][1]["content"].rpartition("New turns:\n")[2]
-        if self.poison is None or _POISON not in said:
+        message = request.json["messages"][1]["content"].rpartition("New turns:\n")[2]
+        if self.poison is None or _POISON not in message:
             return self.model(request)
         self.tried += 1
         return self.poison
@@ -124,14 +124,14 @@ async def test_a_function_that_throws_for_one_conversation_holds_up_no_other(ope
     down = True
 
     def answer(messages: list[dict[str, str]]) -> str:
-        said = messages[1]["content"]
-        if down or _POISON in said.rpartition("New turns:\n")[2]:
+        text = messages[1]["content"]
+        if down or _POISON in text.rpartition("New turns:\n")[2]:
             raise RuntimeError("it might have been the network")
         return '{"facts": [{"text": "User loves tea.", "turn": 1, "quote": "love tea"}]}'
 
     face = opens(llm=answer)
-    for user, said in (("alice", _POISON), ("bob", "I love tea.")):
-        assert (await face.add(said, user_id=user, infer=True))["status"] == "deferred"
+    for user, sentence in (("alice", _POISON), ("bob", "I love tea.")):
+        assert (await face.add(sentence, user_id=user, infer=True))["status"] == "deferred"
     down = False
 
     for _ in range(4):

@@ -45,10 +45,10 @@ class Model:
         if name == "decisions":
             return completion_reply(self.decision) if isinstance(self.decision, str) else self.decision
         user = request.json["messages"][-1]["content"]
-        shown, _, said = user.rpartition("Conversation:\n" if name == "facts" else "New turns:\n")
+        visible, _, message = user.rpartition("Conversation:\n" if name == "facts" else "New turns:\n")
         known = [_TEA, _OSLO, {"text": "User hates tea.", "turn": 1, "quote": "hate tea"}]
-        found = [fact for fact in known if str(fact["quote"]) in said]
-        loved = re.search(r"^(\d+)\. \S+ User loves tea\.", shown, re.MULTILINE)
+        found = [fact for fact in known if str(fact["quote"]) in message]
+        loved = re.search(r"^(\d+)\. \S+ User loves tea\.", visible, re.MULTILINE)
         if name == "operations" and loved:
             change = {"op": "UPDATE", "memory": int(loved[1])}
             found = [{**one, **change} if one["quote"] == "hate tea" else one for one in found]
@@ -219,9 +219,9 @@ async def test_several_conversations_wait_in_line_and_are_kept_as_they_were_said
     face: Face, model: Model, opens: Opens
 ) -> None:
     model.fails_with = completion_reply("I would rather chat.")  # no outage, after which nobody would ask for a while
-    for said in ("I love tea.", "I live in Oslo.", "I hate tea."):
+    for message in ("I love tea.", "I live in Oslo.", "I hate tea."):
         opens.clock.advance(minutes=1)
-        assert (await face.add(said, user_id="alice", infer=True))["status"] == "deferred"
+        assert (await face.add(message, user_id="alice", infer=True))["status"] == "deferred"
     model.fails_with = None
 
     assert await face.sessions.flush(everybody=True) == {"stored": 3, "waiting": 0}
@@ -365,8 +365,8 @@ async def test_an_operation_on_nothing_that_was_shown_changes_nothing_and_is_rep
     face: Face, server: WireServer, opens: Opens, operation: dict[str, Any], kept: list[str]
 ) -> None:
     await face.add("I love tea.", user_id="alice", infer=True)
-    told = {"turns": [1], "quote": "hate tea", **operation}
-    server.script(completion_reply(json.dumps({"operations": [told]})))
+    reply = {"turns": [1], "quote": "hate tea", **operation}
+    server.script(completion_reply(json.dumps({"operations": [reply]})))
     opens.clock.advance(minutes=1)
 
     answer = await face.add("I hate tea.", user_id="alice", infer=True)

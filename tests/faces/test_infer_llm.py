@@ -37,8 +37,8 @@ def face(opens: Opens, server: WireServer) -> Face:
     return opens(configured(server))
 
 
-async def told(face: Face, said: Any, **rest: Any) -> list[tuple[str, str]]:
-    answer = await face.add(said, **{"user_id": "alice", "infer": True, **rest})
+async def told(face: Face, message: Any, **rest: Any) -> list[tuple[str, str]]:
+    answer = await face.add(message, **{"user_id": "alice", "infer": True, **rest})
     assert answer["status"] == "ok", answer
     assert "degraded" not in answer, answer
     return [(result["event"], result["memory"]) for result in answer["results"]]
@@ -109,9 +109,9 @@ async def test_a_fact_is_shown_with_its_five_nearest_memories(opens: Opens, serv
 
     await told(face, "I visited Berlin.")
 
-    shown = model.questions[-1][-1]["content"].partition("New facts:")[0]
+    output = model.questions[-1][-1]["content"].partition("New facts:")[0]
     assert model.asked[-1] == "decisions"
-    assert len(re.findall(r"^\d+\. \(2026-01-01\) User visited ", shown, re.MULTILINE)) == 5
+    assert len(re.findall(r"^\d+\. \(2026-01-01\) User visited ", output, re.MULTILINE)) == 5
 
 
 @pytest.mark.req("C-22", "X-40")
@@ -198,13 +198,13 @@ async def test_a_prompt_of_ones_own_replaces_the_instructions_for_that_call(face
     await told(face, "I love tea.")
     assert await told(face, "I love rum.", prompt="Only look for drinks.") == [("ADD", "User loves rum.")]
 
-    ours, theirs = (messages[0] for messages in (model.questions[0], model.questions[1]))
-    assert theirs["role"] == "system"
-    assert theirs["content"].startswith("Only look for drinks.")
+    ours, other = (messages[0] for messages in (model.questions[0], model.questions[1]))
+    assert other["role"] == "system"
+    assert other["content"].startswith("Only look for drinks.")
     assert "long-term memory" in ours["content"]
-    assert "long-term memory" not in theirs["content"]
+    assert "long-term memory" not in other["content"]
     assert model.asked[:2] == ["operations", "facts"], "whoever brings a prompt for facts is asked for facts"
-    assert '"facts"' in theirs["content"], "the form of the answer is always asked for"
+    assert '"facts"' in other["content"], "the form of the answer is always asked for"
 
 
 @pytest.mark.req("C-21", "C-58.39", "C-44")
@@ -230,10 +230,10 @@ async def test_what_was_said_before_in_the_scope_is_shown_for_understanding(face
 
     assert await told(face, "She moved to Rome.") == [("ADD", "User's sister Ingrid moved to Rome.")]
 
-    shown = model.questions[-1][-1]["content"]
-    before, _, now = shown.partition("\nNew turns:\n")
+    output = model.questions[-1][-1]["content"]
+    before, _, now = output.partition("\nNew turns:\n")
     assert "[1] user: My sister Ingrid is a doctor." in before
-    assert "Somebody else" not in shown
+    assert "Somebody else" not in output
     assert now.startswith("[2] user: She moved to Rome.\n\nDate: ")
 
 
@@ -280,11 +280,11 @@ async def test_the_models_facts_carry_the_words_they_come_from(face: Face, model
     await told(face, ["Hello.", "You know, I love tea, really."])
 
     lines = [line for line in await face.export(everybody=True) if line["type"] == "memory"]
-    said = {line["id"]: line["text"] for line in lines if line["layer"] == "turn"}
+    texts = {line["id"]: line["text"] for line in lines if line["layer"] == "turn"}
     (fact,) = [line for line in lines if line["layer"] == "fact"]
     evidence = fact["data"]["evidence"]
     assert (fact["source"], evidence["quote"]) == ("facts", "love tea")
-    assert said[evidence["turn"]][evidence["start"] : evidence["end"]] == "love tea"
+    assert texts[evidence["turn"]][evidence["start"] : evidence["end"]] == "love tea"
 
 
 _BERGEN: Final = {"in Oslo": "User lives in Oslo by the sea.", "in Bergen": "User lives in Bergen."}

@@ -47,10 +47,10 @@ def face(opens: Opens, server: WireServer) -> Face:
 
 
 async def moved(
-    face: Face, model: Model, opens: Opens, *decides: dict[str, Any], said: int = 3
+    face: Face, model: Model, opens: Opens, *decides: dict[str, Any], count: int = 3
 ) -> list[tuple[str, str]]:
     """Say the first things, then that one has moved; gives what the second call did."""
-    model.knows = dict(list(_OLD.items())[:said])
+    model.knows = dict(list(_OLD.items())[:count])
     await face.add([f"I {words}." for words in model.knows], user_id="alice", infer=True)
     model.knows, model.decides = {"live in Rome, no longer in Oslo": _MOVED}, {_MOVED: list(decides)}
     opens.clock.advance(days=1)
@@ -98,8 +98,8 @@ async def test_what_ended_names_what_took_its_place(
         last = (await face.history(one["memory_id"]))[-1]
         assert (last["is_deleted"], last["new_id"], one["new_id"]) == (True, now["id"], now["id"])
         assert await face.get(one["memory_id"]) is None
-    told = (await face.review.replacements(user_id="alice"))["results"]
-    assert {one["old_memory"]: (one["new_id"], one["new_memory"]) for one in told if one["event"] == "DELETE"} == (
+    answer = (await face.review.replacements(user_id="alice"))["results"]
+    assert {one["old_memory"]: (one["new_id"], one["new_memory"]) for one in answer if one["event"] == "DELETE"} == (
         dict.fromkeys(ended, (now["id"], new_text))
     )
     turns = (await face.search("Oslo", user_id="alice", layers=["turn"]))["results"]
@@ -120,7 +120,7 @@ async def test_an_answer_tells_all_that_a_statement_replaced(face: Face, model: 
 
     (added,) = [one for one in results if one["event"] == "ADD"]
     ended = [(one["old_memory"], one["new_id"]) for one in results if one["event"] == "DELETE"]
-    assert sorted(ended) == sorted((_OLD[said], added["id"]) for said in list(_OLD)[:3])
+    assert sorted(ended) == sorted((_OLD[text], added["id"]) for text in list(_OLD)[:3])
 
 
 @pytest.mark.req("X-14")
@@ -170,8 +170,8 @@ async def test_when_the_memory_that_takes_a_fact_in_has_changed_meanwhile_the_fa
     found = await moved(face, model, opens, _REVISED, deleted("a boat"))
 
     assert sorted(found) == [("ADD", _NOW), ("DELETE", "User keeps a boat in Oslo.")]
-    kept = "User lives in Oslo near the harbour, 3 steps from it."
-    assert kept in await face.listed(), "somebody's change is not overwritten"
+    stored_text = "User lives in Oslo near the harbour, 3 steps from it."
+    assert stored_text in await face.listed(), "somebody's change is not overwritten"
 
 
 _ADDED: Final = "User no longer lives in Oslo."

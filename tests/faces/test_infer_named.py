@@ -68,8 +68,8 @@ async def test_speakers_never_change_what_others_said(real: Face, opens: Opens) 
     await told(real, by("Maya", "I live in Oslo"), opens)
     await told(real, by("Maya", "I love hiking"), opens)
     await told(real, "I live in Madrid", opens)
-    said = [by("Tom", "I moved to Bergen"), by("Tom", "I do not like hiking"), by("Tom", "Maya lives in Vienna")]
-    for one in [*said, "I no longer like hiking"]:
+    texts = [by("Tom", "I moved to Bergen"), by("Tom", "I do not like hiking"), by("Tom", "Maya lives in Vienna")]
+    for one in [*texts, "I no longer like hiking"]:
         assert [event for event, _ in await told(real, one, opens)] == ["ADD"]
     assert {"Maya lives in Oslo.", "Maya loves hiking.", "User lives in Madrid."} <= set(await real.listed())
 

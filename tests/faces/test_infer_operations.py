@@ -24,8 +24,8 @@ def answers(*steps: list[dict[str, Any]]) -> ScriptedLlm:
     return ScriptedLlm([{"operations": step} for step in steps])
 
 
-async def told(face: Face, said: Any, **rest: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = await face.add(said, **{"user_id": "alice", **rest})
+async def told(face: Face, message: Any, **rest: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = await face.add(message, **{"user_id": "alice", **rest})
     assert answer["status"] == "ok", answer
     return answer
 
@@ -300,22 +300,22 @@ async def test_of_a_conversation_that_goes_on_only_the_new_turns_are_asked_about
 @ON_DISK
 @pytest.mark.req("P-20")
 async def test_a_model_is_asked_again_about_what_became_known_while_it_thought(opens: Opens) -> None:
-    shown: list[bool] = []
+    visible: list[bool] = []
 
     def answer(prompt: Prompt) -> dict[str, Any]:
-        shown.append("User lives in Oslo." in prompt.messages[-1]["content"])
-        if len(shown) == 1:
+        visible.append("User lives in Oslo." in prompt.messages[-1]["content"])
+        if len(visible) == 1:
             llm = answers([add("User lives in Oslo.", "live in Oslo")])
             config = {"store": {"url": opens.url}, "embedder": {"provider": "hash"}}
             with Memory(config, clock=opens.clock, llm=llm) as other:
                 other.add("I live in Oslo", user_id="alice", run_id="elsewhere")
             return {"operations": [add("User has his home in Oslo.", "my home is in Oslo")]}
-        return {"operations": [change("NONE", 1, "my home is in Oslo")] if shown[-1] else []}
+        return {"operations": [change("NONE", 1, "my home is in Oslo")] if visible[-1] else []}
 
     face = opens(llm=ScriptedLlm(answer))
     result = await told(face, "my home is in Oslo")
 
-    assert shown == [False, True]
+    assert visible == [False, True]
     assert events(result) == [("NONE", "User lives in Oslo.")]
     assert await face.listed() == ["User lives in Oslo."]
 
@@ -329,8 +329,8 @@ async def test_a_chat_without_an_id_is_understood_from_what_was_said_before_it(o
         return {"operations": []}
 
     face = opens({"preset": "shared"}, llm=ScriptedLlm(answer))
-    for said in ("My sister is called Ida", "She moved to Rome"):
-        await face.add(said, user_id="alice")
+    for message in ("My sister is called Ida", "She moved to Rome"):
+        await face.add(message, user_id="alice")
         await face.sessions.flush(everybody=True)
         opens.clock.advance(minutes=1)
 

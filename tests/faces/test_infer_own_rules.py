@@ -35,19 +35,19 @@ def own(opens: Opens) -> Face:
 
 
 async def test_a_pattern_of_ones_own_keeps_its_sentence_with_its_evidence(own: Face, opens: Opens) -> None:
-    said = "Good morning! My badge number is AB-4711, by the way."
-    assert await told(own, said, opens) == [("ADD", "User's badge number is AB-4711.")]
+    text = "Good morning! My badge number is AB-4711, by the way."
+    assert await told(own, text, opens) == [("ADD", "User's badge number is AB-4711.")]
 
     (fact,) = [line for line in await kept(own) if line["layer"] == "fact"]
     evidence = fact["data"]["evidence"]
-    assert evidence["quote"] == "My badge number is AB-4711" == said[evidence["start"] : evidence["end"]]
+    assert evidence["quote"] == "My badge number is AB-4711" == text[evidence["start"] : evidence["end"]]
     assert (fact["data"]["category"], fact["kind"], fact["origin"]) == ("identity", "factual", "user")
     assert fact["source"] == "pattern"
 
 
 async def test_the_speaker_is_called_by_name(own: Face, opens: Opens) -> None:
-    said = [{"role": "user", "name": "Marguerite", "content": "My badge number is AB-4711."}]
-    assert await told(own, said, opens) == [("ADD", "Marguerite's badge number is AB-4711.")]
+    texts = [{"role": "user", "name": "Marguerite", "content": "My badge number is AB-4711."}]
+    assert await told(own, texts, opens) == [("ADD", "Marguerite's badge number is AB-4711.")]
 
 
 async def test_another_value_of_a_slot_supersedes_the_earlier_one(own: Face, opens: Opens) -> None:
@@ -96,8 +96,8 @@ async def test_shipped_rules_read_the_rest_of_the_message_and_only_the_rest(own:
 async def test_a_pattern_reads_languages_that_the_shipped_rules_do_not(opens: Opens) -> None:
     german = {"match": r"meine Personalnummer ist (?P<value>\d+)", "fact": "{subject} hat die Personalnummer {value}"}
     face = opens({"extract": {"patterns": [german]}})
-    said = "Guten Tag, meine Personalnummer ist 4711 und ich bin neu hier."
-    assert await told(face, said, opens) == [("ADD", "User hat die Personalnummer 4711.")]
+    text = "Guten Tag, meine Personalnummer ist 4711 und ich bin neu hier."
+    assert await told(face, text, opens) == [("ADD", "User hat die Personalnummer 4711.")]
 
 
 @pytest.mark.parametrize(

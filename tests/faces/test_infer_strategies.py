@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from memstone.engine.learning.by_model import Asked
-from memstone.engine.learning.extract import extract_facts
-from memstone.engine.storing.turns import turns_of
+from memstone.engine.learn.by_model import ConversationQuestion
+from memstone.engine.learn.extract import extract_facts
+from memstone.engine.store.turns import turns_of
 from memstone.errors import ConfigError
 from memstone.model.fact import Candidate
 from memstone.model.message import Message
@@ -83,9 +83,9 @@ async def test_both_find_what_one_of_them_misses_and_say_nothing_twice(
     found = await sources(face)
     assert (found["User lives in Oslo."], found["User loves tea."]) == ("pattern", "facts")
     assert found[_HARBOUR] == "facts"
-    said = [one["memory"] for one in answer["results"]]
-    assert len(said) == len(set(said)), "a sentence that both found is one fact"
-    assert said.index("User lives in Oslo.") < said.index("User loves tea."), "in the order in which it was said"
+    texts = [one["memory"] for one in answer["results"]]
+    assert len(texts) == len(set(texts)), "a sentence that both found is one fact"
+    assert texts.index("User lives in Oslo.") < texts.index("User loves tea."), "in the order in which it was said"
 
 
 @pytest.mark.req("X-7", "X-25")
@@ -107,12 +107,12 @@ async def test_when_the_model_is_out_of_reach_patterns_learn_and_the_rest_waits(
 @pytest.mark.req("X-7")
 async def test_every_extractor_gives_the_same_kind_of_candidate(opens: Opens, server: WireServer) -> None:
     face = opens(configured(server.url, **wants("pattern", "facts")))
-    scope, parts = Scope(user_id="alice"), face.memory.engine.parts
+    scope, runtime = Scope(user_id="alice"), face.memory.engine.runtime
     await face.stats()  # opens the store
-    said = [Message("user", "I live in Oslo and I love tea."), Message("user", _NORWEGIAN)]
-    turns = turns_of(scope, said, parts.now(), dated=False)
+    messages = [Message("user", "I live in Oslo and I love tea."), Message("user", _NORWEGIAN)]
+    turns = turns_of(scope, messages, runtime.now(), dated=False)
 
-    found = await extract_facts(parts, Asked(scope, scope, turns, {}))
+    found = await extract_facts(runtime, ConversationQuestion(scope, scope, turns, {}))
 
     assert {fact.draft.source for fact in found.facts} == {"pattern", "facts"}
     assert {type(fact.candidate) for fact in found.facts} == {Candidate}

@@ -43,10 +43,10 @@ def face(opens: Opens, server: WireServer) -> Face:
     return opens(configured(server.url))
 
 
-async def refused(face: Face, said: str = "I love tea.") -> LLMError:
+async def refused(face: Face, text: str = "I love tea.") -> LLMError:
     before = await face.export(everybody=True)
     with pytest.raises(LLMError) as caught:
-        await face.add(said, user_id="alice", infer=True, strict=True)
+        await face.add(text, user_id="alice", infer=True, strict=True)
     assert caught.value.hint
     assert (await face.export(everybody=True))[1:] == before[1:], "nothing was stored"
     assert (await face.stats())["pending"] == 0

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from memstone.core.showing.fence import Fence
+from memstone.core.prompt.fence import Fence
 from tests.faces.harness import ON_DISK, Face, Opens, ids, texts
 from tests.faces.infer_steps import LOCAL, kept, told, turns
 
@@ -43,8 +43,8 @@ async def test_what_users_and_assistants_say_is_kept_as_turns_and_only_users_are
     for line in lines:
         (link,) = line["links"]
         assert (link["user_id"], link["agent_id"], link["run_id"]) == ("alice", "guide", "monday")
-    shown = await turns(face)
-    assert {(turn["run_id"], turn["layer"]) for turn in shown} == {("monday", "turn")}
+    visible = await turns(face)
+    assert {(turn["run_id"], turn["layer"]) for turn in visible} == {("monday", "turn")}
     stored = str(await kept(face))
     assert "cheese" not in stored
     assert "wine" not in stored
@@ -83,13 +83,13 @@ async def test_every_fact_shows_the_words_it_comes_from(face: Face, opens: Opens
     await told(face, "By the way, I work at Acme as a nurse. Anyway!\nI hate tea.", opens)
 
     lines = await kept(face)
-    said = {line["id"]: line["text"] for line in lines if line["layer"] == "turn"}
+    texts = {line["id"]: line["text"] for line in lines if line["layer"] == "turn"}
     facts = [line for line in lines if line["layer"] == "fact"]
     assert len(facts) == 4
     for fact in facts:
         evidence = fact["data"]["evidence"]
         assert evidence["quote"]
-        assert said[evidence["turn"]][evidence["start"] : evidence["end"]] == evidence["quote"]
+        assert texts[evidence["turn"]][evidence["start"] : evidence["end"]] == evidence["quote"]
     tea = next(fact for fact in facts if "tea" in fact["text"])
     assert tea["data"]["evidence"]["quote"] == "I hate tea."
 
@@ -188,8 +188,8 @@ async def test_ten_turns_with_everything_remembered_injected_do_not_grow_the_mem
         known = "\n".join(f"- {text}" for text in await real.listed())
         injected = fence.wrap(f"What is known about the user:\n{known}")
         asked = questions[number % len(questions)]
-        said = f"{injected}\n{asked}" if number % 2 else f"{asked}\n\n{injected}\n"
-        assert await told(real, [said, {"role": "assistant", "content": f"Answer {number}."}], opens) == []
+        sentence = f"{injected}\n{asked}" if number % 2 else f"{asked}\n\n{injected}\n"
+        assert await told(real, [sentence, {"role": "assistant", "content": f"Answer {number}."}], opens) == []
 
     assert await real.get_all(user_id="alice") == before
     stored = await kept(real)

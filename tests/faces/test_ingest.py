@@ -29,12 +29,12 @@ async def test_every_turn_is_kept_with_speaker_time_run_and_order(face: Face) ->
     assert answer == {
         "stored": 3, "known": 0, "deleted": 0, "masked": 0, "dropped": 0, "skipped": 1, "queued": 0,
     }  # fmt: skip
-    shown = (await face.get_all(user_id="alice", layers=["turn"]))["results"]
-    shown.sort(key=lambda turn: turn["order"])
-    assert texts({"results": shown}) == ["I live in Oslo.", "Noted.", "I have two cats."]
-    assert [turn["actor"] for turn in shown] == ["Ann", "assistant", "Ann"]
-    assert [turn["occurred_at"][11:19] for turn in shown] == ["09:00:00", "09:00:05", "09:00:05"]
-    assert {(turn["run_id"], turn["agent_id"], turn["metadata"]["from"]) for turn in shown} == {
+    visible = (await face.get_all(user_id="alice", layers=["turn"]))["results"]
+    visible.sort(key=lambda turn: turn["order"])
+    assert texts({"results": visible}) == ["I live in Oslo.", "Noted.", "I have two cats."]
+    assert [turn["actor"] for turn in visible] == ["Ann", "assistant", "Ann"]
+    assert [turn["occurred_at"][11:19] for turn in visible] == ["09:00:00", "09:00:05", "09:00:05"]
+    assert {(turn["run_id"], turn["agent_id"], turn["metadata"]["from"]) for turn in visible} == {
         ("monday", "guide", "chat")
     }
     assert await face.listed() == []
@@ -43,14 +43,14 @@ async def test_every_turn_is_kept_with_speaker_time_run_and_order(face: Face) ->
 
 @pytest.mark.req("S-8")
 async def test_turns_may_name_their_run_and_their_time_in_many_ways(face: Face, opens: Opens) -> None:
-    said = [
+    texts = [
         "Just text.",
         {"text": "By seconds.", "speaker": "Bo", "timestamp": 1_772_442_000, "session_id": "one"},
         {"content": "By milliseconds.", "timestamp": 1_772_442_060_000, "conversation_id": "two"},
         {"content": [{"type": "text", "text": "By a day."}], "occurred_at": "2026-03-03", "run_id": 7},
     ]
 
-    await face.ingest(said, user_id="alice", occurred_at="2026-01-05", run_id="zero")
+    await face.ingest(texts, user_id="alice", occurred_at="2026-01-05", run_id="zero")
 
     assert [
         (turn["memory"], turn["run_id"], turn["actor"], turn["occurred_at"][:19])
@@ -65,9 +65,9 @@ async def test_turns_may_name_their_run_and_their_time_in_many_ways(face: Face, 
 
 @pytest.mark.req("S-8")
 async def test_a_transcript_may_be_sent_again_and_may_have_grown(face: Face) -> None:
-    said = [{"role": "user", "content": text} for text in ("Yes.", "Well.", "Yes.", "Yes.")]
-    assert (await face.ingest(said, user_id="alice"))["stored"] == 4
-    again = await face.ingest([*said, {"role": "user", "content": "Yes."}], user_id="alice")
+    texts = [{"role": "user", "content": text} for text in ("Yes.", "Well.", "Yes.", "Yes.")]
+    assert (await face.ingest(texts, user_id="alice"))["stored"] == 4
+    again = await face.ingest([*texts, {"role": "user", "content": "Yes."}], user_id="alice")
 
     assert (again["stored"], again["known"]) == (1, 4)
     assert await said_in(face) == ["Well.", "Yes.", "Yes.", "Yes.", "Yes."]
@@ -97,13 +97,13 @@ async def test_a_turn_that_a_person_deleted_does_not_come_back_with_an_old_trans
 
 
 async def test_long_transcripts_are_stored_in_parts_and_say_how_far_they_are(face: Face) -> None:
-    heard: list[tuple[int, int]] = []
-    said = ({"content": f"This is number {number}."} for number in range(450))
+    messages: list[tuple[int, int]] = []
+    message = ({"content": f"This is number {number}."} for number in range(450))
 
-    answer = await face.ingest(said, user_id="alice", progress=lambda done, total: heard.append((done, total)))
+    answer = await face.ingest(message, user_id="alice", progress=lambda done, total: messages.append((done, total)))
 
     assert answer["stored"] == 450
-    assert heard == [(200, 450), (400, 450), (450, 450)]
+    assert messages == [(200, 450), (400, 450), (450, 450)]
     stored = (await face.get_all(user_id="alice", layers=["turn"], limit=1000))["results"]
     stored.sort(key=lambda turn: turn["order"])
     assert [turn["memory"] for turn in stored] == [f"This is number {number}." for number in range(450)]
@@ -111,16 +111,16 @@ async def test_long_transcripts_are_stored_in_parts_and_say_how_far_they_are(fac
 
 @pytest.mark.req("S-22")
 async def test_learning_is_put_off_until_flush_and_done_once(face: Face) -> None:
-    said = [
+    texts = [
         {"content": "I live in Oslo.", "timestamp": "2025-03-02", "run_id": "one"},
         {"content": "I work at Acme.", "timestamp": "2025-03-02", "run_id": "two"},
         {"content": "I moved to Bergen.", "timestamp": "2025-05-02", "run_id": "two"},
     ]
-    answer = await face.ingest(said, user_id="alice", learn=True, metadata={"from": "mail"})
+    answer = await face.ingest(texts, user_id="alice", learn=True, metadata={"from": "mail"})
 
     assert (answer["stored"], answer["queued"]) == (3, 2)
     assert await face.listed() == []
-    assert (await face.ingest(said, user_id="alice", learn=True))["queued"] == 0
+    assert (await face.ingest(texts, user_id="alice", learn=True))["queued"] == 0
     assert await face.sessions.flush(everybody=True) == {"stored": 2, "waiting": 0}
     assert await face.sessions.flush(everybody=True) == {"stored": 0, "waiting": 0}
     facts = (await face.get_all(user_id="alice"))["results"]

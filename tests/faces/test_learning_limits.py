@@ -23,31 +23,31 @@ async def _turns(face: Face) -> list[str]:
 @ANYWHERE
 async def test_of_a_long_message_the_end_is_learned_from_and_all_of_it_is_kept(opens: Opens) -> None:
     face = opens(_settings(message_chars=1_000))
-    said = f"I live in Oslo.\n{_FILLER * 30}I like tea."
+    text = f"I live in Oslo.\n{_FILLER * 30}I like tea."
 
-    answer = await face.add(["Hi!", said], user_id="alice")
+    answer = await face.add(["Hi!", text], user_id="alice")
 
     assert [one["memory"] for one in answer["results"]] == ["User likes tea."]
     assert answer["warnings"] == [
         "messages[1]: too long to read in full, so facts may be missing (extract.message_chars)"
     ]
-    assert said in await _turns(face)
+    assert text in await _turns(face)
     start, end = (answer["results"][0]["evidence"][name] for name in ("start", "end"))
-    assert said[start:end] == "I like tea."
+    assert text[start:end] == "I like tea."
 
 
 @ANYWHERE
 async def test_of_many_messages_the_newest_are_learned_from_and_all_are_kept(opens: Opens) -> None:
     face = opens(_settings(call_chars=1_000))
-    said = ["I live in Oslo.", _FILLER * 30, "I like tea."]
+    texts = ["I live in Oslo.", _FILLER * 30, "I like tea."]
 
-    answer = await face.add(said, user_id="alice")
+    answer = await face.add(texts, user_id="alice")
 
     assert [one["memory"] for one in answer["results"]] == ["User likes tea."]
     assert answer["warnings"][-1] == (
         "messages not read for facts, because the call is too long: 1 (extract.call_chars)"
     )
-    assert set(said) <= set(await _turns(face))
+    assert set(texts) <= set(await _turns(face))
 
 
 @ANYWHERE

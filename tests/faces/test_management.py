@@ -60,7 +60,7 @@ async def test_a_transcript_is_in_order_and_by_page(opens: Opens) -> None:
 @pytest.mark.req("S-64", "S-66")
 async def test_agents_are_counted_by_what_they_have_now(opens: Opens) -> None:
     face = opens()
-    kept = await face.remember("I like tea", agent_id="coach")
+    stored_text = await face.remember("I like tea", agent_id="coach")
     aside = await face.remember("I like rain", agent_id="coach")
     await face.remember("I like snow", agent_id="coach", expires_at=opens.clock.now() + timedelta(days=1))
     await face.ingest([{"role": "user", "content": "hello there"}], user_id="alice", agent_id="coach")
@@ -75,7 +75,7 @@ async def test_agents_are_counted_by_what_they_have_now(opens: Opens) -> None:
     opens.clock.advance(days=2)
     after = await counted()
     assert (after["coach"]["memory_entry_count"], after["guide"]["memory_entry_count"]) == (1, 1)
-    await face.delete(kept)
+    await face.delete(stored_text)
     last = await face.agents.get("coach")
     assert (last["memory_entry_count"], last["memory_counts"]) == (
         0,

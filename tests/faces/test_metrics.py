@@ -30,11 +30,11 @@ async def test_the_four_figures_of_a_user_and_of_everybody(face: Face, opens: Op
     pack = await face.context("Where have I moved?", user_id="alice", gate="always")
     await face.review.record_answer(pack.receipt_id, "In Bergen, as far as I know.")
 
-    mine = await face.admin.metrics(user_id="alice")
-    assert mine["memory_total_count"] == 2
-    assert mine["memory_replacement_rate"] == pytest.approx(1 / 3, abs=1e-4)
-    assert mine["memory_dedup_rate"] == pytest.approx(1 / 4, abs=1e-4)
-    assert mine["retrieval_hit_rate"] == pytest.approx(1 / len(pack.citations), abs=1e-4)
+    own = await face.admin.metrics(user_id="alice")
+    assert own["memory_total_count"] == 2
+    assert own["memory_replacement_rate"] == pytest.approx(1 / 3, abs=1e-4)
+    assert own["memory_dedup_rate"] == pytest.approx(1 / 4, abs=1e-4)
+    assert own["retrieval_hit_rate"] == pytest.approx(1 / len(pack.citations), abs=1e-4)
     everybody = await face.admin.metrics(everybody=True)
     assert everybody["memory_total_count"] == 3
     assert everybody["counts"]["added"] == 3

@@ -90,12 +90,12 @@ async def test_who_is_paused_can_be_asked(face: Face) -> None:
 @pytest.mark.req("N-47", "R-34")
 async def test_a_session_of_one_user_is_paused_and_no_other(face: Face) -> None:
     await face.settings.pause(user_id="alice", run_id="r1")
-    said = "I live in Oslo"
-    assert (await face.add(said, user_id="alice", run_id="r1", agent_id="bot"))["status"] == "paused"
-    assert (await face.add(said, user_id="alice", run_id="r2"))["status"] == "ok"
-    assert (await face.add(said, user_id="alice"))["status"] == "ok"
-    assert (await face.add(said, user_id="bob", run_id="r1"))["status"] == "ok"
-    assert (await face.add(said, user_id='alice","run":"r1'))["status"] == "ok"
+    text = "I live in Oslo"
+    assert (await face.add(text, user_id="alice", run_id="r1", agent_id="bot"))["status"] == "paused"
+    assert (await face.add(text, user_id="alice", run_id="r2"))["status"] == "ok"
+    assert (await face.add(text, user_id="alice"))["status"] == "ok"
+    assert (await face.add(text, user_id="bob", run_id="r1"))["status"] == "ok"
+    assert (await face.add(text, user_id='alice","run":"r1'))["status"] == "ok"
 
 
 @pytest.mark.req("N-47")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from memstone.core.prompt.inject import inject
 from memstone.core.settings.backends import BACKENDS
-from memstone.core.showing.inject import inject
 from memstone.engine import backends, status
 from memstone.engine.access.admission import resolve_owner
-from memstone.engine.paging import PageRequest, memory_page
+from memstone.engine.memory_page import PageRequest, memory_page
 from memstone.errors import Forbidden, InvalidInput
 from memstone.model.context import ContextPack
 from tests.faces.harness import Face, Opens
@@ -161,11 +161,11 @@ async def test_a_preview_shows_what_a_chat_is_given_to_the_line(
     for query in ("Where does my sister live?", "What should I cook tonight?", "what is 2+2?"):
         seen = await face.profile.preview_search(query, user_id="alice", max_tokens=budget)
         pack = await face.context(query, user_id="alice", budget=budget)
-        told = await face.profile.preview(query, user_id="alice", budget=budget)
-        given = _injected(query, pack, position)
-        assert (_lines(seen["block"]), _lines(told["text"])) == (given, given)
-        shown = {one["id"] for one in (await face.receipt(pack.receipt_id))["chosen"]} if pack.receipt_id else set()
-        assert {one["id"] for one in seen["items"] if one["injected"]} <= shown
+        answer = await face.profile.preview(query, user_id="alice", budget=budget)
+        items = _injected(query, pack, position)
+        assert (_lines(seen["block"]), _lines(answer["text"])) == (items, items)
+        visible = {one["id"] for one in (await face.receipt(pack.receipt_id))["chosen"]} if pack.receipt_id else set()
+        assert {one["id"] for one in seen["items"] if one["injected"]} <= visible
 
 
 @pytest.mark.req("O-52")
@@ -203,5 +203,5 @@ async def test_a_console_shows_nothing_where_the_user_wants_nothing_shown(
     await face.remember("I like tea")
     assert "tea" in (await face.profile.preview("What do I like?", user_id="alice"))["text"]
     await face.settings.set({setting: value}, user_id="alice")
-    told = await face.profile.preview("What do I like?", user_id="alice")
-    assert (told["text"], told["chosen"], told["gate"]["route"]) == ("", [], "none")
+    answer = await face.profile.preview("What do I like?", user_id="alice")
+    assert (answer["text"], answer["chosen"], answer["gate"]["route"]) == ("", [], "none")

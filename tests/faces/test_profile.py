@@ -222,10 +222,10 @@ async def test_own_words_enter_the_next_day_and_nothing_changes_in_between(face:
     await tell(face, opens, "I love jazz.")
     first = (await face.context(IDLE, user_id="alice")).stable
 
-    for hour, said in enumerate(("The plumber rings twice.", BEES, "I see. Thanks!")):
-        await face.add(said, user_id="alice", run_id=f"r{hour}")
+    for hour, text in enumerate(("The plumber rings twice.", BEES, "I see. Thanks!")):
+        await face.add(text, user_id="alice", run_id=f"r{hour}")
         opens.clock.advance(hours=5)
-        assert (await face.context(said, user_id="alice")).stable == first
+        assert (await face.context(text, user_id="alice")).stable == first
         assert (await face.profile.get(user_id="alice"))["turns"] == []
 
     opens.clock.advance(hours=10)
@@ -262,11 +262,11 @@ async def test_own_words_that_find_no_room_are_named(face: Face, opens: Opens) -
     await tell(face, opens, BEES, "The plumber rings twice.", "My name is Ida.")
     for tokens in (0, 8, 18):
         few = await face.profile.get(user_id="alice", tokens=tokens)
-        shown = {one["id"] for one in (*few["facts"], *few["turns"])}
+        visible = {one["id"] for one in (*few["facts"], *few["turns"])}
         left = {one["id"]: one["reason"] for one in few["left_out"]}
-        assert (len(shown) + len(left), few["complete"]) == (3, False), tokens
+        assert (len(visible) + len(left), few["complete"]) == (3, False), tokens
         assert set(left.values()) == {"over the tokens of the profile"}
-        assert shown.isdisjoint(left)
+        assert visible.isdisjoint(left)
 
 
 @pytest.mark.req("X-42")
@@ -280,16 +280,16 @@ async def test_a_day_begins_where_the_user_lives(opens: Opens) -> None:
 
 
 async def test_of_what_was_said_only_what_the_user_says_themselves_is_told(face: Face, opens: Opens) -> None:
-    said = [
+    texts = [
         {"role": "user", "content": BEES},
         {"role": "assistant", "content": "Your porch needs a lamp."},
         {"role": "user", "content": "What is the capital of Peru?"},
         {"role": "user", "content": "My mail said:\n> Our prize for you is my yacht.\n> Call us now."},
         {"role": "user", "name": "Ben", "content": "My porch is larger."},
     ]
-    await face.ingest(said, user_id="alice", run_id="r1")
+    await face.ingest(texts, user_id="alice", run_id="r1")
     opens.clock.advance(days=1)
-    assert [one["memory"] for one in (await face.profile.get(user_id="alice"))["turns"]] == [said[0]["content"]]
+    assert [one["memory"] for one in (await face.profile.get(user_id="alice"))["turns"]] == [texts[0]["content"]]
 
 
 async def _delete(face: Face, opens: Opens, fact: str) -> None:
@@ -378,8 +378,8 @@ async def test_a_turn_of_which_something_no_longer_holds_is_not_shown(face: Face
     for query in ("drizzle", "jazz", NEAR):
         found = (await face.search(query, user_id="alice"))["results"]
         assert [one["memory"] for one in found if one["layer"] == "turn" and "jazz" in one["memory"]] == []
-        kept = [one["memory"] for one in found if one["memory"] == "User loves jazz."]
-        assert end == "private" or kept == []
+        remaining = [one["memory"] for one in found if one["memory"] == "User loves jazz."]
+        assert end == "private" or remaining == []
 
 
 @pytest.mark.req("X-42")
@@ -528,9 +528,9 @@ async def test_who_somebody_is_and_what_is_in_the_profile_never_fades(opens: Ope
     await face.identity.add_override("Answer in French.", user_id="alice")
     opens.clock.advance(days=400)
 
-    whole = await block(face)
+    full_text = await block(face)
 
     for text in ("Answer in French.", "User is allergic to hazelnuts.", "User loves jazz."):
-        assert text in whole
+        assert text in full_text
     assert await face.found("hazelnuts", layers=["fact"]) == []
     assert len(await face.found("French", layers=["identity"])) == 1

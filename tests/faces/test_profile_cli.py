@@ -38,8 +38,8 @@ def test_a_profile_is_shown_with_what_is_left_out(cli: Cli) -> None:
     assert " of 1,000" in ran.out
     few = cli("profile", "--user", "alice", "--tokens", 8)
     assert "and more is known" in few.out
-    whole = cli("profile", "--user", "alice", "--json").json
-    assert [one["about"] for one in whole["facts"]] == ["health", "preference"]
+    full = cli("profile", "--user", "alice", "--json").json
+    assert [one["about"] for one in full["facts"]] == ["health", "preference"]
 
 
 def test_nothing_known_is_said_and_nobody_is_an_error(cli: Cli) -> None:

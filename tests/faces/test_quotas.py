@@ -86,8 +86,8 @@ async def test_a_transcript_that_does_not_fit_is_refused(opens: Opens) -> None:
 @pytest.mark.req("N-50")
 async def test_in_a_batch_only_the_item_without_room_fails(opens: Opens) -> None:
     face = opens({"quota": {"user_memories": 1}})
-    said = [("one", "alice"), ("two", "alice"), ("three", "bob")]
-    answer = await face.store_many([{"messages": text, "user_id": user} for text, user in said])
+    texts = [("one", "alice"), ("two", "alice"), ("three", "bob")]
+    answer = await face.store_many([{"messages": text, "user_id": user} for text, user in texts])
     assert [one["status"] for one in answer["results"]] == ["ok", "error", "ok"]
     assert answer["results"][1]["error"]["code"] == "quota_exceeded"
 

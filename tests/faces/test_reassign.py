@@ -74,8 +74,8 @@ async def test_where_both_know_the_same_the_older_memory_stays(face: Face, opens
 
     answer = await face.sharing.reassign(ALICE, BOB)
     assert (answer["moved"], answer["merged"]) == (3, 2)
-    held = {one["memory"]: one["id"] for one in (await face.get_all(user_id="bob"))["results"]}
-    assert (held["tea"], held["dog"], sorted(held)) == (first, second, ["Oslo", "dog", "tea"])
+    stored = {one["memory"]: one["id"] for one in (await face.get_all(user_id="bob"))["results"]}
+    assert (stored["tea"], stored["dog"], sorted(stored)) == (first, second, ["Oslo", "dog", "tea"])
     assert await face.listed(user_id="alice") == []
     merges = [
         event for event in (await face.review.replacements(user_id="bob"))["results"] if event["event"] == "MERGE"
@@ -104,15 +104,15 @@ async def test_of_two_texts_under_one_key_what_was_said_later_stays(face: Face, 
 
 @pytest.mark.req("N-44")
 async def test_conversations_become_one_and_sending_them_again_repeats_nothing(face: Face, opens: Opens) -> None:
-    said = {"occurred_at": "2026-01-01T10:00:00Z"}
+    messages = {"occurred_at": "2026-01-01T10:00:00Z"}
     for user in ("alice", "bob"):
-        await face.add("I live in Oslo", user_id=user, **said)
+        await face.add("I live in Oslo", user_id=user, **messages)
         await face.add(f"I like {'tea' if user == 'alice' else 'wine'}", user_id=user)
     await face.sharing.reassign(ALICE, BOB)
     assert sorted(await face.listed(user_id="bob")) == ["User likes tea.", "User likes wine.", "User lives in Oslo."]
     turns = sorted(texts(await face.get_all(user_id="bob", layers=["turn"])))
     assert turns == ["I like tea", "I like wine", "I live in Oslo"]
-    await face.add(_then("I live in Oslo"), user_id="bob", **said)
+    await face.add(_then("I live in Oslo"), user_id="bob", **messages)
     await face.add(_then("I like tea"), user_id="bob")
     assert sorted(texts(await face.get_all(user_id="bob", layers=["turn"]))) == ["Hello!", "Hello!", *turns]
 

@@ -39,9 +39,9 @@ class World:
         self.moments.append(self.clock.now().isoformat())
         self.clock.advance(minutes=1)
         user, other = self.chance.sample(USERS, 2)
-        held = [one["id"] for one in self.memory.get_all(user_id=user)["results"]]
+        current = [one["id"] for one in self.memory.get_all(user_id=user)["results"]]
         try:
-            self._act(user, other, self.chance.choice(held) if held else "")
+            self._act(user, other, self.chance.choice(current) if current else "")
         except MemstoneError:  # two would say the same, or a thing is not there: nothing happens then
             return
 
@@ -68,15 +68,15 @@ class World:
 
     def seen(self, user: str) -> dict[str, Any]:
         """All that a user sees, now and in the past."""
-        memory, whose = self.memory, dict[str, Any](user_id=user)
+        memory, owner = self.memory, dict[str, Any](user_id=user)
         names: tuple[LayerName, ...] = ("fact", "turn")
-        layers = {layer: memory.get_all(layers=[layer], **whose)["results"] for layer in names}
+        layers = {layer: memory.get_all(layers=[layer], **owner)["results"] for layer in names}
         return {
             **{layer: sorted((one["id"], one["memory"]) for one in found) for layer, found in layers.items()},
-            "past": [_texts(memory.get_all(as_of=moment, **whose)) for moment in self.moments],
-            "words": _texts(memory.search(WORDS, strategy="text", scope="owner", **whose)),
-            "vectors": _texts(memory.search(WORDS, strategy="vector", scope="owner", **whose)),
-            "names": sorted(one["name"] for one in memory.graph.entities(**whose)["results"]),
+            "past": [_texts(memory.get_all(as_of=moment, **owner)) for moment in self.moments],
+            "words": _texts(memory.search(WORDS, strategy="text", scope="owner", **owner)),
+            "vectors": _texts(memory.search(WORDS, strategy="vector", scope="owner", **owner)),
+            "names": sorted(one["name"] for one in memory.graph.entities(**owner)["results"]),
         }
 
     def check(self) -> None:

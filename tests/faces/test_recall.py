@@ -59,12 +59,12 @@ async def test_three_own_memories_among_thousands_of_others(opens: Opens) -> Non
     for start in range(0, 3_000, 1000):
         batch = [{"messages": f"I like tea and boats {n}", "user_id": f"u{n % 50}"} for n in range(start, start + 1000)]
         await face.store_many(batch)
-    mine = {"I like tea and boats", "I sail boats on Sundays", "Tea is best with milk"}
-    for text in mine:
+    own = {"I like tea and boats", "I sail boats on Sundays", "Tea is best with milk"}
+    for text in own:
         await face.remember(text)
 
     for strategy in ("hybrid", "text", "vector", "semantic", "exact", "recent"):
-        assert set(await face.found("tea and boats", strategy=strategy, limit=50)) == mine, strategy
+        assert set(await face.found("tea and boats", strategy=strategy, limit=50)) == own, strategy
 
 
 @pytest.mark.req("O-55", "R-22", "O-46")

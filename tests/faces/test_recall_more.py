@@ -23,10 +23,10 @@ BY_MEANING: Final = "he brews ale in the cellar"
 NEITHER: Final = "the train leaves at noon"
 
 
-def topics(given: Sequence[str]) -> Any:
+def topics(items: Sequence[str]) -> Any:
     """Two directions: what is about drinks, and everything else."""
     about = ("zymurgy?", "ale", "drinks", "beverage")
-    return [[1.0, 0.2] if any(word in text for word in about) else [0.0, 1.0] for text in given]
+    return [[1.0, 0.2] if any(word in text for word in about) else [0.0, 1.0] for text in items]
 
 
 @pytest.mark.req("O-48", "N-35")
@@ -78,9 +78,9 @@ class _Outside(MemoryVectors):
 async def with_a_store_outside(face: Face) -> _Outside:
     """Put a store that can fail in the place of the configured one."""
     await face.stats()
-    parts = face.memory.engine.parts
-    index: Any = parts.index
-    index._store = _Outside(MemoryConfig(), parts.io)
+    runtime = face.memory.engine.runtime
+    index: Any = runtime.index
+    index._store = _Outside(MemoryConfig(), runtime.io)
     store: _Outside = index._store
     return store
 
@@ -91,9 +91,9 @@ async def test_with_the_store_outside_down_words_still_find_and_the_answer_says_
     store = await with_a_store_outside(face)
     for text in (NEITHER, BY_MEANING, BY_WORD):
         await face.remember(text)
-    whole = await face.search("zymurgy?", user_id="alice")
-    assert "degraded" not in whole
-    assert BY_MEANING in texts(whole)[:2]
+    full = await face.search("zymurgy?", user_id="alice")
+    assert "degraded" not in full
+    assert BY_MEANING in texts(full)[:2]
 
     store.down = True
     answer = await face.search("zymurgy?", user_id="alice")
@@ -106,17 +106,17 @@ async def test_with_the_store_outside_down_words_still_find_and_the_answer_says_
     assert [one["channel"] for one in pack.degraded] == ["dense"]
 
     store.down = False
-    assert await face.search("zymurgy?", user_id="alice") == whole
+    assert await face.search("zymurgy?", user_id="alice") == full
 
 
 @pytest.mark.req("N-1", "S-60")
 async def test_an_embedder_that_fails_leaves_the_words_and_one_that_is_not_there_is_not_missed(opens: Opens) -> None:
     broken = False
 
-    def embed(given: Sequence[str]) -> Any:
+    def embed(items: Sequence[str]) -> Any:
         if broken:
             raise OSError("no route to host")
-        return topics(given)
+        return topics(items)
 
     face = opens({"embedding_cache": {"entries": 0}}, embedder=embed)
     for text in (BY_MEANING, BY_WORD):
@@ -135,9 +135,9 @@ async def test_an_embedder_that_fails_leaves_the_words_and_one_that_is_not_there
 
 def held_of(face: Face) -> dict[str, int]:
     """How many rows the index in this process holds, by user."""
-    index: Any = face.memory.engine.parts.index
+    index: Any = face.memory.engine.runtime.index
     local = getattr(index, "_local", index)  # on PostgreSQL it stands before the database's own
-    return {name[1]: partition.rows for name, partition in local._held.partitions.items()}
+    return {name[1]: partition.rows for name, partition in local._partition_cache.partitions.items()}
 
 
 @pytest.mark.req("S-54", "O-12")
@@ -151,7 +151,7 @@ async def test_vectors_are_held_by_user_built_on_demand_and_emptied_with_the_mem
     assert len(await face.found("tea", strategy="vector", agent_id="bot")) == 4
     assert held_of(face) == {"alice": 3, "bob": 1}
 
-    index: Any = face.memory.engine.parts.index
+    index: Any = face.memory.engine.runtime.index
     await index.forget("default")
     assert held_of(face) == {}
     assert await face.found("tea", strategy="vector", user_id="bob") == ["tea of bob"]
@@ -165,8 +165,8 @@ async def test_vectors_are_held_by_user_built_on_demand_and_emptied_with_the_mem
 
 @pytest.mark.req("N-8")
 async def test_vectors_held_as_bytes_give_the_same_answers_and_the_mode_is_told(opens: Opens) -> None:
-    def scattered(given: Sequence[str]) -> Any:
-        return [np.random.default_rng(list(text.encode())).standard_normal(48) for text in given]
+    def scattered(items: Sequence[str]) -> Any:
+        return [np.random.default_rng(list(text.encode())).standard_normal(48) for text in items]
 
     quant = {"vector_store": {"provider": "local", "config": {"quant": "int8"}}}
     plain, quantised = opens(embedder=scattered), opens(quant, embedder=scattered)
@@ -177,9 +177,9 @@ async def test_vectors_held_as_bytes_give_the_same_answers_and_the_mode_is_told(
     for scope in ({"user_id": "u1"}, {"agent_id": "bot"}):
         for strategy in ("vector", "hybrid"):
             asked = {"strategy": strategy, "limit": 7, **scope}
-            wanted, given = [await face.search("tea with milk", **asked) for face in (plain, quantised)]
-            assert texts(given) == texts(wanted)
-            assert [one["score"] for one in given["results"]] == [one["score"] for one in wanted["results"]]
+            wanted, value = [await face.search("tea with milk", **asked) for face in (plain, quantised)]
+            assert texts(value) == texts(wanted)
+            assert [one["score"] for one in value["results"]] == [one["score"] for one in wanted["results"]]
     assert [(await face.stats())["indexes"][0]["quant"] for face in (plain, quantised)] == [None, "int8"]
 
 
@@ -255,9 +255,9 @@ async def test_a_question_of_signs_only_harms_nothing(opens: Opens, settings: di
 
 async def about_anna(face: Face) -> None:
     """Who works where, and what is done there, each told in a conversation of its own."""
-    told = ("My sister Anna works at Contoso.", "Contoso makes lighthouses out of paper.")
+    lines = ("My sister Anna works at Contoso.", "Contoso makes lighthouses out of paper.")
     others = ("My brother Felix works at Fabrikam.", "Fabrikam grows tomatoes.", "I love long walks.")
-    for number, text in enumerate((*told, *others)):
+    for number, text in enumerate((*lines, *others)):
         await face.add(text, user_id="alice", run_id=f"r{number}")
 
 

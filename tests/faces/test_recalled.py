@@ -90,11 +90,11 @@ ELSEWHERE: Final = {
 async def test_what_answers_is_recalled_on_its_day_in_any_language(
     opens: Opens, language: str, asked: str, at: int
 ) -> None:
-    face, said = opens(LOCAL), ELSEWHERE[language]
-    for one in said:
+    face, texts = opens(LOCAL), ELSEWHERE[language]
+    for one in texts:
         await face.add(one, user_id="alice")
 
-    assert said[at] in await block(face, asked)
+    assert texts[at] in await block(face, asked)
 
 
 @pytest.mark.req("X-42")
@@ -144,10 +144,10 @@ async def test_nothing_is_lost_when_a_turn_and_its_facts_are_shown_once(face: Fa
 @pytest.mark.req("X-42")
 async def test_a_question_that_was_asked_before_is_not_told_again(face: Face, opens: Opens) -> None:
     await face.add(["When does the plumber ring?", "The plumber rings on Thursdays at nine."], user_id="alice")
-    shown = await face.context("When does the plumber ring?", user_id="alice")
-    assert "Thursdays" in shown.text
-    assert "When does" not in shown.text
-    receipt = await face.receipt(shown.receipt_id)
+    visible = await face.context("When does the plumber ring?", user_id="alice")
+    assert "Thursdays" in visible.text
+    assert "When does" not in visible.text
+    receipt = await face.receipt(visible.receipt_id)
     assert "the message itself, sent earlier" in {one["reason"] for one in receipt["dropped"]}
 
 
@@ -168,9 +168,9 @@ async def test_what_only_asked_is_no_memory(face: Face, opens: Opens) -> None:
     known = await face.profile.get(user_id="alice")
     assert [one["memory"] for one in known["turns"]] == [tells]
     await face.profile.set_visibility(known["turns"][0]["id"], "private")
-    shown = await face.context("Where do I keep the cello?", user_id="alice")
-    assert [line for section in shown.sections for line in section.lines] == ["- The cello stands in the hall"]
-    receipt = await face.receipt(shown.receipt_id)
+    visible = await face.context("Where do I keep the cello?", user_id="alice")
+    assert [line for section in visible.sections for line in section.lines] == ["- The cello stands in the hall"]
+    receipt = await face.receipt(visible.receipt_id)
     assert "only asks" in {one["reason"] for one in receipt["dropped"]}
 
 
@@ -244,8 +244,8 @@ async def test_what_says_more_of_something_private_or_changes_it_is_private(
     opens.clock.advance(days=1)
     for query in (IDLE, "Do I have diabetes?", "What exactly did I say about diabetes?"):
         assert "diabetes" not in await block(face, query, gate="always"), query
-        told = await block(face, query)
-        assert ("diabetes" in told, "User keeps bees." in told) == (False, True), query
+        text = await block(face, query)
+        assert ("diabetes" in text, "User keeps bees." in text) == (False, True), query
 
 
 @pytest.mark.req("X-42")
@@ -254,9 +254,9 @@ async def test_what_was_said_on_a_day_is_recalled_for_a_question_that_names_noth
     await face.add("The dentist drilled two holes.", user_id="alice", occurred_at="2025-03-14T10:00:00Z")
     await face.add("A new bicycle came by mail.", user_id="alice", occurred_at="2025-04-14T10:00:00Z")
     for asked in ("What happened on 14 March 2025?", "what happened on 2025-03-14?"):
-        shown = (await face.context(asked, user_id="alice")).volatile
-        assert "dentist" in shown
-        assert "bicycle" not in shown
+        visible = (await face.context(asked, user_id="alice")).volatile
+        assert "dentist" in visible
+        assert "bicycle" not in visible
 
 
 @pytest.mark.req("X-42", "S-26")
@@ -279,14 +279,14 @@ async def test_what_was_said_on_a_day_is_recalled_for_a_question_that_names_noth
 )
 async def test_a_time_in_another_language_brings_what_belongs_to_it(opens: Opens, asked: str, there: str) -> None:
     face = opens(LOCAL | {"context": {"profile_tokens": 0}})
-    said = {"march": "Der Zahnarzt hat zwei Löcher gebohrt.", "april": "Ein neues Fahrrad kam mit der Post."}
-    await face.add(said["march"], user_id="alice", occurred_at="2026-03-14T10:00:00Z")
-    await face.add(said["april"], user_id="alice", occurred_at="2026-04-20T10:00:00Z")
+    texts = {"march": "Der Zahnarzt hat zwei Löcher gebohrt.", "april": "Ein neues Fahrrad kam mit der Post."}
+    await face.add(texts["march"], user_id="alice", occurred_at="2026-03-14T10:00:00Z")
+    await face.add(texts["april"], user_id="alice", occurred_at="2026-04-20T10:00:00Z")
     opens.clock.set(datetime(2026, 5, 7, 12, tzinfo=UTC))
 
-    shown = (await face.context(asked, user_id="alice")).volatile
+    visible = (await face.context(asked, user_id="alice")).volatile
 
-    assert {name for name, text in said.items() if text in shown} == ({there} if there else set())
+    assert {name for name, text in texts.items() if text in visible} == ({there} if there else set())
 
 
 @pytest.mark.req("S-26")
@@ -311,15 +311,15 @@ async def test_a_time_that_is_not_surely_understood_filters_nothing_away(opens: 
 async def test_a_sum_recalls_nothing_where_its_numbers_were_said(opens: Opens, gate: str) -> None:
     face = opens(LOCAL | {"context": {"profile_tokens": 0}})
     await face.add("Ich habe 17 Enten und 23 Hühner.", user_id="alice")
-    for said in ("17 * 23 = ?", "17", "\U0001f642"):
-        assert (await face.context(said, user_id="alice", gate=gate)).volatile == "", said
+    for message in ("17 * 23 = ?", "17", "\U0001f642"):
+        assert (await face.context(message, user_id="alice", gate=gate)).volatile == "", message
 
 
 async def test_a_greeting_recalls_nothing_even_where_its_words_were_said(opens: Opens) -> None:
     face = opens(LOCAL | {"context": {"profile_tokens": 0}})
     await face.add("Subject: hi\n\nThe meeting with Bob is moved to noon.", user_id="alice")
-    for said in ("hi", "hello there!", "thanks"):
-        assert (await face.context(said, user_id="alice")).volatile == ""
+    for message in ("hi", "hello there!", "thanks"):
+        assert (await face.context(message, user_id="alice")).volatile == ""
 
 
 _LIFE: Final = (

@@ -44,8 +44,8 @@ async def test_batches_and_metadata_are_masked_too(face: Face) -> None:
         "metadata was masked before it was stored: card",
         "messages[0] was masked before it was stored: card",
     ]
-    (shown,) = (await face.get_all(user_id="alice"))["results"]
-    assert shown["metadata"] == {"notes": ["plain", "card [redacted:card]"], "n": 1}
+    (visible,) = (await face.get_all(user_id="alice"))["results"]
+    assert visible["metadata"] == {"notes": ["plain", "card [redacted:card]"], "n": 1}
     assert "4111 1111" not in await everything(face)
 
 

@@ -108,8 +108,8 @@ async def test_a_model_that_is_down_switches_nothing(opens: Opens) -> None:
 def half_awake(failure: Exception) -> Any:
     """Tells its dimension, and then nothing more."""
 
-    def embed(given: list[str]) -> list[list[float]]:
-        if given != ["dimension"]:
+    def embed(items: list[str]) -> list[list[float]]:
+        if items != ["dimension"]:
             raise failure
         return [[1.0, 0.0]]
 
@@ -121,10 +121,10 @@ def half_awake(failure: Exception) -> Any:
 async def test_one_text_that_cannot_be_embedded_does_not_hold_the_others_up(opens: Opens) -> None:
     await built_small(opens)
 
-    def picky(given: list[str]) -> list[list[float]]:
-        if any("bicycle" in text for text in given):
+    def picky(items: list[str]) -> list[list[float]]:
+        if any("bicycle" in text for text in items):
             raise ValueError("no bicycles")
-        return [[1.0, float(len(text))] for text in given]
+        return [[1.0, float(len(text))] for text in items]
 
     face = opens(embedder=picky)
     for _ in range(2):
@@ -154,9 +154,9 @@ async def test_without_an_embedder_there_is_nothing_to_reindex(opens: Opens) -> 
 async def test_the_dimension_is_asked_for_once(opens: Opens) -> None:
     asked: list[list[str]] = []
 
-    def embed(given: list[str]) -> list[list[float]]:
-        asked.append(given)
-        return [[3.0, 4.0 * len(text)] for text in given]
+    def embed(items: list[str]) -> list[list[float]]:
+        asked.append(items)
+        return [[3.0, 4.0 * len(text)] for text in items]
 
     face = opens(embedder=embed)
     await face.store(["one", "two"], user_id="alice")
@@ -171,7 +171,7 @@ async def test_the_dimension_is_asked_for_once(opens: Opens) -> None:
 async def test_vectors_are_normalised_and_zero_is_no_error(opens: Opens) -> None:
     import numpy as np
 
-    face = opens(embedder=lambda given: [[0.0, 0.0] if text == "zero" else [3.0, 4.0] for text in given])
+    face = opens(embedder=lambda value: [[0.0, 0.0] if text == "zero" else [3.0, 4.0] for text in value])
     await face.remember("zero")
     await face.remember("three four")
 

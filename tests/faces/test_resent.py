@@ -15,8 +15,8 @@ RUN: Final = {"run_id": "r"}
 MOVED: Final = ["I live in Oslo.", "I moved to Bergen."]
 
 
-def chat(*said: str) -> list[dict[str, str]]:
-    return [{"role": "user", "content": one} for one in said]
+def chat(*text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": one} for one in text]
 
 
 async def nothing(face: Face) -> None:
@@ -82,14 +82,14 @@ async def test_a_conversation_that_is_sent_again_changes_nothing(
 async def test_what_became_part_of_another_memory_goes_with_it(opens: Opens) -> None:
     every_run = {"within": ["user_id", "agent_id", "run_id"]}
     face = opens({"upkeep": {"merge_facts": 0.6}, "reconcile": every_run})
-    said = ["I like long walks on the beach with my dog Rex.", "I like long walks on the beach with my dog."]
-    await told(face, chat(said[0]), opens, run_id="a")
-    await told(face, chat(said[1]), opens, run_id="b")
+    texts = ["I like long walks on the beach with my dog Rex.", "I like long walks on the beach with my dog."]
+    await told(face, chat(texts[0]), opens, run_id="a")
+    await told(face, chat(texts[1]), opens, run_id="b")
     assert len(await face.listed()) == 2
     await merge_and_delete(face)
 
-    await told(face, chat(said[0], "Thanks."), opens, run_id="a")
-    await told(face, chat(said[1], "Thanks."), opens, run_id="b")
+    await told(face, chat(texts[0], "Thanks."), opens, run_id="a")
+    await told(face, chat(texts[1], "Thanks."), opens, run_id="b")
 
     assert await face.listed() == []
 

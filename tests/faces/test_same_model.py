@@ -26,12 +26,12 @@ class Model:
         self.down = False
         self.calls = 0
 
-    def encode(self, given: list[str]) -> Any:
+    def encode(self, items: list[str]) -> Any:
         """One row per text."""
         self.calls += 1
         if self.down:
             raise ConnectionError("no route to host")
-        rows = np.array([sum((self._letters[ord(one) % 256] for one in text), np.zeros(8)) for text in given])
+        rows = np.array([sum((self._letters[ord(one) % 256] for one in text), np.zeros(8)) for text in items])
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         return rows + self._noise * self._random.normal(size=rows.shape)
 
@@ -78,8 +78,8 @@ async def test_what_is_added_meanwhile_does_not_mix_with_the_old_vectors(opens: 
     assert (await face.store("coffee at noon", user_id="alice"))["status"] == "ok"
 
     assert await signatures(face) == {"callable:Model.encode:8": "active", "callable:Model.encode~2:8": "building"}
-    held = "SELECT signature, count(*) FROM vectors GROUP BY signature ORDER BY signature"
-    assert opens.rows(held) == [("callable:Model.encode:8", 1), ("callable:Model.encode~2:8", 1)]
+    stored_text = "SELECT signature, count(*) FROM vectors GROUP BY signature ORDER BY signature"
+    assert opens.rows(stored_text) == [("callable:Model.encode:8", 1), ("callable:Model.encode~2:8", 1)]
     await face.close()
     for model, degraded in ((Model(1), False), (Model(2), True)):  # each knows its own
         reopened = opens(embedder=model.encode)
@@ -114,8 +114,8 @@ async def test_a_model_that_is_down_when_the_store_is_opened_is_recognised_later
 
     assert await face.sessions.flush(everybody=True) == {"stored": 1, "waiting": 0}
     assert (await face.search("tea", user_id="alice"))["degraded"][0]["code"] == "needs_reindex"
-    held = "SELECT count(*) FROM vectors WHERE signature = 'callable:Model.encode:8'"
-    assert opens.rows(held) == [(1,)]
+    stored_text = "SELECT count(*) FROM vectors WHERE signature = 'callable:Model.encode:8'"
+    assert opens.rows(stored_text) == [(1,)]
 
 
 @pytest.mark.req("R-28")

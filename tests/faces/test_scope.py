@@ -187,16 +187,16 @@ async def test_a_list_of_one_names_one(face: Face) -> None:
 @pytest.mark.req("X-19", "R-4")
 async def test_tenants_share_a_file_and_nothing_else(opens: Opens) -> None:
     one, two = opens({"tenant": "one"}), opens({"tenant": "two"})
-    mine = await one.remember("I live in Oslo", key="home")
+    own = await one.remember("I live in Oslo", key="home")
     await two.remember("I live in Rome", key="home")
 
     assert await one.found("live") == ["I live in Oslo"]
     assert await two.found("live") == ["I live in Rome"]
-    assert await two.get(mine) is None
-    assert await two.history(mine) == []
+    assert await two.get(own) is None
+    assert await two.history(own) == []
     assert (await two.stats())["memories"] == 1
     assert [line["text"] for line in await two.export(everybody=True) if line["type"] == "memory"] == ["I live in Rome"]
-    assert (await two.delete_many([mine]))["results"][0]["event"] == "ERROR"
+    assert (await two.delete_many([own]))["results"][0]["event"] == "ERROR"
     await two.reset()
     assert await one.listed() == ["I live in Oslo"]
 

@@ -165,14 +165,14 @@ async def test_full_text_follows_every_change(face: Face) -> None:
 @ON_DISK
 @pytest.mark.req("R-1", "O-15", "O-16", "O-12")
 async def test_every_live_row_is_in_every_mirror_once_and_no_other(face: Face, opens: Opens) -> None:
-    kept = await face.remember("I adore marzipan")
+    stored_text = await face.remember("I adore marzipan")
     changed = await face.remember("I adore nougat")
     gone = await face.remember("I adore tofu")
     await face.update(changed, "I adore liquorice")
     await face.delete(gone)
 
     live = opens.rows("SELECT seq FROM memories WHERE valid_to IS NULL ORDER BY seq")
-    assert opens.rows("SELECT id FROM memories WHERE valid_to IS NULL ORDER BY seq") == [(kept,), (changed,)]
+    assert opens.rows("SELECT id FROM memories WHERE valid_to IS NULL ORDER BY seq") == [(stored_text,), (changed,)]
     assert opens.rows("SELECT rowid FROM fulltext ORDER BY rowid") == live
     assert opens.rows("SELECT memory_seq FROM vectors ORDER BY memory_seq") == live
     assert opens.rows("SELECT rowid FROM fulltext WHERE fulltext MATCH 'tofu OR nougat'") == []

@@ -133,11 +133,11 @@ def test_only_from_env_chooses_a_provider_by_its_key(kind: str, home: Path, monk
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     monkeypatch.setenv("MEMSTONE_STORE__URL", "memory:")
 
-    chosen = FACES[kind].from_env().engine.parts.embedding.embedder
+    chosen = FACES[kind].from_env().engine.runtime.embedding.embedder
     assert chosen is not None
     assert (chosen.provider, chosen.model) == ("openai", "text-embedding-3-small")
     assert chosen.destination == "api.openai.com"
-    local = FACES[kind]().engine.parts.embedding.embedder
+    local = FACES[kind]().engine.runtime.embedding.embedder
     assert local is not None
     assert (local.provider, local.destination) == ("local", "this machine")
 
@@ -163,13 +163,13 @@ async def test_limits_can_be_set(opens: Opens) -> None:
 async def test_a_language_model_may_be_given_as_a_function(opens: Opens) -> None:
     face = opens(llm=lambda _: "fine")
 
-    assert face.memory.engine.parts.llm is not None
+    assert face.memory.engine.runtime.llm is not None
     from memstone.ports.models import Prompt
 
-    reply = await face.memory.engine.parts.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
+    reply = await face.memory.engine.runtime.llm.generate(Prompt([{"role": "user", "content": "hello"}]))
     assert (reply.text, list(reply.tool_calls)) == ("fine", [])
     with pytest.raises(Unsupported):
-        await face.memory.engine.parts.llm.generate(Prompt([], tools=[{"name": "t"}]))
+        await face.memory.engine.runtime.llm.generate(Prompt([], tools=[{"name": "t"}]))
 
 
 class _NotQuite:
@@ -305,9 +305,9 @@ def test_a_key_of_the_environment_goes_only_to_its_own_service(
     monkeypatch.setenv("MISTRAL_API_KEY", "sk-mistral")
     config = {} if base_url is None else {"base_url": base_url}
     made = {"provider": "openai", "config": config}
-    parts = FACES[kind]({"store": {"url": "memory:"}, "embedder": made, "llm": made}).engine.parts
-    llm: Any = parts.llm
-    made_with: list[Any] = [parts.embedding.embedder, llm._inner]
+    runtime = FACES[kind]({"store": {"url": "memory:"}, "embedder": made, "llm": made}).engine.runtime
+    llm: Any = runtime.llm
+    made_with: list[Any] = [runtime.embedding.embedder, llm._inner]
     for adapter in made_with:
         found = adapter._config.api_key
         assert (found.get_secret_value() if found else None) == key
@@ -317,10 +317,10 @@ def test_a_key_of_the_environment_goes_only_to_its_own_service(
 def test_what_a_configuration_says_wins_over_the_environment(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    for given in ({"api_key": "sk-own"}, {"api_key": ""}):
-        made: Any = FACES[kind]({"store": {"url": "memory:"}, "embedder": {"provider": "openai", "config": given}})
-        assert made.engine.parts.embedding.embedder._config.key == given["api_key"]
-    local = FACES[kind]({"store": {"url": "memory:"}}).engine.parts
+    for values in ({"api_key": "sk-own"}, {"api_key": ""}):
+        made: Any = FACES[kind]({"store": {"url": "memory:"}, "embedder": {"provider": "openai", "config": values}})
+        assert made.engine.runtime.embedding.embedder._config.key == values["api_key"]
+    local = FACES[kind]({"store": {"url": "memory:"}}).engine.runtime
     assert local.llm is None
     assert local.embedding.embedder is not None
     assert local.embedding.embedder.destination == "this machine"
@@ -363,8 +363,8 @@ def test_so_many_questions_are_under_way_as_a_setting_says(most: int) -> None:
     async def talk(url: str) -> None:
         model = {"provider": "openai", "config": {"base_url": f"{url}/v1", "api_key": KEY}, "max_concurrent": most}
         async with AsyncMemory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}, "llm": model}) as memory:
-            said = (memory.add(f"I have {number} boats.", user_id=f"u{number}") for number in range(6))
-            assert {one["status"] for one in await asyncio.gather(*said)} == {"ok"}
+            message = (memory.add(f"I have {number} boats.", user_id=f"u{number}") for number in range(6))
+            assert {one["status"] for one in await asyncio.gather(*message)} == {"ok"}
 
     together = threading.Barrier(most)
     with WireServer(slow) as server:

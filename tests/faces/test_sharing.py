@@ -147,8 +147,8 @@ async def test_what_is_learned_from_one_user_changes_nothing_for_another(face: F
     assert audit["reason"]
 
     # And the other way round: bob is alone with the old one now, so it is simply his next version.
-    (theirs,) = (await face.add("I moved to Rome", user_id="bob"))["results"]
-    assert (theirs["event"], theirs["id"]) == ("UPDATE", fact["id"])
+    (other,) = (await face.add("I moved to Rome", user_id="bob"))["results"]
+    assert (other["event"], other["id"]) == ("UPDATE", fact["id"])
     assert await face.listed(user_id="alice") == ["User moved to Bergen."]
 
 
@@ -240,12 +240,12 @@ async def test_what_one_uses_stays_fresh_for_them_only(opens: Opens) -> None:
     await shared(face)
     opens.clock.advance(days=30)
     await face.context("Where is the office?", user_id="alice", gate="always")
-    mine, theirs = [
+    own, other = [
         (await face.search("office", user_id=user, explain=True))["results"][0]["score_parts"]["decay"]
         for user in ("alice", "bob")
     ]
-    assert mine == 1.0
-    assert theirs == pytest.approx(0.3679, abs=1e-3)
+    assert own == 1.0
+    assert other == pytest.approx(0.3679, abs=1e-3)
 
 
 @ON_DISK

@@ -66,10 +66,10 @@ def test_feedback_is_noted_and_figures_are_shown(cli: Cli) -> None:
     receipt = cli("context", "office in Lisbon", "--user", "alice", "--json").json["receipt_id"]
     assert cli("feedback", receipt, "--receipt", "--useless").out == "noted for 1 memory\n"
 
-    shown = cli("metrics", "--user", "alice").out
-    assert re.search(r"memory_total_count +1\n", shown)
-    assert re.search(r"retrieval_hit_rate +-\n", shown)
-    assert "useful 1  useless 1" in shown
+    output = cli("metrics", "--user", "alice").out
+    assert re.search(r"memory_total_count +1\n", output)
+    assert re.search(r"retrieval_hit_rate +-\n", output)
+    assert "useful 1  useless 1" in output
     figures = cli("metrics", "--everybody", "--json").json
     assert (figures["memory_total_count"], figures["memory_dedup_rate"]) == (1, 0.0)
     assert cli("metrics", "--everybody", "--since", "2999-01-01", "--json").json["counts"]["added"] == 0

@@ -25,8 +25,8 @@ async def shared(face: Face, opens: Opens, **with_: Any) -> str:
 async def lines(face: Face, user: str, gate: str = "always", **rest: Any) -> list[str]:
     """What a model is shown of allergies, without the day."""
     pack = await face.context(ASKED, user_id=user, gate=gate, **rest)
-    shown = [line for section in pack.sections for line in section.lines if "allergic" in line]
-    return [line.removeprefix("- ").partition("] ")[2] or line for line in shown]
+    visible = [line for section in pack.sections for line in section.lines if "allergic" in line]
+    return [line.removeprefix("- ").partition("] ")[2] or line for line in visible]
 
 
 @pytest.mark.req("P-3")
@@ -57,9 +57,9 @@ async def test_what_is_said_in_a_project_is_told_with_who_said_it(face: Face, op
     for layers in ("fact", "turn"):
         found = await face.search(ASKED, user_id="uma", project_id="apollo", layers=[layers], strategy="text")
         assert [one["shared_by"] for one in found["results"]] == ["tom"]
-    shown = await lines(face, "uma", project_id="apollo")
-    assert shown
-    assert all(line.startswith(("shared by tom: ", "tom said: ")) for line in shown)
+    visible = await lines(face, "uma", project_id="apollo")
+    assert visible
+    assert all(line.startswith(("shared by tom: ", "tom said: ")) for line in visible)
     assert not any("tom" in line for line in await lines(face, "tom", project_id="apollo"))
 
 
@@ -87,8 +87,8 @@ async def test_what_is_said_in_its_place_is_ones_own(face: Face, verb: str) -> N
         await face.sharing.replace(memory_id, "dark", user_id="uma")
     else:
         await face.store("dark", user_id="uma", key="theme")
-    (mine,) = (await face.get_all(user_id="uma"))["results"]
-    assert (mine["memory"], "shared_by" in mine) == ("dark", False)
+    (own,) = (await face.get_all(user_id="uma"))["results"]
+    assert (own["memory"], "shared_by" in own) == ("dark", False)
 
 
 @pytest.mark.req("P-3")

@@ -17,15 +17,15 @@ OFFICE = "The office is in Lisbon"
 @pytest.mark.req("P-19", "P-3")
 async def test_who_acts_for_one_user_shares_with_nobody_and_changes_nothing_of_others(face: Face) -> None:
     foreign = await face.remember(OFFICE, user_id="bob")
-    mine = await face.remember("I like tea")
+    own = await face.remember("I like tea")
     both = await face.remember("We meet on Mondays")
     await face.sharing.share(both, user_id="bob")
     receipt = (await face.context("Where is the office in Lisbon?", user_id="bob", gate="always")).receipt_id
     alice = Face(face.memory.acting_for("default", user_id="alice"))
 
     for call in (
-        alice.sharing.share(mine, user_id="bob"),
-        alice.sharing.share(mine, user_id="*"),
+        alice.sharing.share(own, user_id="bob"),
+        alice.sharing.share(own, user_id="*"),
         alice.sharing.unshare(both, user_id="bob"),
         alice.sharing.replace(both, "never", user_id="bob"),
         alice.review.replacements(user_id="bob"),
@@ -51,7 +51,7 @@ async def test_who_acts_for_one_user_shares_with_nobody_and_changes_nothing_of_o
 
     # What is her own she may change, and it is counted: bob notices nothing.
     await alice.sharing.replace(both, "We meet on Tuesdays")
-    await alice.review.feedback(memory_id=mine, useful=True)
+    await alice.review.feedback(memory_id=own, useful=True)
     assert (await alice.store("I like tea"))["results"][0]["event"] == "NONE"
     assert (await alice.admin.metrics())["counts"]["redundant"] == 1
     assert (await alice.admin.metrics())["memory_total_count"] == 2
@@ -101,7 +101,7 @@ def test_holders_who_change_a_memory_at_the_same_time_each_get_their_own(tmp_pat
         for thread in threads:
             thread.join()
         assert failed == []
-        held = {user: [one["memory"] for one in memory.get_all(user_id=user)["results"]] for user in users}
-        assert held == {user: [f"The office of {user} is elsewhere"] for user in users}
+        stored = {user: [one["memory"] for one in memory.get_all(user_id=user)["results"]] for user in users}
+        assert stored == {user: [f"The office of {user} is elsewhere"] for user in users}
         stats = memory.stats()
         assert stats["memories"] == stats["vectors"] == stats["fulltext"] == len(users)

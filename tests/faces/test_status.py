@@ -141,9 +141,9 @@ async def test_the_turn_of_what_was_put_aside_is_not_shown_to_a_model(face: Face
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3], ids=["first", "second", "third", "last"])
 async def test_a_turn_that_is_put_aside_is_not_found_through_those_beside_it(face: Face, place: int) -> None:
-    said = ["The harbour crane is blue.", "We ate soup.", "It rained all day.", "The bakery was closed."]
+    texts = ["The harbour crane is blue.", "We ate soup.", "It rained all day.", "The bakery was closed."]
     words = ["harbour crane", "soup", "rained", "bakery"]
-    talk = [{"role": "user", "name": ("Ada", "Ben")[at % 2], "content": text} for at, text in enumerate(said)]
+    talk = [{"role": "user", "name": ("Ada", "Ben")[at % 2], "content": text} for at, text in enumerate(texts)]
     await face.ingest(talk, user_id="alice", run_id="r1")
     turns = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice", layers=["turn"]))["results"]}
 
@@ -152,20 +152,20 @@ async def test_a_turn_that_is_put_aside_is_not_found_through_those_beside_it(fac
         return [one["memory"] for one in hits["results"]]
 
     before = await found(words[place])
-    assert before[0] == said[place]
+    assert before[0] == texts[place]
     assert len(before) > 1, "those beside it are found by its words as well"
     for put_aside, bring_back in (
         (face.review.disable, face.review.enable),
         (face.review.quarantine, face.review.approve),
     ):
-        await put_aside(turns[said[place]])
+        await put_aside(turns[texts[place]])
         assert await found(words[place]) == []
-        others = [one for at, one in enumerate(said) if at != place]
+        others = [one for at, one in enumerate(texts) if at != place]
         for query, text in zip([one for at, one in enumerate(words) if at != place], others, strict=True):
             assert (await found(query))[0] == text
         assert set(await found(words[(place + 1) % 4])) <= set(others)
 
-        await bring_back(turns[said[place]])
+        await bring_back(turns[texts[place]])
         assert await found(words[place]) == before
 
 
@@ -178,9 +178,9 @@ async def test_what_is_put_aside_is_neither_pinned_nor_part_of_who_somebody_is(f
         memory_id = await face.remember("Alice is allergic to nuts")
         rule = await face.identity.add_override("Always answer in French", user_id="alice")
         (override,) = (await face.get_all(user_id="alice", layers=["identity"]))["results"]
-        shown = str(await face.profile.facts(user_id="alice")), str(await face.identity.get(user_id="alice"))
-        assert "nuts" in shown[0], rule
-        assert "French" in shown[1]
+        visible = str(await face.profile.facts(user_id="alice")), str(await face.identity.get(user_id="alice"))
+        assert "nuts" in visible[0], rule
+        assert "French" in visible[1]
 
         for one in (memory_id, override["id"]):
             await put_aside(one)

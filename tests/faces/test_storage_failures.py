@@ -25,7 +25,7 @@ async def statement(face: Face, sql: str) -> list[Any]:
         rows: list[Any] = await tx.memories._sql.rows(sql)
         return rows
 
-    return await face.memory.engine.parts.ledger.write(work)
+    return await face.memory.engine.runtime.ledger.write(work)
 
 
 @pytest.mark.req("C-56")
@@ -64,16 +64,16 @@ async def until_refused(face: Face, acknowledged: list[str]) -> MemstoneError | 
 @pytest.mark.req("C-56")
 @pytest.mark.parametrize("table", ["events", "links", "vectors"])
 async def test_a_memory_is_never_there_without_its_event(face: Face, opens: Opens, table: str) -> None:
-    kept = await face.remember("kept")
+    stored_text = await face.remember("kept")
     with opens.sql() as database:
         database.execute(f"CREATE TRIGGER broken BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'broken'); END")
     before = await face.export(everybody=True)
 
-    for call in (face.store("new", user_id="alice"), face.update(kept, "changed")):
+    for call in (face.store("new", user_id="alice"), face.update(stored_text, "changed")):
         with pytest.raises(StorageError, match="broken"):
             await call
     if table == "events":
-        for call in (face.delete(kept), face.delete_all(user_id="alice")):
+        for call in (face.delete(stored_text), face.delete_all(user_id="alice")):
             with pytest.raises(StorageError, match="broken"):
                 await call
 

@@ -90,8 +90,8 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
     assert opens.rows("SELECT count(*) FROM signals") == [(0,)]
     assert opens.rows("SELECT count(*) FROM receipts WHERE agent_id = 'bot'") == [(0,)]
     assert opens.rows("SELECT count(*) FROM settings WHERE scope_key = 'agent:bot'") == [(0,)]
-    held = "SELECT count(*) FROM vectors v JOIN links l ON l.memory_seq = v.memory_seq WHERE l.agent_id = 'bot'"
-    assert opens.rows(held) == [(0,)]
+    stored_text = "SELECT count(*) FROM vectors v JOIN links l ON l.memory_seq = v.memory_seq WHERE l.agent_id = 'bot'"
+    assert opens.rows(stored_text) == [(0,)]
     assert (await face.settings.get(agent_id="bot"))["settings"]["context.budget"] == 1_400
     with pytest.raises(NotFoundError, match="no agent bot"):
         await face.agents.delete("bot")
@@ -103,8 +103,8 @@ async def test_deleting_an_agent_removes_all_it_had(opens: Opens) -> None:
 async def test_who_the_user_is_stays_known_when_the_agent_is_gone_that_learned_it(opens: Opens) -> None:
     face = opens({"preset": "companion", "write": {"mode": "manual"}, "embedder": {"provider": "hash"}})
     who = {"user_id": "alice", "agent_id": "bot"}
-    said = "My name is Alice and I work as a nurse. Always answer in metric units. The bulbs are in the cellar drawer."
-    await face.add([{"role": "user", "content": said}], **who, run_id="r1")
+    text = "My name is Alice and I work as a nurse. Always answer in metric units. The bulbs are in the cellar drawer."
+    await face.add([{"role": "user", "content": text}], **who, run_id="r1")
     await face.sessions.end(**who)
     await face.store("The cellar key is blue", **who)
     await face.admin.consolidate(everybody=True)
@@ -117,8 +117,8 @@ async def test_who_the_user_is_stays_known_when_the_agent_is_gone_that_learned_i
     identity = await face.identity.get(user_id="alice")
     assert [one for one in ("Alice", "nurse") if one not in str(identity["narrative"])] == []
     assert "metric units" in (await face.identity.instructions(user_id="alice"))["text"]
-    told = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
-    assert "nurse" in told
+    answer = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
+    assert "nurse" in answer
     assert not any("key" in one for one in await face.listed(user_id="alice"))
     assert await face.get_all(agent_id="bot") == {"results": []}
     assert (await face.sessions.episodes(user_id="alice"))["results"] == []
@@ -282,8 +282,8 @@ async def test_pictures_and_files_are_kept_by_name(
     opens: Opens, part: dict[str, Any], shown: str, attached: dict[str, str], *, infer: bool
 ) -> None:
     face = opens()
-    said = {"role": "user", "content": [{"type": "text", "text": "I love this"}, part]}
-    await face.add([said], user_id="alice", infer=infer)
+    texts = {"role": "user", "content": [{"type": "text", "text": "I love this"}, part]}
+    await face.add([texts], user_id="alice", infer=infer)
     (row,) = (await face.get_all(user_id="alice", layers=["turn" if infer else "fact"]))["results"]
     assert row["memory"] == f"I love this\n{shown}"
     assert row["attachments"] == [attached]
@@ -301,23 +301,23 @@ async def test_a_name_that_holds_a_secret_is_masked_everywhere(face: Face) -> No
 @pytest.mark.req("N-51")
 async def test_attachments_can_be_refused_by_name(opens: Opens) -> None:
     face = opens({"extract": {"attachments": "refuse"}})
-    said = [{"role": "user", "content": [{"type": "file", "file": {"filename": "plan.pdf"}}, "look"]}]
+    texts = [{"role": "user", "content": [{"type": "file", "file": {"filename": "plan.pdf"}}, "look"]}]
     for verb in (face.add, face.store, face.ingest):
         with pytest.raises(InvalidInput, match=r"messages\[0\] contains file 'plan.pdf'"):
-            await verb(said, user_id="alice")
+            await verb(texts, user_id="alice")
     assert (await face.stats())["memories"] == 0
     await face.add("words alone", user_id="alice")
 
 
 @pytest.mark.req("N-51")
 async def test_parts_of_the_protocol_are_nobody_s_words(face: Face) -> None:
-    said = [
+    texts = [
         {"role": "user", "content": "What is the weather?"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "weather", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "rain"}]},
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, "It rains."]},
     ]
-    await face.ingest(said, user_id="alice")
+    await face.ingest(texts, user_id="alice")
     assert await face.listed(layers=["turn"]) == ["It rains.", "What is the weather?"]
 
 
@@ -339,6 +339,6 @@ async def test_what_outlives_an_agent_does_not_depend_on_the_narrative(opens: Op
     assert [word for word in ("Alice", "Oslo", "nurse", "sons", "nuts") if word not in left] == []
     assert [word for word in ("tea", "chess", "skiing", "marathon") if word in left] == []
     assert "briefly" in (await face.identity.instructions(user_id="alice"))["text"]
-    told = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
-    assert "nurse" in told
-    assert [word for word in ("tea", "chess", "skiing", "marathon") if word in told] == []
+    answer = (await face.context("Who am I?", user_id="alice", agent_id="other")).text
+    assert "nurse" in answer
+    assert [word for word in ("tea", "chess", "skiing", "marathon") if word in answer] == []

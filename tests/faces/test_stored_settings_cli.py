@@ -19,12 +19,12 @@ def test_settings_are_shown_set_and_removed(cli: Cli) -> None:
     assert cli("settings", "set", 'upkeep.retain_days={"turn": 30}', "--json").json["set"] == {
         "upkeep.retain_days": {"turn": 30}
     }
-    shown = cli("settings", "--user", "alice").out.splitlines()
-    assert [line.split() for line in shown if "alice" in line or "user" in line] == [
+    visible = cli("settings", "--user", "alice").out.splitlines()
+    assert [line.split() for line in visible if "alice" in line or "user" in line] == [
         ["context.budget", "500", "user"],
         ["extract.timezone", '"Europe/Oslo"', "user"],
     ]
-    assert any("upkeep.retain_days" in line and "tenant" in line for line in shown)
+    assert any("upkeep.retain_days" in line and "tenant" in line for line in visible)
     got = cli("settings", "get", "context.budget", "--user", "alice", "--json").json
     assert (got["settings"], got["sources"]) == ({"context.budget": 500}, {"context.budget": "user"})
     assert cli("settings", "get", "--names", "gateway", "--all", "--json").json["settings"]["memoryMaxTokens"] == 1_400

@@ -17,10 +17,10 @@ class _Picky:
     def __init__(self) -> None:
         self.bad: set[str] = set()
 
-    def __call__(self, given: list[str]) -> Any:
-        if self.bad & set(given):
+    def __call__(self, items: list[str]) -> Any:
+        if self.bad & set(items):
             raise RuntimeError("down")
-        return [np.random.default_rng(list(text.encode())).standard_normal(32) for text in given]
+        return [np.random.default_rng(list(text.encode())).standard_normal(32) for text in items]
 
 
 @pytest.fixture

@@ -61,8 +61,8 @@ async def test_what_somebody_else_sees_as_well_is_not_shortened(face: Face) -> N
 
 @pytest.mark.req("R-20")
 async def test_a_summary_is_a_memory_of_its_own_that_names_its_source(face: Face, opens: Opens) -> None:
-    told = {"metadata": {"project": "house"}, "key": "plan", "kind": "procedural"}
-    old = (await face.store({"role": "assistant", "content": LONG}, user_id="alice", **told))["results"][0]["id"]
+    answer = {"metadata": {"project": "house"}, "key": "plan", "kind": "procedural"}
+    old = (await face.store({"role": "assistant", "content": LONG}, user_id="alice", **answer))["results"][0]["id"]
     before = await steps.there(face, old)
     opens.clock.advance(days=3)
     await face.admin.summarize(user_id="alice", max_tokens=0)
@@ -76,7 +76,7 @@ async def test_a_summary_is_a_memory_of_its_own_that_names_its_source(face: Face
     assert [event["event"] for event in await face.history(old)] == ["ADD", "SUMMARIZE"]
     (told_of,) = await face.history(new.id)
     assert (told_of["event"], told_of["new_value"], old in told_of["reason"]) == ("SUMMARIZE", SHORT, True)
-    again = await face.store(LONG, user_id="alice", **told)
+    again = await face.store(LONG, user_id="alice", **answer)
     assert again["results"][0]["event"] == "UPDATE", "it still goes by its key"
     assert again["results"][0]["id"] == new.id
 

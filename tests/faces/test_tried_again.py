@@ -114,7 +114,7 @@ async def test_nothing_is_asked_of_the_inbox_while_nothing_waits(face: Face, mon
     from memstone.adapters.sql.work import SignalsTable
 
     asked: list[str] = []
-    pending_, session = SignalsTable.pending, SignalsTable.session
+    pending_, session = SignalsTable.list_pending, SignalsTable.session
 
     async def counted_pending(self: SignalsTable, *args: Any) -> Any:
         asked.append("pending")

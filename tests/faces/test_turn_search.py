@@ -64,8 +64,8 @@ async def test_what_overtook_a_turn_is_shown_only_to_those_who_may_see_it(face: 
 async def test_a_turn_that_says_several_things_names_everything_that_changed(opens: Opens) -> None:
     face = opens(LOCAL)
     await told(face, "I work at Acme Corp and I live in Oslo.", opens)
-    for said in ("I moved to Rome.", "I now work at BigTech Inc.", "I moved to Lima."):
-        ((event, _),) = await told(face, said, opens)
+    for message in ("I moved to Rome.", "I now work at BigTech Inc.", "I moved to Lima."):
+        ((event, _),) = await told(face, message, opens)
         assert event == "UPDATE"
     facts = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice"))["results"]}
 

@@ -15,26 +15,26 @@ def bound(face: Face, user_id: str) -> Face:
 
 @pytest.mark.req("X-30")
 async def test_a_bound_memory_takes_back_its_own_changes_and_nobody_elses(face: Face, opens: Opens) -> None:
-    mine = await face.remember("Alice lives in Oslo")
-    theirs = await face.remember("Bob lives in Rome", user_id="bob")
+    own = await face.remember("Alice lives in Oslo")
+    other = await face.remember("Bob lives in Rome", user_id="bob")
     alice = bound(face, "alice")
     opens.clock.advance(days=1)
-    await alice.update(mine, "Alice lives in Bergen")
-    await face.update(theirs, "Bob lives in Paris")
-    foreign = (await face.history(theirs))[-1]["id"]
+    await alice.update(own, "Alice lives in Bergen")
+    await face.update(other, "Bob lives in Paris")
+    foreign = (await face.history(other))[-1]["id"]
 
     with pytest.raises(NotFoundError):
         await alice.undo(foreign)
     with pytest.raises(NotFoundError):
-        await alice.review.restore(theirs, version=1)
+        await alice.review.restore(other, version=1)
     with pytest.raises(NotFoundError):
-        await alice.review.disable(theirs)
-    await alice.undo((await alice.history(mine))[-1]["id"])
-    await alice.delete(mine)
-    await alice.review.restore(mine)
+        await alice.review.disable(other)
+    await alice.undo((await alice.history(own))[-1]["id"])
+    await alice.delete(own)
+    await alice.review.restore(own)
 
-    assert (await alice.get(mine))["memory"] == "Alice lives in Oslo"
+    assert (await alice.get(own))["memory"] == "Alice lives in Oslo"
     assert {event["user_id"] for event in (await alice.review.events())["results"]} == {"alice"}
-    assert {one["id"] for one in (await alice.review.list())["results"]} == {mine}
+    assert {one["id"] for one in (await alice.review.list())["results"]} == {own}
     assert (await alice.review.rollback(since="2026-01-01T12:00:00Z"))["memories"] == 1
     assert await face.listed(user_id="bob") == ["Bob lives in Paris"]

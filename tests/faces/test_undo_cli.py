@@ -22,10 +22,10 @@ def remembered(cli: Cli, text: str, user: str = "alice") -> str:
 def test_what_happened_is_listed_and_taken_back(cli: Cli) -> None:
     memory_id = remembered(cli, "Alice lives in Oslo")
     cli("update", memory_id, "Alice lives in Bergen")
-    shown = cli("events", "--everybody")
-    assert shown.out.split()[:6] == ["CURSOR", "WHEN", "EVENT", "ID", "WHO", "MEMORY"]
+    visible = cli("events", "--everybody")
+    assert visible.out.split()[:6] == ["CURSOR", "WHEN", "EVENT", "ID", "WHO", "MEMORY"]
     event = cli("events", "--everybody", "--json").json["results"][-1]
-    assert event["id"] in shown.out
+    assert event["id"] in visible.out
 
     undone = cli("undo", event["id"])
 
@@ -54,9 +54,9 @@ def test_memories_are_put_aside_and_looked_through(cli: Cli) -> None:
     assert cli("disable", memory_id, "--reason", "private").out == f"{memory_id} is disabled\n"
     assert cli("disable", memory_id).out == "nothing to do\n"
     assert cli("search", "mail", "--user", "alice").code == 1
-    shown = cli("inspect", "mail", "--user", "alice")
-    assert "[redacted:email]" in shown.out
-    assert "disabled" in shown.out
+    visible = cli("inspect", "mail", "--user", "alice")
+    assert "[redacted:email]" in visible.out
+    assert "disabled" in visible.out
     assert cli("inspect", "--everybody", "--status", "active").code == 1
     cli("enable", memory_id)
     cli("quarantine", memory_id)

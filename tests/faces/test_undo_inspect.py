@@ -36,9 +36,9 @@ async def test_previews_hold_no_address_no_number_and_no_secret(face: Face) -> N
     for answer in (await face.review.list("Alice", user_id="alice"), await face.review.list(user_id="alice")):
         (one,) = answer["results"]
         assert one["id"] == memory_id
-        shown = str(one)
+        output = str(one)
         for secret in ("alice@example.org", "555 0123", "12345678901234", "https://example.org"):
-            assert secret not in shown
+            assert secret not in output
         assert one["preview"].startswith("Reach Alice at [redacted:email]")
         assert one["metadata"] == {"mail": "[redacted:email]", "n": 1}
         assert "hash" not in one
@@ -77,8 +77,8 @@ async def test_only_a_console_sees_what_was_deleted_in_the_past(face: Face, open
         assert await face.listed(as_of=day) == []
         assert await face.found(text, as_of=day) == []
         assert (await face.review.list(as_of=day, everybody=True))["results"] == []
-        (shown,) = (await face.review.list(as_of=day, statuses=["deleted"], everybody=True))["results"]
-        assert (shown["id"], shown["preview"]) == (memory_id, text)
+        (visible,) = (await face.review.list(as_of=day, statuses=["deleted"], everybody=True))["results"]
+        assert (visible["id"], visible["preview"]) == (memory_id, text)
     assert (await face.review.list(as_of=third, statuses=["deleted"], everybody=True))["results"] == []
     await face.review.restore(memory_id)
     assert [one["preview"] for one in (await face.review.list(as_of=first, everybody=True))["results"]] == ["one"]
@@ -97,12 +97,12 @@ async def test_what_a_console_cannot_ask_is_refused(face: Face, wrong: dict[str,
 async def test_a_context_is_previewed_without_secrets_and_counts_as_no_use(face: Face, opens: Opens) -> None:
     memory_id = await face.remember("Alice's mail is alice@example.org")
 
-    shown = await face.profile.preview("what is Alice's mail?", user_id="alice", budget=400)
+    visible = await face.profile.preview("what is Alice's mail?", user_id="alice", budget=400)
 
-    assert "[redacted:email]" in shown["text"]
-    assert "alice@example.org" not in str(shown)
-    assert shown["chosen"] == [memory_id]
-    assert 0 < shown["tokens"] <= shown["budget"] == 400
+    assert "[redacted:email]" in visible["text"]
+    assert "alice@example.org" not in str(visible)
+    assert visible["chosen"] == [memory_id]
+    assert 0 < visible["tokens"] <= visible["budget"] == 400
     if opens.path is not None:
         assert opens.rows("SELECT sum(use_count) FROM links") == [(0,)]
         assert opens.rows("SELECT count(*) FROM receipts") == [(0,)]

@@ -106,21 +106,21 @@ async def test_what_was_learned_is_found_by_its_vector_read_and_taken_away(opens
     await face.add("I live in Oslo. I like tea.", user_id="alice", run_id="r1")
     learned = {one["memory"]: one["id"] for one in (await face.get_all(user_id="alice"))["results"]}
     tea = learned["User likes tea."]
-    (held,) = (await face.vectors.get([tea]))["vectors"]
-    assert held["metadata"].items() >= {"content": "User likes tea.", "type": "memory"}.items()
-    assert abs(sum(one * one for one in held["values"]) - 1) < 1e-5
-    (best, other) = (await face.vectors.query(held["values"], user_id="alice", values=True))["matches"]
-    assert (best["id"], best["score"], best["values"]) == (tea, 1.0, held["values"])
+    (current,) = (await face.vectors.get([tea]))["vectors"]
+    assert current["metadata"].items() >= {"content": "User likes tea.", "type": "memory"}.items()
+    assert abs(sum(one * one for one in current["values"]) - 1) < 1e-5
+    (best, other) = (await face.vectors.query(current["values"], user_id="alice", values=True))["matches"]
+    assert (best["id"], best["score"], best["values"]) == (tea, 1.0, current["values"])
     assert other["metadata"]["content"] == "User lives in Oslo."
-    assert (await face.vectors.query(held["values"], user_id="bob"))["matches"] == []
+    assert (await face.vectors.query(current["values"], user_id="bob"))["matches"] == []
     assert (await face.vectors.query([1.0, 0.0, 0.0], user_id="alice"))["matches"] == []
-    await face.vectors.insert([{"id": "v", "values": held["values"], "metadata": {"content": "T"}}], user_id="alice")
-    found = (await face.vectors.query(held["values"], user_id="alice", limit=2))["matches"]
+    await face.vectors.insert([{"id": "v", "values": current["values"], "metadata": {"content": "T"}}], user_id="alice")
+    found = (await face.vectors.query(current["values"], user_id="alice", limit=2))["matches"]
     assert {one["id"] for one in found} == {tea, "v"}, "brought and learned together, each once"
     gone = await face.vectors.unlink(tea, user_id="alice")
     assert (gone["event"], gone["reason"]) == ("DELETE", "manual_deletion")
     assert (await face.vectors.get([tea]))["vectors"] == []
-    assert tea not in [one["id"] for one in (await face.vectors.query(held["values"], user_id="alice"))["matches"]]
+    assert tea not in [one["id"] for one in (await face.vectors.query(current["values"], user_id="alice"))["matches"]]
     assert (await face.add("I like tea.", user_id="alice", run_id="r1"))["results"] != []
 
 
@@ -160,12 +160,12 @@ async def _brought(face: Face) -> None:
 
 async def _seen(face: Face) -> list[Any]:
     """All that can be known of them."""
-    held = await face.vectors.get([*(f"v{at}" for at in range(40)), "w", "nobody's"])
+    current = await face.vectors.get([*(f"v{at}" for at in range(40)), "w", "nobody's"])
     query = np.random.default_rng(4).normal(size=8).tolist()
     asked = [await face.vectors.query(query, user_id=user, limit=10, values=True) for user in ("alice", "bob")]
-    assert [len(held["vectors"]), *(len(one["matches"]) for one in asked)] == [41, 10, 5]
+    assert [len(current["vectors"]), *(len(one["matches"]) for one in asked)] == [41, 10, 5]
     assert await face.found("harbour in winter") == ["The harbour is cold in winter"]
-    return [held, *asked]
+    return [current, *asked]
 
 
 @pytest.mark.req("P-26", "X-37", "C-56")
@@ -180,8 +180,8 @@ async def test_an_export_carries_them_and_nothing_is_lost_when_it_is_put_back(
     assert await _seen(copied) == await _seen(face)
     assert await copied.export(everybody=True) == lines
     assert (await copied.load(lines))["memories"] == 0
-    mine = {line["id"] for line in await face.export(user_id="bob") if "vector" in line}
-    assert mine == {f"v{at}" for at in range(5)}
+    own = {line["id"] for line in await face.export(user_id="bob") if "vector" in line}
+    assert own == {f"v{at}" for at in range(5)}
 
 
 @pytest.mark.req("P-26", "N-45")

@@ -133,17 +133,17 @@ def _nodes(module: ModuleType) -> tuple[ast.AST, ...]:
 
 @cache
 def _source(module: ModuleType) -> _Source:
-    said = _Source()
+    message = _Source()
     called: set[int] = set()
     for node in _nodes(module):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _USES:
             called.add(id(node.value))
-            said.uses.setdefault(node.value.id, set()).add(_USES[node.attr])
+            message.uses.setdefault(node.value.id, set()).add(_USES[node.attr])
         if isinstance(node, ast.Call) and _is_of_re(node) and not _is_global(module, node):
-            _read_inline(module, node, said)
+            _read_inline(module, node, message)
     for node in _nodes(module):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in called:
-            said.uses.setdefault(node.id, set()).update(EVERY)
+            message.uses.setdefault(node.id, set()).update(EVERY)
     for function in _functions(module):
         inside = list(ast.walk(function))
         names = {node.id for node in inside if isinstance(node, ast.Name)}
@@ -153,8 +153,8 @@ def _source(module: ModuleType) -> _Source:
             if isinstance(node, ast.Attribute) and node.attr in _OF_PATTERNS and not _is_global_name(module, node.value)
         }
         for name in names & set(vars(module)):
-            said.tables.setdefault(name, set()).update(called_here)
-    return said
+            message.tables.setdefault(name, set()).update(called_here)
+    return message
 
 
 def _is_global_name(module: ModuleType, node: ast.expr) -> bool:
@@ -183,7 +183,7 @@ def _is_global(module: ModuleType, call: ast.Call) -> bool:
     return id(call) not in _in_functions(module)
 
 
-def _read_inline(module: ModuleType, call: ast.Call, said: _Source) -> None:
+def _read_inline(module: ModuleType, call: ast.Call, message: _Source) -> None:
     """Read an expression inside a function, where all it is made of is known to the module."""
     function = call.func
     method = _USES.get(function.attr, SCAN) if isinstance(function, ast.Attribute) else SCAN
@@ -192,10 +192,10 @@ def _read_inline(module: ModuleType, call: ast.Call, said: _Source) -> None:
         written = _evaluated(module, call.args[0])
         pattern = re.compile(written, _evaluated(module, flags[0]) if flags else 0)
     except (NameError, TypeError, AttributeError):
-        said.built.append(call.lineno)
+        message.built.append(call.lineno)
     else:
         for one in EVERY if getattr(function, "attr", "") == "compile" else (method,):
-            said.inline.append((call.lineno, pattern, one))
+            message.inline.append((call.lineno, pattern, one))
 
 
 def _flags_at(call: ast.Call) -> int:

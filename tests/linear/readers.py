@@ -30,25 +30,25 @@ from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import repair_surrogates, text_of
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.importers.items import Reading
+from memstone.core.importers.items import SourceReader
 from memstone.core.llm.evidence import Source
-from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
-from memstone.core.llm.questions import Question
+from memstone.core.llm.operations import KnownFact, Talk, learn_question, parse_operations
+from memstone.core.llm.questions import ModelQuestion
+from memstone.core.prompt.fence import Fence
+from memstone.core.prompt.inject import Position
 from memstone.core.ranking.abstain import BY_WORDS
 from memstone.core.redact import RedactPolicy
-from memstone.core.showing.fence import Fence
-from memstone.core.showing.inject import Position
 from memstone.core.talk.messages import read_messages
 from memstone.core.talk.transcript import read_transcript
-from memstone.engine.storing.turns import without_injected
+from memstone.engine.store.turns import without_injected
 from memstone.errors import MemstoneError
 from memstone.language.en.changes import parse_statement
 from memstone.language.en.digest import build_extractive_digest
+from memstone.language.en.fact_text import Clause
 from memstone.language.en.gate.phrases import own_words_of
-from memstone.language.en.names import Spotted
+from memstone.language.en.names import NameSpan
 from memstone.language.en.pieces import OUTPUTS
-from memstone.language.en.untrusted import blank_suspect_text
-from memstone.language.en.wording import Clause
+from memstone.language.en.prompt_injection import blank_suspect_text
 from memstone.language.text.statements import _with_its_joint
 from memstone.model.fact import New, Span
 from memstone.model.memory import EntityType
@@ -57,7 +57,7 @@ from memstone.model.policy import Identity, Limits, Policy
 from memstone.ports.io import HttpRequest
 from memstone.server.access import read_headers, user_in_chat
 from memstone.server.connections import parse_address
-from memstone.server.gateway.sse import Events, event_of
+from memstone.server.gateway.sse import SseParser, event_of
 from memstone.server.observe import mask_secrets, redact_value
 from tests.english import ENGLISH
 from tests.linear.patterns import modules
@@ -123,7 +123,7 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Statement": lambda: parse_statement(_PLAIN),
     "New": lambda: New(_PLAIN),
     "Limits": lambda: _WIDE,
-    "Reading": lambda: Reading(10**9),
+    "Reading": lambda: SourceReader(10**9),
     "RedactPolicy": RedactPolicy,
     "Any": lambda: {"note": _PLAIN},
     "Language": lambda: ENGLISH,
@@ -138,8 +138,8 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Form": lambda: "NFKC",
     "Policy": Policy,
     "Position": lambda: Position.SPLIT,
-    "Question": lambda: Question([{"role": "user", "content": _PLAIN}], {}, "v1"),
-    "Spotted": lambda: Spotted(7, 12, "Green", EntityType.PERSON),
+    "Question": lambda: ModelQuestion([{"role": "user", "content": _PLAIN}], {}, "v1"),
+    "Spotted": lambda: NameSpan(7, 12, "Green", EntityType.PERSON),
     "Weights": lambda: BY_WORDS,
     "Messages": lambda: [{"role": "user", "content": _PLAIN}],
     "tzinfo": lambda: UTC,
@@ -151,7 +151,7 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Sequence[Span]": list,
     "Sequence[Sequence[str]]": lambda: [["tea"]],
     "Sequence[Sequence[Neighbour]]": list,
-    "Sequence[Sequence[Known]]": lambda: [[Known("1", _PLAIN)]],
+    "Sequence[Sequence[Known]]": lambda: [[KnownFact("1", _PLAIN)]],
     "Sequence[Sequence[float]]": lambda: [[0.5] * 8],
     "Sequence[Entity]": list,
     "Sequence[Neighbour]": list,
@@ -206,8 +206,8 @@ def _place(function: FunctionType) -> str:
 
 
 def _required(function: FunctionType) -> list[inspect.Parameter]:
-    given = inspect.signature(function).parameters.values()
-    return [one for one in given if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    value = inspect.signature(function).parameters.values()
+    return [one for one in value if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
 
 
 def _texts(function: FunctionType) -> list[str]:
@@ -223,9 +223,9 @@ def _called(function: FunctionType, hostile: str) -> Work:
     wanted = _required(function)
 
     def work(text: str) -> object:
-        given = {one.name: _value(one, text if one.name == hostile else _PLAIN) for one in wanted}
-        positional = [given.pop(one.name) for one in wanted if one.kind is not one.KEYWORD_ONLY]
-        return _tried(lambda _: function(*positional, **given), text)
+        values = {one.name: _value(one, text if one.name == hostile else _PLAIN) for one in wanted}
+        positional = [values.pop(one.name) for one in wanted if one.kind is not one.KEYWORD_ONLY]
+        return _tried(lambda _: function(*positional, **values), text)
 
     return work
 
@@ -247,7 +247,7 @@ def _tried(work: Work, text: str) -> object:
 
 
 def _in_pieces(text: str) -> object:
-    events, raw = Events(), text.encode("utf-8", "replace")
+    events, raw = SseParser(), text.encode("utf-8", "replace")
     return [list(events.feed(raw[at : at + 64])) for at in range(0, len(raw), 64)]
 
 
@@ -263,29 +263,29 @@ def _headers(text: str) -> object:
 
 
 def _chat(dialect: Any, text: str) -> object:
-    told: Sequence[Mapping[str, Any]] = [
+    lines: Sequence[Mapping[str, Any]] = [
         {"role": "user", "content": text},
         {"role": "user", "content": [{"type": "text", "text": text}, {"type": "input_text", "text": text}]},
     ]
-    body = {"model": "m", "messages": told, "input": told}
+    body = {"model": "m", "messages": lines, "input": lines}
     return (
         dialect.question(body),
         repair_surrogates(dialect.messages(body)),
-        dialect.spoken(body),
+        dialect.get_messages(body),
         dialect.goes_on(body),
     )
 
 
 def _talk(text: str) -> Talk:
-    said = [Message("user", text), Message("assistant", text)]
-    return Talk(said, said, [Known("1", text)], _NOW, withheld=[text], language=ENGLISH)
+    messages = [Message("user", text), Message("assistant", text)]
+    return Talk(messages, messages, [KnownFact("1", text)], _NOW, withheld=[text], language=ENGLISH)
 
 
 def _operations(text: str, talk: str) -> object:
     """Read an answer of a model that says the text in every field, about a conversation."""
     one = {"op": "ADD", "memory": 1, "text": text, "turns": [1], "quote": text, "category": text, "about": text}
-    given = [one, {**one, "op": "UPDATE"}, {**one, "text": _PLAIN}, {**one, "quote": "nobody said this"}]
-    return parse_operations(json.dumps({"operations": given}), _talk(talk))
+    items = [one, {**one, "op": "UPDATE"}, {**one, "text": _PLAIN}, {**one, "quote": "nobody said this"}]
+    return parse_operations(json.dumps({"operations": items}), _talk(talk))
 
 
 _WORDPIECE: Final = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##a", "##b", "tea", "##s", ".", "7"])

@@ -14,7 +14,7 @@ import pytest
 from memstone import AsyncMemory
 from memstone.adapters.embed.curator import LocalCurator
 from memstone.language.en.facts import read_message
-from memstone.model.fact import Curated
+from memstone.model.fact import CuratedFacts
 from tests.linear.watch import TEXT, watched
 from tests.server.gate import ask, gated, until
 from tests.server.world import World
@@ -92,7 +92,7 @@ def test_what_reads_on_the_loop_is_noticed() -> None:
 def test_facts_are_learned_in_the_one_thread_for_it(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: set[str] = set()
 
-    def read(*args: Any, **more: Any) -> Curated:
+    def read(*args: Any, **more: Any) -> CuratedFacts:
         threads.add(threading.current_thread().name)
         return read_message(*args, **more)
 

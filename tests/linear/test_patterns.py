@@ -19,10 +19,10 @@ _SHARDS: Final = 12
 
 def _work(pattern: re.Pattern[Any], use: str) -> Callable[[str], object]:
     def run(text: str) -> object:
-        given = text if isinstance(pattern.pattern, str) else text.encode("utf-8")
+        value = text if isinstance(pattern.pattern, str) else text.encode("utf-8")
         if use == SCAN:
-            return [None for _ in pattern.finditer(given)]
-        return pattern.match(given) if use == MATCH else pattern.fullmatch(given)
+            return [None for _ in pattern.finditer(value)]
+        return pattern.match(value) if use == MATCH else pattern.fullmatch(value)
 
     return run
 
@@ -79,9 +79,9 @@ _BUILT: Final = frozenset(
         "language.en.requests: _reword_order",
         "language.en.sentences: _name_pattern",
         "language.en.sentences: _speaker_prefix_pattern",
-        "language.en.wording: _subject_behind_name",
-        "core.showing.inject: _piece_pattern",
-        "core.showing.inject: _word_start_pattern",
+        "language.en.fact_text: _subject_behind_name",
+        "core.prompt.inject: _piece_pattern",
+        "core.prompt.inject: _word_start_pattern",
         "language.en.dates: _build_rule",
         "language.text.tokens: _chunk_pattern",
         "language.text.clues: compile_with_clues",

@@ -35,13 +35,13 @@ def watched(model: RealModel) -> Iterator[str]:
 async def _pieces(
     client: httpx2.AsyncClient, answer: httpx2.Response, model: RealModel, asked: Any, began: float
 ) -> AsyncIterator[bytes]:
-    said = b""
+    message = b""
     try:
         async for piece in answer.aiter_raw():
-            said += piece
+            message += piece
             yield piece
     finally:
         seconds = time.perf_counter() - began
-        model.exchanges.append(Exchange(asked, answer.status_code, said.decode("utf-8", "replace"), seconds))
+        model.exchanges.append(Exchange(asked, answer.status_code, message.decode("utf-8", "replace"), seconds))
         await answer.aclose()
         await client.aclose()

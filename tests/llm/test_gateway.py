@@ -90,13 +90,13 @@ def _knows(memory: Memory, city: str) -> bool:
 def test_a_real_model_answers_with_what_another_session_said_last(tmp_path: Path, qwen: RealModel, talk: Talk) -> None:
     with watched(qwen) as behind, _gateway(tmp_path, behind) as (url, memory):
         key = memory.admin.keys.create(user_id="alice")["key"]
-        for said, city in (("I live in Oslo.", "Oslo"), ("I have moved: I live in Lisbon now.", "Lisbon")):
-            talk(url, key, said)
+        for text, city in (("I live in Oslo.", "Oslo"), ("I have moved: I live in Lisbon now.", "Lisbon")):
+            talk(url, key, text)
             until(partial(_knows, memory, city), 120)
         answer = talk(url, key, QUESTION)
-        shown = str(qwen.exchanges[-1].asked)
-        assert "live in Lisbon now" in shown
-        assert "User lives in Oslo" not in shown, "what is over is not shown as if it held"
+        output = str(qwen.exchanges[-1].asked)
+        assert "live in Lisbon now" in output
+        assert "User lives in Oslo" not in output, "what is over is not shown as if it held"
         qwen.notes.append(f"{talk.__name__}: {answer.strip()!r}")
         assert "Lisbon" in answer
         assert "Oslo" not in answer

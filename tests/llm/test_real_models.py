@@ -28,12 +28,12 @@ EVENTS: Final = {"ADD", "UPDATE", "DELETE", "NONE"}
 async def facts_with_evidence(face: Face) -> dict[str, str]:
     """Every stored fact and the words it comes from, after looking that those stand just so in their turn."""
     memories = [line for line in await face.export(everybody=True) if line["type"] == "memory"]
-    said = {line["id"]: line["text"] for line in memories if line["layer"] == "turn"}
+    texts = {line["id"]: line["text"] for line in memories if line["layer"] == "turn"}
     facts = [line for line in memories if line["layer"] == "fact"]
     for fact in facts:
         evidence = fact["data"]["evidence"]
         assert evidence["quote"].strip(), fact
-        assert said[evidence["turn"]][evidence["start"] : evidence["end"]] == evidence["quote"], fact
+        assert texts[evidence["turn"]][evidence["start"] : evidence["end"]] == evidence["quote"], fact
     return {fact["text"]: fact["data"]["evidence"]["quote"] for fact in facts}
 
 
@@ -83,8 +83,8 @@ async def test_json_is_asked_for_by_schema_and_the_server_agrees(opens: Opens, q
     exchanges = qwen.since(before)
     assert {(one.response_format, one.status) for one in exchanges} == {("json_schema", 200)}
     form = exchanges[0].asked["response_format"]["json_schema"]["schema"]["properties"]["operations"]
-    told = json.loads(exchanges[0].text)["operations"]
-    assert all(sorted(one) == sorted(form["items"]["required"]) for one in told)
+    answer = json.loads(exchanges[0].text)["operations"]
+    assert all(sorted(one) == sorted(form["items"]["required"]) for one in answer)
 
 
 async def test_the_same_conversation_again_costs_no_question(opens: Opens, qwen: RealModel) -> None:

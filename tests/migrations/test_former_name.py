@@ -16,7 +16,7 @@ import pytest
 from memstone import Memory, Settings
 from memstone.adapters.sqlite import migrations
 from memstone.cli.run import run_command
-from memstone.core.showing.fence import Fence
+from memstone.core.prompt.fence import Fence
 from memstone.errors import ConfigError, Forbidden
 from tests.postgres.server import APP, Server
 
@@ -25,8 +25,8 @@ LOCAL = {"embedder": {"provider": "local"}}
 
 
 def expected(name: str = "expected.json") -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((DATA / name).read_text())
-    return told
+    answer: dict[str, Any] = json.loads((DATA / name).read_text())
+    return answer
 
 
 def unpacked(name: str, target: Path) -> Path:
@@ -44,19 +44,19 @@ def memories(memory: Memory, user: str) -> list[str]:
     return sorted(row["memory"] for row in memory.get_all(user_id=user)["results"])
 
 
-def check_everything(memory: Memory, told: dict[str, Any]) -> None:
-    check_memories(memory, told)
+def check_everything(memory: Memory, answer: dict[str, Any]) -> None:
+    check_memories(memory, answer)
     assert [one["login"] for one in memory.admin.accounts.list()] == ["alice@example.com"]
-    assert [one["id"] for one in memory.admin.keys.list()] == [told["key"].split("_")[1]]
+    assert [one["id"] for one in memory.admin.keys.list()] == [answer["key"].split("_")[1]]
 
 
-def check_memories(memory: Memory, told: dict[str, Any]) -> None:
-    for who, texts in told["memories"].items():
+def check_memories(memory: Memory, answer: dict[str, Any]) -> None:
+    for who, texts in answer["memories"].items():
         tenant, _, user = who.rpartition("/")
         assert memories(memory.acting_for(tenant) if tenant else memory, user) == texts
-    assert [event["new_value"] for event in memory.history(told["history_of"])] == told["history"]
-    assert memory.stats()["vectors"] == told["stats"]["vectors"]
-    assert memory.search("Where is the meeting room?", user_id="alice")["results"][0]["id"] == told["history_of"]
+    assert [event["new_value"] for event in memory.history(answer["history_of"])] == answer["history"]
+    assert memory.stats()["vectors"] == answer["stats"]["vectors"]
+    assert memory.search("Where is the meeting room?", user_id="alice")["results"][0]["id"] == answer["history_of"]
     assert [one["text"] for one in memory.identity.get(user_id="alice")["overrides"]] == ["Call me Al."]
     assert memory.settings.pauses(user_id="carol")["paused"]
 
@@ -205,8 +205,8 @@ def test_a_postgresql_store_of_the_former_name_is_taken_over(postgres: Server) -
     name = former_database(postgres)
 
     with Memory({"store": {"url": postgres.url(name), "durable": False}, **LOCAL}) as memory:
-        told = expected("postgres-expected.json")
-        check_everything(memory, told)
+        answer = expected("postgres-expected.json")
+        check_everything(memory, answer)
         assert memory.admin.verify_erasure(json.loads((DATA / "postgres-erasure.json").read_text()))["ok"]
 
     with postgres.superuser(name) as connection:

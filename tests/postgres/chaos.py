@@ -43,7 +43,7 @@ def memory(url: str, tenant: str, *, talks: bool = False) -> Memory:
         }
     )
     if talks:
-        made.engine.parts.workshop.stopping = True
+        made.engine.runtime.worker_state.stopping = True
     return made
 
 
@@ -97,17 +97,17 @@ class Client:
             try:
                 answer = call()
             except MemstoneError as error:
-                self._note(error=error.code, retryable=error.retryable, said=str(error))
+                self._note(error=error.code, retryable=error.retryable, message=str(error))
                 if not error.retryable:
                     return None
                 time.sleep(0.1 * 2 ** min(run, 4))
                 continue
             except Exception as error:  # noqa: BLE001 - whatever it is, the end must tell it
-                self._note(error=type(error).__name__, retryable=False, said=str(error))
+                self._note(error=type(error).__name__, retryable=False, message=str(error))
                 return None
             self._note(done=op, ms=(time.perf_counter() - begun) * 1000, **what)
             return answer
-        self._note(error="gave up", retryable=False, said=op)
+        self._note(error="gave up", retryable=False, message=op)
         return None
 
     def _fact(self) -> None:
@@ -123,8 +123,8 @@ class Client:
     def _talk(self) -> None:
         """Somebody new says where they live, in a session of their own."""
         user, city = f"{self._name}-{self._number}", self._random.choice(CITIES)
-        said = f"I live in {city}."
-        self._call("talk", lambda: self._memory.add(said, user_id=user, run_id="r"), user=user, city=city)
+        text = f"I live in {city}."
+        self._call("talk", lambda: self._memory.add(text, user_id=user, run_id="r"), user=user, city=city)
 
     def _revise(self) -> None:
         if self._own:
@@ -300,13 +300,13 @@ def _facts_are_there(chaos: Chaos, notes: list[dict[str, Any]]) -> None:
     for note in notes:
         if note.get("done") in ("fact", "shared"):
             assert (note["tenant"], note["text"]) in ever, f"lost: {note}"
-    said = {(tenant, one): text for tenant, one, text in live}
+    texts = {(tenant, one): text for tenant, one, text in live}
     for (tenant, one), allowed in _revisions(notes).items():
-        assert said.get((tenant, one)) in allowed, f"{one}: {said.get((tenant, one))!r} is none of {allowed}"
+        assert texts.get((tenant, one)) in allowed, f"{one}: {texts.get((tenant, one))!r} is none of {allowed}"
     shared = Counter((tenant, text) for tenant, _, text in live if text in SHARED)
     assert set(shared.values()) <= {1}, "the same live fact twice"
-    mine = Counter((tenant, text) for tenant, _, text in live if text.startswith(("Fact ", "Revision ")))
-    assert set(mine.values()) <= {1}, "the same live fact twice"
+    own = Counter((tenant, text) for tenant, _, text in live if text.startswith(("Fact ", "Revision ")))
+    assert set(own.values()) <= {1}, "the same live fact twice"
 
 
 def _revisions(notes: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
@@ -350,7 +350,7 @@ def _measured(chaos: Chaos, notes: list[dict[str, Any]], seconds: float, errors:
     for note in notes:
         if "done" in note:
             took.setdefault(note["done"], []).append(note["ms"])
-    told = {
+    answer = {
         op: {
             "calls": len(times),
             "a_second": round(len(times) / seconds, 1),
@@ -360,7 +360,7 @@ def _measured(chaos: Chaos, notes: list[dict[str, Any]], seconds: float, errors:
         for op, times in sorted(took.items())
     }
     retried = sum(errors.values())
-    return {"calls": told, "killed": chaos.killed, "retried": retried, "facts_formed": len(took.get("talk", []))}
+    return {"calls": answer, "killed": chaos.killed, "retried": retried, "facts_formed": len(took.get("talk", []))}
 
 
 if __name__ == "__main__":

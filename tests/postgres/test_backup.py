@@ -31,8 +31,10 @@ def _memory(url: str, tenant: str = "default") -> Memory:
 
 def _lived(memory: Memory) -> None:
     memory.add("I live in Reykjavik and my cat is called Snorri", user_id="alice", run_id="r1")
-    kept = memory.add("The harbour\tsmells of \\ kerosene\nand paint", user_id="alice", infer=False)["results"][0]["id"]
-    memory.update(kept, "The harbour smells of fresh paint")
+    stored_text = memory.add("The harbour\tsmells of \\ kerosene\nand paint", user_id="alice", infer=False)["results"][
+        0
+    ]["id"]
+    memory.update(stored_text, "The harbour smells of fresh paint")
     memory.delete(memory.add("The keeper owes me money", user_id="alice", infer=False)["results"][0]["id"])
     memory.add("Bob is somebody else", user_id="bob", infer=False)
     memory.context("What does the harbour smell of?", user_id="alice")
@@ -71,8 +73,8 @@ def test_what_is_restored_is_what_was_there(memory: Memory, url: str, target: Pa
 
         restored = memory.admin.backups.restore(target)
 
-        kept = {name: value for name, value in manifest.items() if name != "key_place"}
-        assert restored == {**kept, "origin": "ours", "erased_again": 0}
+        stored = {name: value for name, value in manifest.items() if name != "key_place"}
+        assert restored == {**stored, "origin": "ours", "erased_again": 0}
         assert _told(memory) == before
         assert memory.search("harbour", user_id="alice", explain=True) == found
         assert elsewhere.search("harbour", user_id="alice", explain=True) == found, "another process sees it too"
@@ -98,8 +100,8 @@ def test_the_manifest_says_what_is_in_it(memory: Memory, target: Path) -> None:
     assert (manifest["format"], manifest["store"], manifest["tenant"]) == ("memstone-backup", "postgresql", "default")
     assert manifest["schema"] == migrations.latest_schema_version()
     assert manifest["tables"]["memories"] == sum('"type": "memory"' in line for line in _told(memory))
-    kept = {name: value for name, value in manifest.items() if name != "key_place"}
-    assert memory.admin.backups.verify(target) == {**kept, "ok": True, "origin": "ours"}
+    stored = {name: value for name, value in manifest.items() if name != "key_place"}
+    assert memory.admin.backups.verify(target) == {**stored, "ok": True, "origin": "ours"}
     assert target.stat().st_mode & 0o077 == 0
     assert [path.name for path in target.parent.iterdir()] == [target.name], "nothing is left beside it"
 
@@ -109,12 +111,12 @@ def test_a_tenant_is_copied_and_put_back_alone(memory: Memory, url: str, target:
         other.add("secret of b", user_id="alice", infer=False)
         memory.admin.backups.create(target)
         other.add("another secret of b", user_id="alice", infer=False)
-        held = _told(other)
+        current = _told(other)
 
         memory.admin.backups.restore(target)
 
         assert b"secret of b" not in target.read_bytes()
-        assert _told(other) == held
+        assert _told(other) == current
         with pytest.raises(Forbidden, match="another tenant"):
             other.admin.backups.restore(target)
 
@@ -206,9 +208,9 @@ def test_others_go_on_writing_while_a_backup_is_made(memory: Memory, target: Pat
         assert writing.result(120) > 0
     memory.admin.backups.restore(target)
 
-    kept = sorted(one["memory"] for one in memory.get_all(user_id="carol", limit=_MOST)["results"])
-    assert kept == [f"fact {number:04}" for number in range(len(kept))]
-    assert memory.admin.backups.verify(target)["tables"]["links"] >= len(kept)
+    remaining = sorted(one["memory"] for one in memory.get_all(user_id="carol", limit=_MOST)["results"])
+    assert remaining == [f"fact {number:04}" for number in range(len(remaining))]
+    assert memory.admin.backups.verify(target)["tables"]["links"] >= len(remaining)
 
 
 def _cut(path: Path) -> None:

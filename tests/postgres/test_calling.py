@@ -13,7 +13,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.postgres import notify
-from memstone.adapters.postgres.notify import CHANNEL, Caller, _combine_payloads
+from memstone.adapters.postgres.notify import CHANNEL, NotifySender, _combine_payloads
 from tests.patience import LONG, until
 from tests.postgres.server import Server
 
@@ -44,11 +44,11 @@ class Ear:
         """All that was said."""
         return {one for notice in self.notices for one in notice.split(";")}
 
-    def until(self, said: set[str]) -> bool:
+    def until(self, words: set[str]) -> bool:
         """Wait until all of it was heard."""
         for notice in self._connection.notifies(timeout=LONG):
             self.notices.append(notice.payload)
-            if said <= self.said:
+            if words <= self.said:
                 return True
         return False
 
@@ -61,8 +61,8 @@ def _hearing(url: str) -> Iterator[Ear]:
 
 
 @contextmanager
-def _calling(url: str) -> Iterator[Caller]:
-    caller = Caller(url)
+def _calling(url: str) -> Iterator[NotifySender]:
+    caller = NotifySender(url)
     try:
         yield caller
     finally:
@@ -71,7 +71,7 @@ def _calling(url: str) -> Iterator[Caller]:
 
 def test_many_calls_of_many_threads_are_passed_on_in_few_and_none_is_missing(postgres: Server) -> None:
     url = postgres.fresh()
-    said = {f"{tenant} 2026-01-01T00:00:{number:02}" for tenant in range(8) for number in range(60)}
+    words = {f"{tenant} 2026-01-01T00:00:{number:02}" for tenant in range(8) for number in range(60)}
     with _hearing(url) as ear, _calling(url) as caller:
         ready = threading.Barrier(8)
 
@@ -86,9 +86,9 @@ def test_many_calls_of_many_threads_are_passed_on_in_few_and_none_is_missing(pos
         for one in threads:
             one.join()
 
-        assert ear.until(said)
-        assert ear.said == said
-        assert len(ear.notices) < len(said) / 4
+        assert ear.until(words)
+        assert ear.said == words
+        assert len(ear.notices) < len(words) / 4
 
 
 def test_what_is_said_again_while_it_is_passed_on_is_passed_on_again(
@@ -97,15 +97,15 @@ def test_what_is_said_again_while_it_is_passed_on_is_passed_on_again(
     """Whoever heard the first call may have looked before the second one's work was there."""
     url = postgres.fresh()
     with _hearing(url) as ear, _calling(url) as caller:
-        taken = Caller._taken
+        taken = NotifySender._take_names
 
-        def taken_and_then_said_again(self: Caller) -> list[str]:
-            said = taken(self)
-            monkeypatch.setattr(Caller, "_taken", taken)
+        def taken_and_then_said_again(self: NotifySender) -> list[str]:
+            texts = taken(self)
+            monkeypatch.setattr(NotifySender, "_taken", taken)
             caller.call(["1 "])
-            return said
+            return texts
 
-        monkeypatch.setattr(Caller, "_taken", taken_and_then_said_again)
+        monkeypatch.setattr(NotifySender, "_taken", taken_and_then_said_again)
         caller.call(["1 "])
         assert ear.until({"1 "})
         caller.call(["2 "])
@@ -142,7 +142,7 @@ def test_where_nobody_answers_calls_are_dropped_and_nobody_waits(
 ) -> None:
     monkeypatch.setattr(notify, "_PAUSE", 0.001)
     url = postgres.fresh()
-    caller = Caller(url.replace(f"/{postgres.name}", "/nowhere"))
+    caller = NotifySender(url.replace(f"/{postgres.name}", "/nowhere"))
     caller.call(["1 "])
     caller.close()
 
@@ -188,28 +188,28 @@ def test_a_forked_child_calls_by_itself(postgres: Server) -> None:
 def test_whoever_is_called_can_see_the_work(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     url, seen = postgres.fresh(), []
 
-    def look(_: Caller, said: list[str]) -> None:
+    def look(_: NotifySender, texts: list[str]) -> None:
         with postgres.superuser(postgres.name) as connection:
-            seen.append((len(said), connection.execute("SELECT count(*) FROM memstone.signals").fetchone()))
+            seen.append((len(texts), connection.execute("SELECT count(*) FROM memstone.signals").fetchone()))
 
-    monkeypatch.setattr(Caller, "call", look)
+    monkeypatch.setattr(NotifySender, "call", look)
     config = {
         "store": {"url": url, "durable": False},
         "embedder": {"provider": "hash"},
         "write": {"mode": "background"},
     }
     with Memory(config) as memory:
-        memory.engine.parts.workshop.stopping = True  # whoever talks does not work
+        memory.engine.runtime.worker_state.stopping = True  # whoever talks does not work
         memory.add("I live in Oslo", user_id="alice")
 
     assert seen[0] == (1, (1,))
 
 
 def test_what_is_too_long_for_one_call_is_several() -> None:
-    said = [f"{number:020} 2026-01-01T00:00:00.000000Z" for number in range(1000)]
+    texts = [f"{number:020} 2026-01-01T00:00:00.000000Z" for number in range(1000)]
 
-    parts = list(_combine_payloads(said))
+    parts = list(_combine_payloads(texts))
 
-    assert [one for part in parts for one in part.split(";")] == said
+    assert [one for part in parts for one in part.split(";")] == texts
     assert len(parts) > 1
     assert all(len(part) < 8000 for part in parts)

@@ -13,7 +13,7 @@ from memstone import Memory
 from memstone.compose import ledger_of
 from memstone.config import Settings
 from memstone.drive import drive
-from memstone.engine.moving import copying
+from memstone.engine.transfer import copy_store
 from memstone.errors import Conflict, InvalidInput, NotFoundError, StorageError
 from memstone.registry import load_adapter
 from tests.faces.cli_runner import Cli
@@ -51,7 +51,7 @@ def _copy(source: str, target: str, tenants: tuple[str, ...] = ()) -> dict[str, 
     io = load_adapter("io", "blocking")()
     old, new = (ledger_of(Settings.of({"store": {"url": url}}), io) for url in (source, target))
     try:
-        return drive(copying.copy_store(old, new, tenants, None))
+        return drive(copy_store.copy_store(old, new, tenants, None))
     finally:
         drive(old.close())
         drive(new.close())
@@ -73,21 +73,21 @@ def test_there_and_back_everything_is_what_it_was(postgres: Server, tmp_path: Pa
 
 def test_a_copy_that_broke_off_goes_on(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = _filled(tmp_path / "first.db"), postgres.fresh()
-    monkeypatch.setattr(copying, "_AT_ONCE", 7)
-    put, calls = copying._insert_rows, iter(range(1000))
+    monkeypatch.setattr(copy_store, "_AT_ONCE", 7)
+    put, calls = copy_store._insert_rows, iter(range(1000))
 
     async def breaking(*args: Any, **options: Any) -> Any:
         if next(calls) == 9:
             raise OSError("the plug was pulled")
         return await put(*args, **options)
 
-    monkeypatch.setattr(copying, "_insert_rows", breaking)
+    monkeypatch.setattr(copy_store, "_insert_rows", breaking)
     with pytest.raises(OSError, match="plug"):
         _copy(source, target, TENANTS)
 
-    told = _copy(source, target, TENANTS)
+    answer = _copy(source, target, TENANTS)
 
-    assert 0 < told["copied"] < told["rows"]
+    assert 0 < answer["copied"] < answer["rows"]
     assert _told(source, "acme") == _told(target, "acme")
     assert _copy(source, target, TENANTS)["copied"] == 0
 
@@ -118,14 +118,14 @@ def test_other_tenants_of_the_target_keep_what_they_have(postgres: Server, tmp_p
 def test_a_difference_is_found(postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "first.db"
     source, target = _filled(path), postgres.fresh()
-    compare = copying._compare_table
+    compare = copy_store._compare_table
 
     async def after_a_change(*args: Any) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("UPDATE memories SET text = text || '!' WHERE tenant_id = 'acme'")
         await compare(*args)
 
-    monkeypatch.setattr(copying, "_compare_table", after_a_change)
+    monkeypatch.setattr(copy_store, "_compare_table", after_a_change)
     with pytest.raises(StorageError, match="memories of tenant acme differs"):
         _copy(source, target, TENANTS)
 

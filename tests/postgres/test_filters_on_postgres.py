@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memstone.adapters.postgres.statements import compiled, to_numbered_placeholders
 from memstone.core.checks.filters import found_fields
-from memstone.model.memory import Found
+from memstone.model.memory import FoundMemory
 from memstone.model.query import LINK_FIELDS, RECORD_FIELDS, Condition, Op, Where
 from tests.conformance.filter_world import SELECT, expected, link_column, written
 from tests.conformance.test_filter_sql import one_row, operands, questions, values
@@ -40,7 +40,7 @@ def _columns(fields: Any) -> str:
 
 
 @contextmanager
-def stored(connection: psycopg.Connection[Any], rows: Sequence[Found]) -> Iterator[None]:
+def stored(connection: psycopg.Connection[Any], rows: Sequence[FoundMemory]) -> Iterator[None]:
     try:
         for found in rows:
             read = found_fields(found)
@@ -66,7 +66,7 @@ def _select(connection: psycopg.Connection[Any], where: Where) -> set[int]:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(question=questions)
 def test_postgres_selects_what_the_reference_evaluator_selects(
-    tables: psycopg.Connection[Any], question: tuple[list[Found], list[Where]]
+    tables: psycopg.Connection[Any], question: tuple[list[FoundMemory], list[Where]]
 ) -> None:
     rows, wheres = question
     with stored(tables, rows):

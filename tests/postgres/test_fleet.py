@@ -56,7 +56,7 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
     one, both, lent = threading.Event(), threading.Event(), threading.Event()
     ready = migrations.ensure_migrated
 
-    def in_step(connection: psycopg.Connection[Any]) -> migrations.State:
+    def in_step(connection: psycopg.Connection[Any]) -> migrations.SchemaState:
         if not one.is_set():
             one.set()
             assert both.wait(LONG)
@@ -67,7 +67,7 @@ def test_calls_that_open_a_store_at_the_same_moment_share_its_connections(
 
     async def story() -> RowCounts:
         memory = AsyncMemory(_config(postgres.fresh()))
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
 
         async def unit(tx: Tx) -> RowCounts:
             lent.set()
@@ -141,7 +141,7 @@ def test_connections_that_are_all_in_use_are_waited_for(postgres: Server, monkey
         goes_on.wait(LONG)
 
     with Memory(_config(postgres.fresh(), pool_size=1)) as memory, ThreadPoolExecutor(2) as pool:
-        first = pool.submit(lambda: drive(memory.engine.parts.ledger.read(slow)))
+        first = pool.submit(lambda: drive(memory.engine.runtime.ledger.read(slow)))
         assert begun.wait(LONG)
         second = pool.submit(memory.stats)
         with pytest.raises(TimeoutError):
@@ -163,7 +163,7 @@ def test_one_call_gets_past_any_number_of_lost_connections(postgres: Server) -> 
             await tx.admin.counts("default")
             together.wait(LONG)
 
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
         for done in [pool.submit(lambda: drive(ledger.read(unit))) for _ in range(size)]:
             done.result(LONG)
         with postgres.superuser(postgres.name) as connection:
@@ -249,16 +249,16 @@ def test_whoever_waited_for_the_turn_sees_what_was_written_meanwhile(postgres: S
     ):
         for each in (one, other):
             each.add("I like tea", user_id="alice", infer=False)
-        first = pool.submit(lambda: drive(one.engine.parts.ledger.write(slow)))
+        first = pool.submit(lambda: drive(one.engine.runtime.ledger.write(slow)))
         assert begun.wait(LONG)
-        told = [pool.submit(each.add, "I live in Oslo", user_id="alice", infer=False) for each in (one, other)]
+        lines = [pool.submit(each.add, "I live in Oslo", user_id="alice", infer=False) for each in (one, other)]
         with postgres.superuser(postgres.name) as connection:
             waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
             until(lambda: connection.execute(waiting).fetchone() == (2,))
         goes_on.set()
         first.result(LONG)
 
-        assert sorted(each.result(LONG)["results"][0]["event"] for each in told) == ["ADD", "NONE"]
+        assert sorted(each.result(LONG)["results"][0]["event"] for each in lines) == ["ADD", "NONE"]
 
 
 def test_text_is_told_in_all_its_characters_whatever_the_environment_says(
@@ -286,9 +286,9 @@ def test_a_copy_may_take_as_long_as_it_takes(postgres: Server, tmp_path: Path, m
     seen: list[Any] = []
     copied = backup._copy_out_query
 
-    def looked(given: backup.Session, *args: Any, **options: Any) -> Any:
-        seen.extend(psycopg.ClientCursor(given.connection).execute("SHOW statement_timeout").fetchall())
-        return copied(given, *args, **options)
+    def looked(value: backup.BackupSession, *args: Any, **options: Any) -> Any:
+        seen.extend(psycopg.ClientCursor(value.connection).execute("SHOW statement_timeout").fetchall())
+        return copied(value, *args, **options)
 
     monkeypatch.setattr(backup, "_copy_out_query", looked)
     with _role_has(postgres, "statement_timeout", "1h"), Memory(_config(postgres.fresh())) as memory:
@@ -361,7 +361,7 @@ def test_whoever_may_not_grant_is_not_told_that_it_was_done(postgres: Server) ->
         connection.execute("CREATE ROLE newcomer LOGIN")
 
     with Memory(_config(postgres.fresh())) as memory:
-        ledger: Any = memory.engine.parts.ledger
+        ledger: Any = memory.engine.runtime.ledger
         with pytest.raises(MigrationFailed, match="newcomer") as caught:
             drive(ledger.migrate(["newcomer"]))
 
@@ -371,7 +371,7 @@ def test_whoever_may_not_grant_is_not_told_that_it_was_done(postgres: Server) ->
 def test_whoever_may_not_index_is_told_who_may(postgres: Server) -> None:
     with Memory(_config(postgres.fresh())) as memory:
         memory.add("I live in Oslo", user_id="alice", infer=False)
-        ledger: Any = memory.engine.parts.ledger
+        ledger: Any = memory.engine.runtime.ledger
         with pytest.raises(StorageError, match="must be owner") as caught:
             drive(ledger.index_vectors(half=False, progress=None))
 

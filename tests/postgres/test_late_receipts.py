@@ -9,7 +9,7 @@ import pytest
 
 from memstone import AsyncMemory, Memory
 from memstone.engine import deferred_receipts
-from memstone.engine.scoping import ContextRequest
+from memstone.engine.request_scope import ContextRequest
 from tests.patience import LONG
 from tests.postgres.server import Server
 
@@ -32,18 +32,18 @@ def test_late_receipts_are_written_for_their_tenants_and_for_nobody_who_was_eras
 
     async def steps() -> None:
         async with AsyncMemory(config) as memory:
-            shown: dict[tuple[str, str], str] = {}
+            output: dict[tuple[str, str], str] = {}
             for tenant, user in (("a", "alice"), ("a", "bob"), ("b", "alice")):
                 bound = memory.acting_for(tenant, user_id=user)
                 await bound.add("I live in Oslo", user_id=user)
-                pack = await bound.engine.shown(ContextRequest(ASKED, user_id=user))
+                pack = await bound.engine.context_for_service(ContextRequest(ASKED, user_id=user))
                 assert not pack.empty
-                shown[tenant, user] = pack.receipt_id
+                output[tenant, user] = pack.receipt_id
             with Memory(config) as other:
                 erased = await asyncio.to_thread(other.acting_for("a").admin.erase, user_id="alice")
                 assert all(check["ok"] for check in erased["checks"])
-            found = {whose: await memory.acting_for(whose[0]).receipt(number) for whose, number in shown.items()}
-            assert [whose for whose, receipt in found.items() if receipt] == [("a", "bob"), ("b", "alice")]
-            assert await memory.acting_for("b").receipt(shown["a", "bob"]) is None
+            found = {owner: await memory.acting_for(owner[0]).receipt(number) for owner, number in output.items()}
+            assert [owner for owner, receipt in found.items() if receipt] == [("a", "bob"), ("b", "alice")]
+            assert await memory.acting_for("b").receipt(output["a", "bob"]) is None
 
     asyncio.run(steps())

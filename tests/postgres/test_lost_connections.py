@@ -75,7 +75,7 @@ def test_a_unit_that_lost_its_connection_is_run_again(memory: Memory, postgres: 
             _cut(postgres)
         return counted["memories"]
 
-    ledger = memory.engine.parts.ledger
+    ledger = memory.engine.runtime.ledger
     assert drive(ledger.write(unit)) == 1
 
     assert len(runs) == 2
@@ -107,10 +107,10 @@ def test_what_became_of_a_commit_without_an_answer_is_found_out(
         return f"agent{len(runs)}"
 
     monkeypatch.setattr(BlockingWire, "commit", cut_off)
-    told = drive(memory.engine.parts.ledger.write(unit))
+    text = drive(memory.engine.runtime.ledger.write(unit))
 
-    assert told == ("agent1" if reached else "agent2")
-    assert [one["id"] for one in memory.agents.list()["agents"]] == [told]
+    assert text == ("agent1" if reached else "agent2")
+    assert [one["id"] for one in memory.agents.list()["agents"]] == [text]
 
 
 def test_a_statement_that_takes_too_long_is_given_up(postgres: Server) -> None:
@@ -120,7 +120,7 @@ def test_a_statement_that_takes_too_long_is_given_up(postgres: Server) -> None:
     with Memory(_config(postgres.fresh(), statement_seconds=2)) as memory:
         memory.stats()
         with pytest.raises(StorageBusy, match="statement timeout") as caught:
-            drive(memory.engine.parts.ledger.read(unit))
+            drive(memory.engine.runtime.ledger.read(unit))
 
         assert caught.value.retryable
         assert memory.stats()["memories"] == 0
@@ -141,7 +141,7 @@ def test_writers_of_one_tenant_take_turns_and_those_of_another_do_not_wait(postg
         ThreadPoolExecutor(2) as pool,
     ):
         one.stats()
-        first = pool.submit(lambda: drive(one.engine.parts.ledger.write(slow)))
+        first = pool.submit(lambda: drive(one.engine.runtime.ledger.write(slow)))
         assert begun.wait(120)
         second = pool.submit(one.add, "I live in Oslo", user_id="alice", infer=False)
         other.add("I live in Rome", user_id="alice", infer=False)  # comes back although the other one waits
@@ -157,7 +157,7 @@ def test_a_cancelled_call_is_carried_out_whole(postgres: Server) -> None:
     async def story() -> None:
         async with AsyncMemory(_config(postgres.fresh())) as memory:
             await memory.stats()
-            ledger = memory.engine.parts.ledger
+            ledger = memory.engine.runtime.ledger
             begun = asyncio.Event()
 
             async def unit(tx: Tx) -> None:

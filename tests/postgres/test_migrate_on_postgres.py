@@ -33,9 +33,9 @@ def test_many_that_start_together_migrate_once(postgres: Server) -> None:
             return memory.add(f"fact {number}", user_id="alice", infer=False)["status"]
 
     with ThreadPoolExecutor(6) as pool:
-        told = list(pool.map(start, range(6)))
+        lines = list(pool.map(start, range(6)))
 
-    assert told == ["ok"] * 6
+    assert lines == ["ok"] * 6
     with psycopg.connect(url) as connection:
         steps = connection.execute("SELECT count(*) FROM memstone.schema_version").fetchone()
     assert steps == (len(migrations.list_migrations()),)
@@ -90,11 +90,11 @@ def test_a_database_of_each_version_goes_on_with_all_verbs(
 
 def test_the_product_does_not_work_as_the_role_that_owns_the_tables(postgres: Server) -> None:
     with _memory(postgres.url(postgres.name)) as memory:
-        told = memory.admin.check()
+        answer = memory.admin.check()
 
-    assert told["role"] == "postgres"
-    assert told["acts_as"] == migrations.APP_ROLE
-    assert told["walled"]
+    assert answer["role"] == "postgres"
+    assert answer["acts_as"] == migrations.APP_ROLE
+    assert answer["walled"]
 
 
 def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
@@ -105,9 +105,9 @@ def test_a_role_that_nothing_binds_is_told_so(postgres: Server) -> None:
         migrations.grant_to_role(connection, "above")
 
     with _memory(postgres.url(name, "above")) as memory:
-        told = memory.admin.check()
+        answer = memory.admin.check()
 
-    assert not told["walled"]
+    assert not answer["walled"]
 
 
 # --- while a process has the database open ----------------------------------------------------------------------------
@@ -174,5 +174,5 @@ def test_an_upgrade_waits_for_who_is_writing(postgres: Server, monkeypatch: pyte
     with _memory(postgres.url(name)) as memory, ThreadPoolExecutor(1) as pool:
         memory.add("I live in Rome", user_id="alice", infer=False)
         upgrading = pool.submit(upgrade)
-        assert not drive(memory.engine.parts.ledger.write(write)), "the upgrade was not waiting"
+        assert not drive(memory.engine.runtime.ledger.write(write)), "the upgrade was not waiting"
         upgrading.result(LONG)

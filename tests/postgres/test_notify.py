@@ -14,7 +14,7 @@ from memstone import Memory
 from memstone.adapters.postgres import notify
 from memstone.adapters.postgres.notify import Listener, build_notify_payloads, tenant_key
 from memstone.drive import drive
-from memstone.engine.work import worker
+from memstone.engine.background import worker
 from memstone.model.event import Signal
 from memstone.model.instant import to_instant
 from memstone.model.scope import Scope
@@ -59,7 +59,7 @@ def _listening(url: str, *tenants: str) -> Iterator[tuple[Bell, Listener]]:
 def _queue(memory: Memory, due_at: str | None, tenant: str = "default") -> None:
     now = to_instant(datetime.now(UTC))
     signal = Signal(f"s{now}", Scope(tenant, "alice"), "I live in Oslo", now, now, due_at=due_at)
-    drive(memory.engine.parts.ledger.write(lambda tx: tx.signals.put([signal])))
+    drive(memory.engine.runtime.ledger.write(lambda tx: tx.signals.put([signal])))
 
 
 def test_what_is_due_at_once_rings_at_once(postgres: Server) -> None:
@@ -99,7 +99,7 @@ def test_a_transaction_that_is_rolled_back_calls_nobody(postgres: Server) -> Non
             raise LookupError
 
         with pytest.raises(LookupError):
-            drive(memory.engine.parts.ledger.write(unit))
+            drive(memory.engine.runtime.ledger.write(unit))
 
         assert not bell.heard(0.5)
 
@@ -132,10 +132,10 @@ def test_what_does_not_get_through_is_noticed(postgres: Server, monkeypatch: pyt
 def test_a_call_names_no_tenant_and_a_thousand_times_are_two_calls() -> None:
     times = [f"2026-01-01T00:00:{number % 60:02}.000000Z" for number in range(1000)]
 
-    said = build_notify_payloads("acme", [*times, None])
+    texts = build_notify_payloads("acme", [*times, None])
 
-    assert said == [f"{tenant_key('acme')} {times[0]}", f"{tenant_key('acme')} {times[59]}"]
-    assert not any("acme" in one for one in said)
+    assert texts == [f"{tenant_key('acme')} {times[0]}", f"{tenant_key('acme')} {times[59]}"]
+    assert not any("acme" in one for one in texts)
 
 
 def test_a_worker_of_another_process_wakes_long_before_it_would_look(
@@ -147,15 +147,19 @@ def test_a_worker_of_another_process_wakes_long_before_it_would_look(
         _memory(url, write={"mode": "background"}) as working,
         _memory(url, write={"mode": "background"}) as talking,
     ):
-        talking.engine.parts.workshop.stopping = True  # whoever talks does not work
+        talking.engine.runtime.worker_state.stopping = True  # whoever talks does not work
         done = threading.Thread(target=lambda: working.admin.work(600), daemon=True)
         before = _ears(postgres)  # those of other tests may still be on their way out
         done.start()
         until(lambda: _ears(postgres) - before)
         assert talking.add("I live in Oslo", user_id="alice")["status"] == "queued"
 
-        until(lambda: drive(talking.engine.parts.ledger.read(lambda tx: tx.signals.waiting(Scope("default")))) == 0)
-        working.engine.parts.workshop.leave()
+        until(
+            lambda: (
+                drive(talking.engine.runtime.ledger.read(lambda tx: tx.signals.count_pending(Scope("default")))) == 0
+            )
+        )
+        working.engine.runtime.worker_state.leave()
         done.join(_WAIT)
         assert not done.is_alive()
     until(lambda: not _ears(postgres) - before)

@@ -15,12 +15,12 @@ import pytest
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.postgres.statements import PostgresSql
-from memstone.adapters.postgres.vectors import Graph, PostgresVectors, Reach
+from memstone.adapters.postgres.vectors import HnswIndex, PostgresVectors, SearchReach
 from memstone.adapters.vectors import postgres as pg_hnsw
-from memstone.adapters.vectors.local import LocalConfig, LocalVectors
+from memstone.adapters.vectors.local import LocalVectors, LocalVectorsConfig
 from memstone.adapters.vectors.postgres import PgConfig, PgVectors
 from memstone.drive import drive
-from memstone.engine.storing.draft import scope_tokens
+from memstone.engine.store.draft import scope_tokens
 from memstone.errors import StorageBusy, StorageError
 from memstone.language.text.tokens import query_terms
 from memstone.model.query import TextQuery, VectorQuery
@@ -43,10 +43,10 @@ def memory(postgres: Server) -> Iterator[Memory]:
 
 
 @pytest.fixture
-def graph(postgres: Server, memory: Memory) -> Iterator[Graph]:
+def graph(postgres: Server, memory: Memory) -> Iterator[HnswIndex]:
     """An index over what is there."""
     (built,) = pg_hnsw.build_indexes(postgres.url(postgres.name), ["default"], pg_hnsw.Build())
-    yield Graph.of(built["signature"], half=False)
+    yield HnswIndex.of(built["signature"], half=False)
     _drop(postgres)
 
 
@@ -57,14 +57,14 @@ def _drop(postgres: Server) -> None:
 
 
 def _signature(memory: Memory) -> str:
-    return drive(memory.engine.parts.embedding.signature())
+    return drive(memory.engine.runtime.embedding.signature())
 
 
 def _questions(memory: Memory) -> Iterator[VectorQuery]:
     """Every kind of question an engine asks."""
     chance = random.Random(5)  # noqa: S311 - test data
     signature = _signature(memory)
-    seqs = drive(memory.engine.parts.ledger.peek(lambda tx: tx.vectors.missing("default", "none", 0, 1000)))
+    seqs = drive(memory.engine.runtime.ledger.peek(lambda tx: tx.vectors.list_missing("default", "none", 0, 1000)))
     known = [row.seq for row in seqs]
     scopes = (Scope(user_id=USER), Scope(user_id=USER, agent_id="a"), Scope(user_id=USER, run_id="r"))
     for number, scope in enumerate((*scopes, Scope(user_id=USER, agent_id="a", run_id="r"), Scope(user_id="nobody"))):
@@ -80,11 +80,11 @@ def _questions(memory: Memory) -> Iterator[VectorQuery]:
 
 
 def _index(memory: Memory, **options: Any) -> PgVectors:
-    return PgVectors(PgConfig(**options), BlockingIo(), memory.engine.parts.ledger)
+    return PgVectors(PgConfig(**options), BlockingIo(), memory.engine.runtime.ledger)
 
 
 def _local(memory: Memory) -> LocalVectors:
-    return LocalVectors(LocalConfig(), BlockingIo(), memory.engine.parts.ledger)
+    return LocalVectors(LocalVectorsConfig(), BlockingIo(), memory.engine.runtime.ledger)
 
 
 def _alike(found: Sequence[DenseHit], right: Sequence[DenseHit], query: VectorQuery) -> None:
@@ -131,7 +131,7 @@ def test_the_database_compares_as_this_process_does(memory: Memory, monkeypatch:
 
 @pytest.mark.req("C-34", "X-20")
 def test_an_index_proposes_what_comparing_all_would_find(
-    memory: Memory, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, graph: HnswIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = _watched(monkeypatch)
     by_index = _index(memory, in_process_rows=0, exact_rows=0)
@@ -152,27 +152,29 @@ def _rows(tx: Any) -> PostgresVectors:
     return found
 
 
-def _graph(memory: Memory) -> Graph | None:
+def _graph(memory: Memory) -> HnswIndex | None:
     """The index that a search would use."""
     signature = _signature(memory)
-    return drive(memory.engine.parts.ledger.peek(lambda tx: _rows(tx).graph(signature)))
+    return drive(memory.engine.runtime.ledger.peek(lambda tx: _rows(tx).graph(signature)))
 
 
 @pytest.mark.req("C-34")
 def test_the_index_is_what_the_planner_uses_behind_row_level_security(
-    memory: Memory, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, graph: HnswIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans: list[str] = []
     real = PostgresVectors._with_others
 
     async def explained(self: PostgresVectors, query: VectorQuery, near: str, params: Sequence[Any]) -> Any:
-        told = await self._sql.rows(f"EXPLAIN {near}", params)
-        plans.append("\n".join(str(row[0]) for row in told))
+        lines = await self._sql.rows(f"EXPLAIN {near}", params)
+        plans.append("\n".join(str(row[0]) for row in lines))
         return await real(self, query, near, params)
 
     monkeypatch.setattr(PostgresVectors, "_with_others", explained)
     query = next(_questions(memory))
-    found = drive(memory.engine.parts.ledger.read(lambda tx: _rows(tx).proposed(query, graph, Reach(200, 20_000))))
+    found = drive(
+        memory.engine.runtime.ledger.read(lambda tx: _rows(tx).search_index(query, graph, SearchReach(200, 20_000)))
+    )
 
     assert found
     assert f"Index Scan using {graph.name}" in plans[0]
@@ -181,7 +183,7 @@ def test_the_index_is_what_the_planner_uses_behind_row_level_security(
 
 @pytest.mark.req("C-34")
 def test_an_index_over_all_tenants_shows_nobody_what_is_of_others(
-    memory: Memory, graph: Graph, postgres: Server
+    memory: Memory, graph: HnswIndex, postgres: Server
 ) -> None:
     by_index = _index(memory, in_process_rows=0, exact_rows=0)
     with postgres.superuser(postgres.name) as connection:
@@ -206,7 +208,7 @@ def test_half_as_large_it_finds_the_same(memory: Memory, postgres: Server) -> No
 
 
 def test_few_are_looked_for_in_this_process_and_many_in_the_database(
-    memory: Memory, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    memory: Memory, graph: HnswIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = _watched(monkeypatch)
     index = _index(memory, in_process_rows=200, exact_rows=50)
@@ -315,7 +317,7 @@ def test_indexes_are_built_by_hand_once_and_again_after_a_build_that_broke_off(
     cli = Cli(tmp_path, monkeypatch, capsys)
     first = cli("migrate", "--db", url, "--index-vectors")
     again = cli("migrate", "--db", url, "--index-vectors")
-    name = Graph.of(_signature(memory), half=False).name
+    name = HnswIndex.of(_signature(memory), half=False).name
     with postgres.superuser(postgres.name) as connection:
         connection.execute(
             "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = %s::regclass", (f"memstone.{name}",)
@@ -365,7 +367,7 @@ def test_a_file_needs_no_such_index(
 def test_words_are_looked_for_among_the_rows_of_their_owner(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     scope = Scope(user_id=USER, agent_id="a")
     tokens, words = scope_tokens(scope), query_terms("thing 0 7 11 13")
-    ledger = memory.engine.parts.ledger
+    ledger = memory.engine.runtime.ledger
     read: list[str] = []
     real = PostgresSql.rows
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from memstone import Memory
-from memstone.adapters.postgres.ledger import Sent
+from memstone.adapters.postgres.ledger import PendingCommit
 from memstone.adapters.postgres.tx import Witness
 from memstone.drive import drive
 from memstone.errors import StorageBusy
@@ -25,7 +25,7 @@ _ALICE = Scope("default", user_id="alice")
 @pytest.fixture
 def ledger(postgres: Server) -> Any:
     with Memory({"store": {"url": postgres.fresh(), "durable": False}, "embedder": {"provider": "hash"}}) as memory:
-        yield memory.engine.parts.ledger
+        yield memory.engine.runtime.ledger
 
 
 def _number(postgres: Server, end: str) -> tuple[str, str]:
@@ -50,19 +50,19 @@ def _event(ledger: Any) -> Witness:
 
 
 def test_on_the_same_server_the_number_of_a_transaction_tells_what_became_of_it(ledger: Any, postgres: Server) -> None:
-    assert drive(ledger._fate(Sent(*_number(postgres, "COMMIT")))) is True
-    assert drive(ledger._fate(Sent(*_number(postgres, "ROLLBACK")))) is False
+    assert drive(ledger._fate(PendingCommit(*_number(postgres, "COMMIT")))) is True
+    assert drive(ledger._fate(PendingCommit(*_number(postgres, "ROLLBACK")))) is False
 
 
 def test_after_a_restart_what_was_rolled_back_is_run_again_and_what_seems_committed_is_left_to_the_caller(
     ledger: Any, postgres: Server
 ) -> None:
     number, _ = _number(postgres, "ROLLBACK")
-    assert drive(ledger._fate(Sent(number, _BEFORE))) is False
+    assert drive(ledger._fate(PendingCommit(number, _BEFORE))) is False
 
     number, _ = _number(postgres, "COMMIT")
     with pytest.raises(StorageBusy, match="outcome is unknown") as caught:
-        drive(ledger._fate(Sent(number, _BEFORE)))
+        drive(ledger._fate(PendingCommit(number, _BEFORE)))
 
     assert caught.value.retryable
 
@@ -70,7 +70,7 @@ def test_after_a_restart_what_was_rolled_back_is_run_again_and_what_seems_commit
 def test_a_number_that_the_new_server_has_not_reached_again_was_never_stored(ledger: Any, postgres: Server) -> None:
     number, _ = _number(postgres, "COMMIT")
 
-    assert drive(ledger._fate(Sent(str(int(number) + 1_000_000), _BEFORE))) is False
+    assert drive(ledger._fate(PendingCommit(str(int(number) + 1_000_000), _BEFORE))) is False
 
 
 @pytest.mark.parametrize("started", [None, _BEFORE], ids=["the same server", "a new one"])
@@ -82,8 +82,8 @@ def test_a_row_of_the_transaction_tells_more_than_its_number(
     query, params = there = _event(ledger)
     gone = query, (*params[:-1], "another")
 
-    assert drive(ledger._fate(Sent(number, started or now, there))) is True
-    assert drive(ledger._fate(Sent(number, started or now, gone))) is False
+    assert drive(ledger._fate(PendingCommit(number, started or now, there))) is True
+    assert drive(ledger._fate(PendingCommit(number, started or now, gone))) is False
 
 
 def test_a_signal_stands_for_its_transaction_too(ledger: Any, postgres: Server) -> None:
@@ -95,4 +95,4 @@ def test_a_signal_stands_for_its_transaction_too(ledger: Any, postgres: Server) 
 
     drive(ledger.write(unit))
 
-    assert drive(ledger._fate(Sent(_number(postgres, "COMMIT")[0], _BEFORE, seen[0]))) is True
+    assert drive(ledger._fate(PendingCommit(_number(postgres, "COMMIT")[0], _BEFORE, seen[0]))) is True

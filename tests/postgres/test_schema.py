@@ -47,18 +47,18 @@ def _split(columns: list[tuple[str, str, str]]) -> tuple[set[tuple[str, str]], s
 
 @pytest.mark.req("X-18")
 def test_tables_and_columns_are_called_alike(postgres: Server) -> None:
-    (sqlite, _), (theirs, _) = _sqlite(), _postgres(postgres)
+    (sqlite, _), (other, _) = _sqlite(), _postgres(postgres)
 
     only_here = {one for one in sqlite if one[0] in _ONLY_SQLITE}
-    assert {one for one in theirs if one[0] not in _ONLY_POSTGRES} - _MORE_ON_POSTGRES == sqlite - only_here
+    assert {one for one in other if one[0] not in _ONLY_POSTGRES} - _MORE_ON_POSTGRES == sqlite - only_here
     assert sqlite >= {("memories", "tenant_id"), ("vectors", "signature")}
 
 
 @pytest.mark.req("P-2", "P-3", "P-4")
 def test_views_show_the_same_columns(postgres: Server) -> None:
-    (_, sqlite), (_, theirs) = _sqlite(), _postgres(postgres)
+    (_, sqlite), (_, other) = _sqlite(), _postgres(postgres)
 
-    assert {(_VIEWS.get(view, view), column) for view, column in theirs} == sqlite
+    assert {(_VIEWS.get(view, view), column) for view, column in other} == sqlite
 
 
 def test_migrations_are_numbered_alike() -> None:

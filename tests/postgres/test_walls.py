@@ -71,12 +71,12 @@ def test_without_a_tenant_there_is_nothing_to_see(url: str, postgres: Server) ->
 
 
 def test_with_the_condition_taken_out_rows_of_others_stay_hidden_in_every_table(url: str, postgres: Server) -> None:
-    held = _held(postgres)
+    stored = _held(postgres)
 
     assert {"memories", "links", "events", "vectors", "words", "entities", "mentions", "receipts"} <= {
-        table for table, tenants in held.items() if tenants == {"a", "b"}
+        table for table, tenants in stored.items() if tenants == {"a", "b"}
     }
-    for table, tenants in held.items():
+    for table, tenants in stored.items():
         seen = {row[0] for row in _asks(url, "a", f"SELECT DISTINCT tenant_id FROM memstone.{table}")}
         assert seen == tenants & {"a"}, table
 
@@ -134,7 +134,7 @@ def test_a_unit_sees_one_tenant_whatever_it_asks(url: str) -> None:
         return [row[0] for row in await sql.rows("SELECT DISTINCT tenant_id FROM memories")]
 
     with _memory(url, "a") as memory:
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
         assert drive(ledger.read(unit)) == drive(ledger.peek(unit)) == drive(ledger.write(unit)) == ["a"]
         assert drive(ledger.of("b").read(unit)) == ["b"]
 
@@ -155,7 +155,7 @@ def test_a_session_cannot_open_the_wall_for_all_that_waits(url: str) -> None:
         return list(await sql.rows("SELECT tenant_id FROM signals"))
 
     with _memory(f"{url}&options=-cmemstone.queue%3Dall", "a") as memory:
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
         waits = Signal("s-b", Scope("b", "u"), "secret", now, now, due_at=now)
         drive(ledger.of("b").write(lambda tx: tx.signals.put([waits])))
 
@@ -204,7 +204,7 @@ def test_a_key_is_found_before_its_tenant_is_known_and_nothing_else_is(url: str)
         (key,) = memory.admin.keys.list()
 
     with _memory(url, "a") as memory:
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
         found = drive(ledger.peek(lambda tx: tx.api_keys.find(key["id"])))
         listed = drive(ledger.peek(lambda tx: tx.api_keys.all("b")))
         assert [one["tenant_id"] for one in memory.admin.keys.list()] == ["a"]
@@ -217,14 +217,14 @@ def test_a_key_is_found_before_its_tenant_is_known_and_nothing_else_is(url: str)
 def test_a_worker_for_all_tenants_sees_whose_turn_it_is_and_no_more(url: str) -> None:
     now = "2026-01-01T00:00:00.000000Z"
     with _memory(url, "a") as memory:
-        ledger = memory.engine.parts.ledger
+        ledger = memory.engine.runtime.ledger
         for tenant in ("a", "b"):
             waits = Signal(f"s-{tenant}", Scope(tenant, "u"), "secret", now, now, due_at=now)
             drive(ledger.of(tenant).write(lambda tx, waits=waits: tx.signals.put([waits])))  # type: ignore[misc]
 
         every = drive(ledger.peek(lambda tx: tx.signals.due(None, now, 10)))
         own = drive(ledger.peek(lambda tx: tx.signals.due("b", now, 10)))
-        foreign = drive(ledger.read(lambda tx: tx.signals.pending(Scope("b"), 10)))
+        foreign = drive(ledger.read(lambda tx: tx.signals.list_pending(Scope("b"), 10)))
 
     assert {scope.tenant_id for scope in every} == {"a", "b"}
     assert (own, foreign) == ([], [])
@@ -234,9 +234,9 @@ def test_a_worker_for_all_tenants_sees_whose_turn_it_is_and_no_more(url: str) ->
 def test_when_a_key_was_used_is_noted_whichever_tenant_it_belongs_to(url: str) -> None:
     with _memory(url, "a") as operator, _memory(url, "b") as other:
         made = other.admin.keys.create("two")
-        parts = operator.engine.parts
-        key = drive(keys.authenticate_key(parts, made["key"]))
+        runtime = operator.engine.runtime
+        key = drive(keys.authenticate_key(runtime, made["key"]))
         assert key.tenant_id == "b"
-        drive(keys.note_use(parts, key))
-        known = {one["id"]: one for one in drive(keys.list_keys(other.engine.parts))}
+        drive(keys.note_use(runtime, key))
+        known = {one["id"]: one for one in drive(keys.list_keys(other.engine.runtime))}
         assert known[made["id"]]["last_used_at"]

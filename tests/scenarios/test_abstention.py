@@ -34,14 +34,14 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 
 def looked_up(memory: Memory, question: str, user: str = "u") -> tuple[Scope, list[Hit]]:
-    parts = memory.engine.parts
-    wanted = validate_search(parts, SearchRequest(query=question, user_id=user, limit=10))
-    return wanted.scope, drive(hits_of(parts, wanted)).found
+    runtime = memory.engine.runtime
+    wanted = validate_search(runtime, SearchRequest(query=question, user_id=user, limit=10))
+    return wanted.scope, drive(hits_of(runtime, wanted)).found
 
 
 def judged(memory: Memory, question: str, user: str = "u", rate: float = 0.05) -> tuple[list[Hit], Relevance]:
     scope, hits = looked_up(memory, question, user)
-    return hits, drive(judge_relevance(memory.engine.parts, scope, question, hits, rate))
+    return hits, drive(judge_relevance(memory.engine.runtime, scope, question, hits, rate))
 
 
 def filled(memory: Memory, count: int, start: int = 0, user: str = "u") -> None:
@@ -56,18 +56,18 @@ def filled(memory: Memory, count: int, start: int = 0, user: str = "u") -> None:
 
 def kept_in(memory: Memory) -> dict[str, Any]:
     """What the ledger keeps of distributions, by name."""
-    parts = memory.engine.parts
+    runtime = memory.engine.runtime
 
     async def bodies(tx: Tx) -> dict[str, Any]:
-        names = [calibrate.TEXT, await parts.embedding.signature()]
-        return {name: await tx.calibration.get(parts.tenant_id, name) for name in names}
+        names = [calibrate.TEXT, await runtime.embedding.signature()]
+        return {name: await tx.calibration.get(runtime.tenant_id, name) for name in names}
 
-    return {name: body for name, body in drive(parts.ledger.read(bodies)).items() if body}
+    return {name: body for name, body in drive(runtime.ledger.read(bodies)).items() if body}
 
 
 def null_of(memory: Memory, user: str = "u") -> Any:
-    held = calibrate._cache_for_store(memory.engine.parts).nulls
-    return next(null for (_, scope), null in held.items() if scope.user_id == user)
+    current = calibrate._cache_for_store(memory.engine.runtime).nulls
+    return next(null for (_, scope), null in current.items() if scope.user_id == user)
 
 
 # --- on questions somebody else wrote ---------------------------------------------------------------------------------
@@ -102,17 +102,17 @@ def outcomes(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[float, 
     memories, rates = lines("memories"), RATES[request.param]
     made = {rate: Outcome([], [], []) for rate in rates}
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": request.param}}) as memory:
-        parts = memory.engine.parts
+        runtime = memory.engine.runtime
         stored = memory.add_many([{"messages": one["text"], "user_id": "u", "infer": False} for one in memories])
         names = {change["results"][0]["id"]: one["id"] for change, one in zip(stored["results"], memories, strict=True)}
         for one in [*lines("questions_unrelated"), *lines("questions_answerable")]:
             scope, hits = looked_up(memory, one["text"])
             for rate, outcome in made.items():
-                result = drive(judge_relevance(parts, scope, one["text"], hits, rate))
+                result = drive(judge_relevance(runtime, scope, one["text"], hits, rate))
                 if "answers" not in one:
                     outcome.shown.append(not result.nothing)
                     continue
-                for among, answered in ((hits, outcome.found), (result.kept, outcome.still)):
+                for among, answered in ((hits, outcome.found), (result.relevant, outcome.still)):
                     answered.append(any(names[hit.record.id] in one["answers"] for hit, _ in among))
         yield request.param, made
 
@@ -158,14 +158,14 @@ def local() -> Iterator[Memory]:
 
 def compared(memory: Memory) -> bool:
     """Whether anything was compared with what unrelated questions reach."""
-    return bool(calibrate._cache_for_store(memory.engine.parts).nulls)
+    return bool(calibrate._cache_for_store(memory.engine.runtime).nulls)
 
 
 @pytest.mark.parametrize("count", [1, 5])
 def test_with_few_memories_a_question_is_judged_without_comparing(local: Memory, count: int) -> None:
     for text in LIFE[:count]:
         local.add(text, user_id="u", infer=False)
-    assert judged(local, "Which instrument does my daughter Wren play?")[1].kept[0][0].record.text == LIFE[0]
+    assert judged(local, "Which instrument does my daughter Wren play?")[1].relevant[0][0].record.text == LIFE[0]
     assert judged(local, "How do submarines make fresh water?")[1].nothing
     assert not compared(local)
 
@@ -177,25 +177,25 @@ def test_a_question_in_another_language_is_judged_by_comparing(local: Memory) ->
 
 
 def test_a_question_about_what_somebody_said_is_judged_by_comparing(local: Memory) -> None:
-    said = {"role": "user", "name": "Marguerite", "content": "I went to the pottery class on Friday"}
-    local.add([said], user_id="u", infer=False)
+    texts = {"role": "user", "name": "Marguerite", "content": "I went to the pottery class on Friday"}
+    local.add([texts], user_id="u", infer=False)
     judged(local, "When did Marguerite go to the pottery class?")
     assert compared(local)
 
 
 def test_what_stands_farther_down_stays_when_it_is_as_near(local: Memory) -> None:
     filled(local, 40)
-    parts = local.engine.parts
+    runtime = local.engine.runtime
     wanted = validate_search(
-        parts, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40)
+        runtime, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40)
     )
-    hits = drive(hits_of(parts, wanted)).found
-    kept = drive(judge_relevance(parts, wanted.scope, wanted.query, hits)).kept
-    assert kept[0][0].record.text == TENT
-    beyond = [hit for hit in hits[10:] if hit in kept]
-    nearest = min(scored.parts.semantic or 0.0 for _, scored in hits[:10] if (_, scored) in kept)
+    hits = drive(hits_of(runtime, wanted)).found
+    remaining = drive(judge_relevance(runtime, wanted.scope, wanted.query, hits)).relevant
+    assert remaining[0][0].record.text == TENT
+    beyond = [hit for hit in hits[10:] if hit in remaining]
+    nearest = min(scored.parts.semantic or 0.0 for _, scored in hits[:10] if (_, scored) in remaining)
     assert all((scored.parts.semantic or 0.0) >= nearest for _, scored in beyond)
-    assert len(kept) < len(hits)
+    assert len(remaining) < len(hits)
 
 
 # --- how it is found out, kept and renewed ----------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def test_something_or_nothing_and_a_reason(embedder: str) -> None:
         filled(memory, 60)
         hits, found = judged(memory, "Where is the spare pole of the blue tent?")
         assert hits
-        assert found.kept[0][0].record.text == TENT
+        assert found.relevant[0][0].record.text == TENT
         assert found.chance is not None
         assert found.chance < 0.05
         assert "closer to something in memory than" in found.reason
@@ -221,9 +221,9 @@ def test_a_stricter_rate_shows_less() -> None:
     with Memory(HASH) as memory:
         filled(memory, 60)
         question = "Who has seen the walrus?"
-        shown = [len(judged(memory, question, rate=rate)[1].kept) for rate in (0.000_001, 0.3, 0.999)]
-        assert shown == sorted(shown)
-        assert shown[0] == 0 < shown[2]
+        visible = [len(judged(memory, question, rate=rate)[1].relevant) for rate in (0.000_001, 0.3, 0.999)]
+        assert visible == sorted(visible)
+        assert visible[0] == 0 < visible[2]
         with pytest.raises(InvalidInput, match="between 0 and 1"):
             judged(memory, "Was the violin repaired?", rate=1.0)
 
@@ -301,10 +301,10 @@ def test_what_is_kept_of_a_scope_can_be_forgotten() -> None:
         filled(memory, 300, user="other")
         for user in ("u", "other"):
             judged(memory, "Where is the tent?", user)
-        parts = memory.engine.parts
+        runtime = memory.engine.runtime
         (body,) = kept_in(memory).values()
         assert len(body["scopes"]) == 2
-        drive(parts.ledger.write(lambda tx: calibrate.drop_calibration(tx, Scope(parts.tenant_id, "u"))))
+        drive(runtime.ledger.write(lambda tx: calibrate.drop_calibration(tx, Scope(runtime.tenant_id, "u"))))
         (body,) = kept_in(memory).values()
         assert len(body["scopes"]) == 1
         memory.reset()
@@ -316,12 +316,12 @@ def test_a_sample_is_spread_over_the_scope_and_always_the_same() -> None:
         for at in range(0, 1_200, 2):  # two users in turns: their numbers are all even and all odd
             memory.add(f"even number {at}", user_id="u", infer=False)
             memory.add(f"odd number {at}", user_id="other", infer=False)
-        parts = memory.engine.parts
-        signature = drive(parts.embedding.signature())
+        runtime = memory.engine.runtime
+        signature = drive(runtime.embedding.signature())
 
         def sample(user: str, most: int) -> tuple[int, list[bytes]]:
-            scope = Scope(parts.tenant_id, user)
-            return drive(parts.ledger.read(lambda tx: tx.calibration.sample(scope, signature, most)))
+            scope = Scope(runtime.tenant_id, user)
+            return drive(runtime.ledger.read(lambda tx: tx.calibration.sample(scope, signature, most)))
 
         for user in ("u", "other"):
             rows, some = sample(user, 100)
@@ -344,7 +344,7 @@ def test_an_embedder_that_fails_leaves_the_hits_alone_and_says_so() -> None:
     with Memory({"store": {"url": "memory:"}}, embedder=embed) as memory:
         filled(memory, 20)
         hits, found = judged(memory, "Where is the tent?")
-        assert found.kept == hits
+        assert found.relevant == hits
         assert found.chance is None
         assert found.note is not None
         assert found.note["step"] == "relevance"
@@ -366,9 +366,9 @@ def test_a_store_that_cannot_be_written_is_judged_all_the_same(tmp_path: Path) -
 def test_hits_that_were_not_chosen_by_what_they_say_are_not_judged() -> None:
     with Memory(HASH) as memory:
         filled(memory, 5)
-        parts = memory.engine.parts
-        wanted = validate_search(parts, SearchRequest(query="anything", user_id="u", strategy="recent"))
-        hits = drive(hits_of(parts, wanted)).found
-        found = drive(judge_relevance(parts, wanted.scope, "anything", hits))
+        runtime = memory.engine.runtime
+        wanted = validate_search(runtime, SearchRequest(query="anything", user_id="u", strategy="recent"))
+        hits = drive(hits_of(runtime, wanted)).found
+        found = drive(judge_relevance(runtime, wanted.scope, "anything", hits))
         assert hits
-        assert found.kept == hits
+        assert found.relevant == hits

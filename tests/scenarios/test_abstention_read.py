@@ -36,16 +36,16 @@ def memory() -> Iterator[Memory]:
 
 
 def judged(memory: Memory, question: str) -> Relevance:
-    parts = memory.engine.parts
-    wanted = validate_search(parts, SearchRequest(query=question, user_id="u", limit=10))
-    return drive(judge_relevance(parts, wanted.scope, question, drive(hits_of(parts, wanted)).found))
+    runtime = memory.engine.runtime
+    wanted = validate_search(runtime, SearchRequest(query=question, user_id="u", limit=10))
+    return drive(judge_relevance(runtime, wanted.scope, question, drive(hits_of(runtime, wanted)).found))
 
 
 @pytest.fixture
 def calls(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[tuple[str, str]]]:
     """What is read, call by call."""
     noted: list[Sequence[tuple[str, str]]] = []
-    embedder: Any = memory.engine.parts.embedding.embedder
+    embedder: Any = memory.engine.runtime.embedding.embedder
     own = embedder.read
 
     async def read(pairs: Sequence[tuple[str, str]], task: str) -> Any:
@@ -59,22 +59,22 @@ def calls(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[tupl
 def test_what_was_compared_word_by_word_is_judged_alike_without_reading_it_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts, question, asked = memory.engine.parts, OPEN[0], list[set[int]]()
-    hits = drive(hits_of(parts, validate_search(parts, SearchRequest(query=question, user_id="u", limit=10))))
-    scope, own = parts.scope({"user_id": "u"}), VectorsTable.words_of
+    runtime, question, asked = memory.engine.runtime, OPEN[0], list[set[int]]()
+    hits = drive(hits_of(runtime, validate_search(runtime, SearchRequest(query=question, user_id="u", limit=10))))
+    scope, own = runtime.scope({"user_id": "u"}), VectorsTable.words_of
 
     async def counted(self: VectorsTable, tenant: str, signature: str, seqs: Iterable[int]) -> Any:
         asked.append(set(seqs))
         return await own(self, tenant, signature, asked[-1])
 
     monkeypatch.setattr(VectorsTable, "words_of", counted)
-    anew = drive(judge_relevance(parts, scope, question, hits.found))
-    known = drive(judge_relevance(parts, scope, question, hits.found, words=hits.words))
+    anew = drive(judge_relevance(runtime, scope, question, hits.found))
+    known = drive(judge_relevance(runtime, scope, question, hits.found, words=hits.words))
     all_of_them = {scored.seq for _, scored in hits.found}
     assert asked == [all_of_them]
-    assert (known.chance, known.kept) == (anew.chance, anew.kept)
+    assert (known.chance, known.relevant) == (anew.chance, anew.relevant)
     some = dict(list(hits.words.items())[:2])
-    drive(judge_relevance(parts, scope, question, hits.found, words=some))
+    drive(judge_relevance(runtime, scope, question, hits.found, words=some))
     assert asked[1:] == [all_of_them - set(some)]
 
 
@@ -100,10 +100,10 @@ def test_what_is_read_decides(memory: Memory, monkeypatch: pytest.MonkeyPatch) -
         async def read(pairs: Sequence[tuple[str, str]], _task: str, value: float = value) -> Any:
             return [[value]] * len(pairs)
 
-        monkeypatch.setattr(memory.engine.parts.embedding.embedder, "read", read)
+        monkeypatch.setattr(memory.engine.runtime.embedding.embedder, "read", read)
         outcomes.append(judged(memory, OPEN[0]))
     assert outcomes[0].nothing
-    assert len(outcomes[1].kept) == len(LIFE)
+    assert len(outcomes[1].relevant) == len(LIFE)
 
 
 def test_a_reader_that_fails_leaves_it_to_the_weights(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_a_reader_that_fails_leaves_it_to_the_weights(memory: Memory, monkeypatc
         raise EmbeddingError("out of memory")
 
     monkeypatch.setattr(judge, "to_read", lambda _found, _read: 0)
-    embedder: Any = memory.engine.parts.embedding.embedder
+    embedder: Any = memory.engine.runtime.embedding.embedder
     monkeypatch.setattr(embedder, "read", fail)
     failed = [judged(memory, question) for question in (*OPEN, *CLEAR)]
     monkeypatch.setattr(embedder, "reads", lambda _task: False)
@@ -121,4 +121,4 @@ def test_a_reader_that_fails_leaves_it_to_the_weights(memory: Memory, monkeypatc
 
 def test_every_embedder_but_the_built_in_one_does_without() -> None:
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as memory:
-        assert memory.engine.parts.reader is None
+        assert memory.engine.runtime.reader is None

@@ -91,8 +91,8 @@ def test_a_session_ends_in_the_word_for_it(opens: Callable[[Ending], Memory], en
     memory.add(ending.said, **SESSION)
 
     with suppress(KeyboardInterrupt):
-        (told,) = memory.sessions.end(**SESSION)["results"]
-        assert told["distillation"] == ending.outcome
+        (answer,) = memory.sessions.end(**SESSION)["results"]
+        assert answer["distillation"] == ending.outcome
 
     (job,) = memory.admin.jobs(task="distill", everybody=True)["results"]
     assert job["outcome"] == ending.outcome
@@ -125,8 +125,8 @@ def test_words_without_a_session_and_a_memory_that_is_off_have_words_of_their_ow
 
     memory.add("I moved to Bergen in the spring, because of a position at the university hospital.", **SESSION)
     memory.settings.set({"policy.enabled": False})
-    (told,) = memory.sessions.end(**SESSION)["results"]
-    assert told["distillation"] == "skipped:memory_disabled"
+    (reply,) = memory.sessions.end(**SESSION)["results"]
+    assert reply["distillation"] == "skipped:memory_disabled"
     assert memory.stats()["pending"] == 1, "it is there when memory is switched on again"
     memory.settings.set({"policy.enabled": True})
     assert memory.sessions.end(**SESSION)["results"][0]["distillation"] == "distilled"

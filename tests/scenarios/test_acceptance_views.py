@@ -34,9 +34,9 @@ def memory(path: Path) -> Iterator[Memory]:
     store = {"url": f"sqlite:///{path}", "durable": False}
     with Memory({**CONFIG, "store": store, "write": {"mode": "manual"}}, clock=clock) as memory:
 
-        def held(said: str, run: str) -> None:
+        def current(sentence: str, run: str) -> None:
             clock.advance(minutes=5)
-            memory.add([{"role": "user", "content": said}], user_id="alice", agent_id="bot", run_id=run)
+            memory.add([{"role": "user", "content": sentence}], user_id="alice", agent_id="bot", run_id=run)
             memory.sessions.end(user_id="alice")
 
         def stored(text: str, user: str = "bob", **more: Any) -> str:
@@ -44,8 +44,10 @@ def memory(path: Path) -> Iterator[Memory]:
             answer = memory.add(text, user_id=user, infer=False, **more)
             return str(answer["results"][0]["id"])
 
-        held(NURSE, "monday")
-        held("I moved to Bergen. We decided to use Postgres for the rota app of the clinic in the spring.", "tuesday")
+        current(NURSE, "monday")
+        current(
+            "I moved to Bergen. We decided to use Postgres for the rota app of the clinic in the spring.", "tuesday"
+        )
         memory.identity.add_override("Call me Countess.", user_id="alice")
         office = stored("The office is in Lisbon", kind="semantic", run_id="r1")
         memory.sharing.share(office, user_id="carol")
@@ -86,8 +88,8 @@ def test_a_companion_s_layers_are_the_rows_that_lists_show(memory: Memory) -> No
         episodes = {one["id"]: one["summary"] for one in memory.sessions.episodes(user_id=user)["results"]}
         assert episodes == layer(memory, user, "episode")
         who = memory.identity.get(user_id=user)
-        told = {one["id"]: one["text"] for one in [*who["overrides"], *who["derived"]]}
-        assert told == layer(memory, user, "identity")
+        answer = {one["id"]: one["text"] for one in [*who["overrides"], *who["derived"]]}
+        assert answer == layer(memory, user, "identity")
     assert [len(layer(memory, "alice", name)) for name in ("episode", "turn")] == [2, 2]
     assert len(layer(memory, "alice", "fact")) > len(layer(memory, "alice", "episode"))
     assert "Call me Countess." in layer(memory, "alice", "identity").values()
@@ -127,12 +129,12 @@ def why_and_when(one: ReplacementItem) -> tuple[str | None, str]:
 def test_what_replaced_what_is_the_same_in_the_view_and_in_the_verb(memory: Memory, path: Path) -> None:
     columns = "id, user_id, old_vector_id, new_vector_id, old_version, new_version, reason, created_at"
     view = {row[0]: row[1:] for row in read(path, f"SELECT {columns} FROM memory_updates")}  # noqa: S608 - our own names
-    told = {
+    answer = {
         one["id"]: (one["user_id"], *vector_ids(one), one["old_version"], one["new_version"], *why_and_when(one))
         for user in USERS
         for one in memory.review.replacements(user_id=user, limit=1_000)["results"]
     }
-    assert told == view
+    assert answer == view
     replaced = [one for one in memory.review.replacements(user_id="carol")["results"] if one["event"] == "REPLACE"]
     assert [one["reason"] for one in replaced] == ["she moved"]
     assert facts(memory, "bob").keys() >= {replaced[0]["old_id"]}
@@ -148,9 +150,9 @@ def test_the_history_of_a_fact_ends_in_what_every_view_shows(memory: Memory, pat
     known = {id_: text for user in USERS for id_, text in facts(memory, user).items()}
 
     for memory_id, rows in view.items():
-        told = memory.history(memory_id)
+        lines = memory.history(memory_id)
         kinds = {"ADD", "UPDATE", "DELETE"}
-        same = [one for one in told if one["event"] in kinds]
+        same = [one for one in lines if one["event"] in kinds]
         assert [(one["event"], one["old_value"], one["new_value"]) for one in same] == [row[:3] for row in rows]
     for memory_id, text in known.items():
         assert memory.history(memory_id)[-1]["new_value"] == text
@@ -186,11 +188,11 @@ def test_a_gateway_s_entries_are_facts_and_episodes_with_kind_and_session(memory
 @pytest.mark.req("R-4", "X-30")
 def test_no_view_shows_what_was_put_aside_or_deleted(memory: Memory, path: Path) -> None:
     hidden = {"A thing to forget", "A thing to hide", "A thing to doubt"}
-    shown = {json.loads(row[0])["content"] for row in read(path, "SELECT metadata FROM shared_vectors")}
-    shown |= set(layer(memory, "bob", "fact", "episode", "identity").values())
-    shown |= {one["content"] for one in memory.profile.facts(user_id="bob")["results"]}
-    shown |= {one["memory"] for one in memory.search("a thing to", user_id="bob")["results"]}
-    assert not shown & hidden
+    visible = {json.loads(row[0])["content"] for row in read(path, "SELECT metadata FROM shared_vectors")}
+    visible |= set(layer(memory, "bob", "fact", "episode", "identity").values())
+    visible |= {one["content"] for one in memory.profile.facts(user_id="bob")["results"]}
+    visible |= {one["memory"] for one in memory.search("a thing to", user_id="bob")["results"]}
+    assert not visible & hidden
     assert [one["memory"] for one in memory.get_all(user_id="bob", status="disabled")["results"]] == ["A thing to hide"]
     quarantined = memory.get_all(user_id="bob", status="quarantined")["results"]
     assert [one["memory"] for one in quarantined] == ["A thing to doubt"]

@@ -33,8 +33,8 @@ def memory(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Memory]
         yield opened
 
 
-def tell(memory: Memory, said: str) -> None:
-    memory.add([{"role": "user", "content": said}], **WHO, run_id=said.split()[1] + str(len(said)))
+def tell(memory: Memory, text: str) -> None:
+    memory.add([{"role": "user", "content": text}], **WHO, run_id=text.split()[1] + str(len(text)))
     memory.sessions.end(**WHO)
 
 
@@ -47,14 +47,14 @@ def test_what_is_due_is_told_on_its_days_with_its_date(memory: Memory, clock: Fa
     bank = "- [2026-05-08] I have to phone the bank about the mortgage on 8 May. (due)"
     dentist = "- [2026-05-09] User has a dentist appointment on 9 May at 3pm. (due)"
     tax = "- [2026-05-14] I need to hand in the tax form by 14 May. (due)"
-    shown = {}
+    output = {}
     for day in range(4, 20):
         clock.set(datetime(2026, 5, day, 10, tzinfo=UTC))
-        shown[day] = due(memory)
-    assert [day for day, lines in shown.items() if bank in lines] == list(range(6, 12))
-    assert [day for day, lines in shown.items() if dentist in lines] == list(range(7, 13))
-    assert [day for day, lines in shown.items() if tax in lines] == list(range(12, 18))
-    assert shown[8] == [bank, dentist]
+        output[day] = due(memory)
+    assert [day for day, lines in output.items() if bank in lines] == list(range(6, 12))
+    assert [day for day, lines in output.items() if dentist in lines] == list(range(7, 13))
+    assert [day for day, lines in output.items() if tax in lines] == list(range(12, 18))
+    assert output[8] == [bank, dentist]
     clock.set(datetime(2026, 5, 8, 10, tzinfo=UTC))
     assert due(memory, "What do I have to do today?") == [bank, dentist]
     for message in ("What is 17 times 23?", "What is next in a linked list in python?", "Tell me a joke"):

@@ -49,16 +49,16 @@ def test_who_the_user_is_is_there_whatever_the_gate_says(memory: Memory, message
     assert missing(pack.stable) == []
     assert pack.text.count("Oslo") == len({line for line in pack.text.splitlines() if "Oslo" in line})
     memory.admin.consolidate(everybody=True)
-    told = memory.context(message, **WHO).stable
-    assert missing(told) == []
-    assert told.count("Oslo") == 1, "the text about the user says it, and nothing repeats it"
+    text = memory.context(message, **WHO).stable
+    assert missing(text) == []
+    assert text.count("Oslo") == 1, "the text about the user says it, and nothing repeats it"
 
 
 @pytest.mark.req("X-4")
 def test_another_agent_is_shown_who_the_user_is_and_nothing_else_learned_elsewhere(memory: Memory) -> None:
-    told = memory.context("What is 17 times 23?", user_id="ada", agent_id="another").text
-    assert missing(told) == []
-    assert "map" not in told
+    text = memory.context("What is 17 times 23?", user_id="ada", agent_id="another").text
+    assert missing(text) == []
+    assert "map" not in text
 
 
 @pytest.mark.req("X-4")
@@ -79,8 +79,8 @@ def test_who_the_user_is_never_fades(memory: Memory, clock: FakeClock, question:
         clock.advance(days=1)
         assert missing(memory.context(question, **WHO).text) == [], f"day {day}"
         evicted += memory.admin.consolidate(everybody=True)["evicted"]
-    kept = " ".join(one["content"] for one in memory.profile.facts(**WHO)["results"])
-    assert missing(kept) == []
+    stored_text = " ".join(one["content"] for one in memory.profile.facts(**WHO)["results"])
+    assert missing(stored_text) == []
     assert evicted or "name" in question, "what nobody asks for and is not about who the user is still fades"
 
 
@@ -103,12 +103,12 @@ def test_after_a_year_who_the_user_is_is_as_strong_as_on_the_first_day(clock: Fa
             clock.advance(days=1)
             memory.context("What do you know about me?", **WHO)
             memory.admin.consolidate(everybody=True)
-        told = [one["memory"] for one in memory.profile.get(user_id="ada")["facts"]]
+        lines = [one["memory"] for one in memory.profile.get(user_id="ada")["facts"]]
         after = {one["content"]: one for one in memory.profile.facts(**WHO)["results"]}
         identity = memory.identity.get(user_id="ada")
         stable = memory.context("What is 17 times 23?", **WHO).stable
         found = memory.search("Where does she work?", **WHO, explain=True)["results"]
-    assert [one for one in WHO_SHE_IS if not any(one in line for line in told)] == []
+    assert [one for one in WHO_SHE_IS if not any(one in line for line in lines)] == []
     assert [one for one in ("Ada", "Oslo", "nurse", "peanuts") if one not in stable] == []
     derived = " ".join(one["text"] for one in identity["derived"])
     assert [one for one in ("Ada", "Oslo", "nurse", "peanuts") if one not in derived] == []

@@ -32,9 +32,9 @@ def clock() -> FakeClock:
 
 
 def told(memory: Memory, clock: FakeClock) -> Memory:
-    for day, said in SESSIONS:
+    for day, text in SESSIONS:
         clock.set(datetime.fromisoformat(f"{day}T10:00:00+00:00"))
-        memory.add([{"role": "user", "content": said}], **WHO, run_id=day)
+        memory.add([{"role": "user", "content": text}], **WHO, run_id=day)
         memory.sessions.end(**WHO)
     clock.set(NOW)
     return memory
@@ -80,8 +80,8 @@ PLANS: Final = (
 )
 
 
-def sessions(memory: Memory, clock: FakeClock, *said: tuple[str, str]) -> None:
-    for day, text in said:
+def sessions(memory: Memory, clock: FakeClock, *texts: tuple[str, str]) -> None:
+    for day, text in texts:
         clock.set(datetime.fromisoformat(f"{day}T10:00:00+00:00"))
         memory.add([{"role": "user", "content": text}], **WHO, run_id=day)
         memory.sessions.end(**WHO)
@@ -128,16 +128,16 @@ def test_the_very_words_stand_in_the_order_of_the_talk(clock: FakeClock) -> None
         ("I put tape on it.", "Tape on a greenhouse roof will not last, a greenhouse roof needs silicone."),
     )
     with Memory(SETTINGS | {"embedder": {"provider": "local"}}, clock=clock) as memory:
-        for said, answer in talk:
-            both = [{"role": "user", "content": said}, {"role": "assistant", "content": answer}]
+        for text, answer in talk:
+            both = [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]
             memory.add(both, **WHO, run_id="roof")
         memory.sessions.end(**WHO)
-        shown = memory.context("What exactly did I say about the greenhouse roof?", **WHO).volatile
-        for said, answer in talk:
-            if answer in shown and said in shown:
-                assert shown.index(said) < shown.index(answer)
-        assert talk[0][0] in shown
-        lines = [line.partition("] ")[2].partition(":")[0] for line in shown.splitlines() if line.startswith("- [")]
+        output = memory.context("What exactly did I say about the greenhouse roof?", **WHO).volatile
+        for text, answer in talk:
+            if answer in output and text in output:
+                assert output.index(text) < output.index(answer)
+        assert talk[0][0] in output
+        lines = [line.partition("] ")[2].partition(":")[0] for line in output.splitlines() if line.startswith("- [")]
         assert lines[0] == "user"
 
 
@@ -160,14 +160,14 @@ def test_a_time_of_the_world_brings_nothing(memory: Memory) -> None:
 def test_a_fact_is_not_shown_beside_the_episode_that_tells_it(every: Memory, question: str) -> None:
     receipt = every.receipt(every.context(question, **WHO).receipt_id)
     assert receipt is not None
-    shown = {one["id"] for one in receipt["chosen"]}
-    assert shown
+    visible = {one["id"] for one in receipt["chosen"]}
+    assert visible
     for episode in every.sessions.episodes(**WHO)["results"]:
         facts = {
             one["id"] for one in every.profile.facts(**WHO)["results"] if one["source_episode_id"] == episode["id"]
         }
         assert facts or "Tomorrow" in episode["summary"]
-        assert not (episode["id"] in shown and facts & shown)
+        assert not (episode["id"] in visible and facts & visible)
 
 
 @pytest.mark.req("S-26")
@@ -198,8 +198,8 @@ def test_what_lies_ahead_and_what_is_only_told_restricts_nothing(memory: Memory)
 @pytest.mark.req("S-24", "X-42")
 def test_a_message_in_another_language_brings_what_is_near_to_it(clock: FakeClock) -> None:
     with Memory({**SETTINGS, "embedder": {"provider": "local"}}, clock=clock) as memory:
-        for said in ("Nuestra furgoneta está en el taller de Ramón.", "Mi tía hornea pan de centeno cada sábado."):
-            memory.add([{"role": "user", "content": said}], **WHO, run_id=said[-5:])
+        for message in ("Nuestra furgoneta está en el taller de Ramón.", "Mi tía hornea pan de centeno cada sábado."):
+            memory.add([{"role": "user", "content": message}], **WHO, run_id=message[-5:])
             memory.sessions.end(**WHO)
         asked = memory.context("¿Dónde está la furgoneta?", **WHO)
         assert (str(asked.gate.route), "taller" in asked.volatile) == ("recall", True)

@@ -42,17 +42,17 @@ def month() -> Iterator[Memory]:
     clock = FakeClock()
     settings: dict[str, Any] = {"store": {"url": "memory:"}, "preset": "companion", "write": {"mode": "manual"}}
     with Memory({**settings, "embedder": {"provider": "hash"}}, clock=clock) as memory:
-        for number, said in enumerate(MONTH):
+        for number, texts in enumerate(MONTH):
             clock.advance(days=7)
-            memory.add([_message(one) for one in said], **WHO, run_id=f"week-{number}")
+            memory.add([_message(one) for one in texts], **WHO, run_id=f"week-{number}")
             memory.sessions.end(**WHO)
         memory.admin.consolidate(everybody=True)
         yield memory
 
 
-def _message(said: str) -> dict[str, str]:
-    role = "assistant" if said.startswith(">") else "user"
-    return {"role": role, "content": said.removeprefix("> ")}
+def _message(text: str) -> dict[str, str]:
+    role = "assistant" if text.startswith(">") else "user"
+    return {"role": role, "content": text.removeprefix("> ")}
 
 
 def facts(memory: Memory) -> dict[str, PinnedFact]:
@@ -64,8 +64,8 @@ def test_every_conversation_leaves_one_episode_of_its_own_words(month: Memory) -
     episodes = month.sessions.episodes(**WHO)["results"]
 
     assert [one["run_id"] for one in episodes] == ["week-3", "week-2", "week-1", "week-0"]
-    for one, said in zip(reversed(episodes), MONTH, strict=True):
-        words = " ".join(said)
+    for one, texts in zip(reversed(episodes), MONTH, strict=True):
+        words = " ".join(texts)
         for line in one["summary"].splitlines():
             assert line.partition(": ")[2] in words
     assert any("move" in line for line in episodes[1]["decisions"])
@@ -73,12 +73,12 @@ def test_every_conversation_leaves_one_episode_of_its_own_words(month: Memory) -
 
 
 def test_facts_are_those_that_hold_in_the_end(month: Memory) -> None:
-    told = " ".join(facts(month))
+    text = " ".join(facts(month))
 
     assert all("I moved to Bergen" in line for line in facts(month) if "Oslo" in line)
-    assert "Fjord School" in told
+    assert "Fjord School" in text
     for never_said_by_the_user in ("pilot", "Bob", "moon"):
-        assert never_said_by_the_user not in told
+        assert never_said_by_the_user not in text
 
 
 @pytest.mark.req("D-11")
@@ -93,13 +93,13 @@ def test_the_identity_is_what_the_user_said_and_what_holds(month: Memory) -> Non
     identity = month.identity.get(user_id="ada")
 
     assert identity["narrative"] is not None
-    told = identity["narrative"]["text"] + " ".join(one["text"] for one in identity["derived"])
-    assert "Ada" in told
-    assert "Fjord School" in told
-    assert ("as a nurse" in told) <= ("I quit my job at the harbour clinic" in told)
-    assert told.count("I moved to Bergen") == told.count("in Oslo")
+    text = identity["narrative"]["text"] + " ".join(one["text"] for one in identity["derived"])
+    assert "Ada" in text
+    assert "Fjord School" in text
+    assert ("as a nurse" in text) <= ("I quit my job at the harbour clinic" in text)
+    assert text.count("I moved to Bergen") == text.count("in Oslo")
     for wrong in ("pilot", "Bob", "moon"):
-        assert wrong not in told
+        assert wrong not in text
     assert identity["overrides"] == []
     stable = month.context("What do you know about me?", **WHO).stable
     assert "Fjord School" in stable

@@ -20,10 +20,10 @@ def memory() -> Iterator[Memory]:
         yield opened
 
 
-def known(memory: Memory, *said: str) -> set[str]:
+def known(memory: Memory, *text: str) -> set[str]:
     """All that is known after these messages; every call is another user's."""
-    user = "-".join(said).replace(" ", "-")[:120]
-    for one in said:
+    user = "-".join(text).replace(" ", "-")[:120]
+    for one in text:
         memory.add(one, user_id=user)
     return {one["memory"] for one in memory.get_all(user_id=user)["results"]}
 
@@ -57,8 +57,8 @@ def test_what_contradicts_does_not_stand_beside_it(memory: Memory, said: tuple[s
     ],
 )
 def test_no_word_of_a_memory_is_lost_to_a_change(memory: Memory, first: str, second: str, words: str) -> None:
-    told = " ".join(known(memory, first, second))
-    assert [word for word in words.split() if word not in told] == []
+    text = " ".join(known(memory, first, second))
+    assert [word for word in words.split() if word not in text] == []
 
 
 @pytest.mark.req("O-29")
@@ -78,8 +78,8 @@ def test_no_word_of_a_memory_is_lost_to_a_change(memory: Memory, first: str, sec
     ],
 )  # fmt: skip
 def test_plain_statements_are_known_whatever_their_tone(memory: Memory, said: str, words: str) -> None:
-    told = " ".join(known(memory, said))
-    assert [word for word in words.split() if word not in told] == []
+    text = " ".join(known(memory, said))
+    assert [word for word in words.split() if word not in text] == []
 
 
 @pytest.mark.parametrize(

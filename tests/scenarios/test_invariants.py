@@ -90,10 +90,10 @@ class Life:
             act(*rest)
         self.clock.advance(minutes=7)
 
-    def talk(self, who: str, said: str) -> None:
+    def talk(self, who: str, text: str) -> None:
         """Hold a session."""
         self.sessions += 1
-        self.memory.add(said, user_id=who, agent_id="bot", run_id=f"r{self.sessions}")
+        self.memory.add(text, user_id=who, agent_id="bot", run_id=f"r{self.sessions}")
         self.memory.sessions.end(user_id=who)
 
     def store(self, who: str, text: str, days: int | None) -> None:
@@ -197,18 +197,18 @@ def _read(memory: Memory, who: str) -> Iterator[str]:
 
 def the_events_tell_what_is_there(life: Life) -> None:
     """A turn is what was said, and has an event only when it goes or comes back."""
-    told: dict[str, str] = {}
+    answer: dict[str, str] = {}
     events = "SELECT memory_id, new_text, is_deleted, after FROM events ORDER BY seq"
     for memory_id, new_text, is_deleted, after in life.rows(events):
         if is_deleted:
-            told.pop(memory_id, None)
+            answer.pop(memory_id, None)
         elif after is not None and new_text is not None:
-            told[memory_id] = new_text
+            answer[memory_id] = new_text
     current = {id_: (text, layer) for id_, text, layer in life.rows(_CURRENT)}
-    assert told.keys() >= {id_ for id_, (_, layer) in current.items() if layer != "turn"}
-    assert [id_ for id_, text in told.items() if id_ in current and current[id_][0] != text] == []
+    assert answer.keys() >= {id_ for id_, (_, layer) in current.items() if layer != "turn"}
+    assert [id_ for id_, text in answer.items() if id_ in current and current[id_][0] != text] == []
     closed = {row[0] for row in life.rows("SELECT id FROM memories GROUP BY id HAVING max(valid_to IS NULL) = 0")}
-    assert told.keys() - current.keys() <= closed
+    assert answer.keys() - current.keys() <= closed
 
 
 _CURRENT: Final = "SELECT id, text, layer FROM memories WHERE valid_to IS NULL"

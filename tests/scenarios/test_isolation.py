@@ -94,11 +94,11 @@ class _Isolation(RuleBasedStateMachine):
 
     @rule(scope=scopes)
     def delete_all(self, scope: Scope) -> None:
-        mine = {memory_id for memory_id, (link, _, _) in self.live.items() if inside(link, scope)}
-        assert self.memory.delete_all(**by_name(scope)) == {"deleted": len(mine)}
-        for memory_id in mine:
+        own = {memory_id for memory_id, (link, _, _) in self.live.items() if inside(link, scope)}
+        assert self.memory.delete_all(**by_name(scope)) == {"deleted": len(own)}
+        for memory_id in own:
             del self.live[memory_id]
-        self.gone |= mine
+        self.gone |= own
 
     @rule(scope=scopes, text=words, strategy=st.sampled_from(["text", "vector", "hybrid"]))
     def search(self, scope: Scope, text: str, strategy: Strategy) -> None:

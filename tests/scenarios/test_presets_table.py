@@ -86,21 +86,21 @@ def test_a_minimum_belongs_to_the_model_it_was_found_for() -> None:
     companion = PRESETS["companion"].retrieval
     assert (companion.minimum("any:model"), companion.minimum("any:model", turns=True)) == (0.1, 0.01)
     assert companion.minimum("local:all-minilm-l6-v2-int8") == 0
-    given = {"preset": "shared", "context": {"min_scores": {"openai:other": 0.5}}}
-    configured = Settings.of(given).as_policy().retrieval
+    values = {"preset": "shared", "context": {"min_scores": {"openai:other": 0.5}}}
+    configured = Settings.of(values).as_policy().retrieval
     assert configured.minimum("openai:other") == 0.5
     assert configured.minimum("local:all-minilm-l6-v2-int8") == 0.3
 
 
 def test_what_a_preset_says_can_be_configured_otherwise() -> None:
-    given = {
+    values = {
         "preset": "gateway",
         "identity": {"sources": ["header:x-user", "body"], "nobody": "owner", "owner": "me"},
         "inject": {"position": "system_first", "chat": False},
         "extract": {"strategies": ["facts"], "neighbours": 8},
         "quota": {"user_memories": 10},
     }
-    policy = Settings.of(given).as_policy()
+    policy = Settings.of(values).as_policy()
     assert (policy.identity.sources, policy.identity.nobody) == (("header:x-user", "body"), "owner")
     assert (policy.inject.position, policy.inject.chat, policy.inject.agents) == ("system_first", False, True)
     assert (policy.curation.strategies, policy.curation.neighbours) == (("facts",), 8)

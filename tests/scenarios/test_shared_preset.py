@@ -53,8 +53,8 @@ def test_a_replacement_in_the_background_is_for_one_user_and_the_audit_has_both_
     assert held(memory, "alice") == ["User moved to Bergen."]
     assert held(memory, "bob") == ["User lives in Oslo."]
     (audit,) = memory.review.replacements(user_id="alice")["results"]
-    (mine,) = memory.get_all(user_id="alice")["results"]
-    assert (audit["old_id"], audit["new_id"]) == (fact["id"], mine["id"])
+    (own,) = memory.get_all(user_id="alice")["results"]
+    assert (audit["old_id"], audit["new_id"]) == (fact["id"], own["id"])
     assert audit["reason"]
     assert memory.review.replacements(user_id="bob")["results"] == []
 
@@ -147,5 +147,5 @@ def test_the_four_figures_after_a_day_of_use(memory: Memory, clock: FakeClock) -
     assert figures["memory_total_count"] == 2
     assert figures["memory_replacement_rate"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["memory_dedup_rate"] == pytest.approx(1 / 4, abs=1e-4)
-    shown = len(answer["used"]) + len(answer["unused"])
-    assert figures["retrieval_hit_rate"] == pytest.approx(len(answer["used"]) / shown, abs=1e-4)
+    visible_count = len(answer["used"]) + len(answer["unused"])
+    assert figures["retrieval_hit_rate"] == pytest.approx(len(answer["used"]) / visible_count, abs=1e-4)

@@ -62,17 +62,17 @@ def state_of(lines: Iterable[dict[str, Any]]) -> dict[str, Seen]:
 
 def replayed(lines: Iterable[dict[str, Any]]) -> dict[str, tuple[str, str, frozenset[str]]]:
     """What the events say, and nothing else."""
-    told: dict[str, tuple[str, str, frozenset[str]]] = {}
+    answer: dict[str, tuple[str, str, frozenset[str]]] = {}
     for event in (line for line in lines if line["type"] == "event"):
         name, after = event["memory_id"], event["after"]
         if event["is_deleted"]:
-            told.pop(name, None)
+            answer.pop(name, None)
         elif after is not None and after["status"] in OPEN:
-            told[name] = (event["new_text"], after["status"], _holders(event, told.get(name)))
-        if event["event"] == "REPLACE" and event["old_id"] in told:  # who has one of their own holds the old no more
-            text, status, holders = told[event["old_id"]]
-            told[event["old_id"]] = (text, status, holders - told[name][2])
-    return told
+            answer[name] = (event["new_text"], after["status"], _holders(event, answer.get(name)))
+        if event["event"] == "REPLACE" and event["old_id"] in answer:  # who has one of their own holds the old no more
+            text, status, holders = answer[event["old_id"]]
+            answer[event["old_id"]] = (text, status, holders - answer[name][2])
+    return answer
 
 
 def _holders(event: dict[str, Any], before: tuple[str, str, frozenset[str]] | None) -> frozenset[str]:
@@ -201,7 +201,7 @@ class Machine(RuleBasedStateMachine):
         now = self.state
         self.memory.admin.erase(user_id=user)
         left = self.state
-        self.erased |= {name for name, held in self.held.items() if user in held}
+        self.erased |= {name for name, existing in self.held.items() if user in existing}
         self.before, self.cursor = left, self.memory.review.events(limit=1_000, everybody=True)["cursor"]
         assert all(user not in one.holders for one in left.values())
         assert {name for name in now if now[name].holders - {user}} == left.keys()
@@ -255,8 +255,8 @@ class Machine(RuleBasedStateMachine):
         """Texts, statuses and holders follow from the history alone."""
         lines = list(self.memory.export(everybody=True))
         state = {name: (one.text, one.status, one.holders) for name, one in state_of(lines).items()}
-        told = replayed(lines)
-        assert {name: told[name] for name in told.keys() - self.erased} == {
+        answer = replayed(lines)
+        assert {name: answer[name] for name in answer.keys() - self.erased} == {
             name: state[name] for name in state.keys() - self.erased
         }
 
@@ -271,12 +271,12 @@ class Machine(RuleBasedStateMachine):
     def nobody_sees_what_is_not_theirs_or_put_aside(self) -> None:
         """Lists hold exactly what is theirs, searches nothing else."""
         state, user = self.state, USERS[self.turn % len(USERS)]
-        theirs = {name for name, one in state.items() if user in one.holders}
+        other = {name for name, one in state.items() if user in one.holders}
         for status in ("active", OPEN[self.turn % len(OPEN)]):
             listed = self.memory.get_all(user_id=user, status=status)["results"]
-            assert {one["id"] for one in listed} == {name for name in theirs if state[name].status == status}
+            assert {one["id"] for one in listed} == {name for name in other if state[name].status == status}
         found = self.memory.search("bicycle cat code", user_id=user)["results"]
-        assert {one["id"] for one in found} == {name for name in theirs if state[name].status == "active"}
+        assert {one["id"] for one in found} == {name for name in other if state[name].status == "active"}
 
     @invariant()
     def the_past_shows_nothing_that_nobody_saw_then(self) -> None:

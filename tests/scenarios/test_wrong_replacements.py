@@ -62,10 +62,10 @@ MOST_AMENDED: Final = 5
 def test_few_of_them_are_taken_for_a_change_at_all() -> None:
     amended = []
     with Memory({"store": {"url": "memory:"}}, clock=FakeClock()) as memory:
-        for number, (known, said) in enumerate(ALONE):
+        for number, (known, text) in enumerate(ALONE):
             memory.add(known, user_id=str(number))
             amended += [
-                one["memory"] for one in memory.add(said, user_id=str(number))["results"] if one["event"] == "UPDATE"
+                one["memory"] for one in memory.add(text, user_id=str(number))["results"] if one["event"] == "UPDATE"
             ]
     assert len(amended) <= MOST_AMENDED, amended
 

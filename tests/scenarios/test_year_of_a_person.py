@@ -130,8 +130,8 @@ def live(preset: str, llm_url: str = "") -> Lived:
             memory.admin.consolidate(everybody=True)
             clock.advance(hours=12)
         lived.mornings.append(memory.context("ok", **WHO).stable)
-        told = memory.profile.get(user_id="nadia")
-        lived.lines = [one["memory"] for one in (*told["instructions"], *told["facts"], *told["turns"])]
+        answer = memory.profile.get(user_id="nadia")
+        lived.lines = [one["memory"] for one in (*answer["instructions"], *answer["facts"], *answer["turns"])]
     return lived
 
 

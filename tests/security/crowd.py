@@ -143,9 +143,9 @@ class Crowd:
         aside = (await memory.add(f"an odd harbour at {word}", **who, **about))["results"][0]["id"]
         await memory.review.quarantine(aside)
         await memory.add(f"My sister {sister} works at {word.capitalize()}.", **who)
-        said = [{"role": "user", "content": f"We met at the harbour of {word}, and I decided to move to {word}."}]
-        kept = await memory.sessions.ingest(said * 4, **{**who, "run_id": f"session{number}rz"})
-        shown = await memory.context("What about the harbour?", **who, gate="always")
+        texts = [{"role": "user", "content": f"We met at the harbour of {word}, and I decided to move to {word}."}]
+        stored = await memory.sessions.ingest(texts * 4, **{**who, "run_id": f"session{number}rz"})
+        context_pack = await memory.context("What about the harbour?", **who, gate="always")
         vector = {"id": vector_id, "values": VECTOR, "metadata": {"content": f"the harbour at {word}"}}
         if user:
             await memory.vectors.insert([vector], user_id=user)
@@ -158,13 +158,13 @@ class Crowd:
             "gone_id": gone,
             "quarantined_id": aside,
             "vector_id": vector_id if user else "",
-            "receipt_id": shown.receipt_id,
+            "receipt_id": context_pack.receipt_id,
             "event_id": [one["id"] for one in events if one["memory_id"] == first][-1],
             "job_id": next((one["id"] for one in jobs if word in str(one)), ""),
             "run_id": run,
             "entity": sister,
         }
-        assert kept["turns_ingested"] == 4
+        assert stored["turns_ingested"] == 4
         self.pools.append(pool)
 
     # --- who asks -----------------------------------------------------------------------------------------------------
@@ -282,8 +282,8 @@ class _Hidden:
     def _is_of(self, user: str, agent: str) -> bool:
         if agent and agent == self.actor.agent:
             return False
-        mine = [pool for pool in self.pools if pool.tenant == self.actor.tenant]
-        return any(user == pool.user and (user or agent == pool.agent) for pool in mine)
+        own = [pool for pool in self.pools if pool.tenant == self.actor.tenant]
+        return any(user == pool.user and (user or agent == pool.agent) for pool in own)
 
 
 _VOLATILE: Final = frozenset({"leases", "erasures", "backups"})
@@ -313,9 +313,9 @@ def _rows(file: sqlite3.Connection, table: str, hidden: _Hidden, tenants: list[s
         return []
     query = f"SELECT * FROM {table} WHERE tenant_id IN ({marks(tenants)})"  # noqa: S608 - the names of our own tables
     found = [dict(row) for row in file.execute(query, tenants)]
-    kept = [one for one in found if hidden.concerns(table, one)]
+    remaining = [one for one in found if hidden.concerns(table, one)]
     without = _TIMES if hidden.actor.writes else {*_TIMES, "use_count"}
-    return sorted(str({name: value for name, value in one.items() if name not in without}) for one in kept)
+    return sorted(str({name: value for name, value in one.items() if name not in without}) for one in remaining)
 
 
 def marks(values: list[str]) -> str:
@@ -325,10 +325,10 @@ def marks(values: list[str]) -> str:
 
 def leaked(call: Call, answer: Answer, upstream: str, crowd: Crowd, actor: Actor) -> list[str]:
     """What an answer, or what a model was sent for it, tells of those whom the actor does not reach."""
-    said, hidden = answer.text + upstream, [pool for pool in crowd.pools if not actor.reaches(pool)]
+    text, hidden = answer.text + upstream, [pool for pool in crowd.pools if not actor.reaches(pool)]
     sent = call.sent
     actor.sent |= {one for pool in hidden for one in pool.ids if one in sent}
     words = {pool.word for pool in hidden}
     words |= {about["word"] for tenant, about in crowd.about.items() if tenant != actor.tenant}
     ids = {one for pool in hidden for one in pool.ids} - actor.sent
-    return [one for one in words | ids if one in said or one.capitalize() in said]
+    return [one for one in words | ids if one in text or one.capitalize() in text]

@@ -271,8 +271,8 @@ class _Tool:
     schema: Json
 
     def call(self, aim: Aim) -> Call:
-        given = _object(self.schema, aim, {}, self.name)
-        params = {"name": self.name, "arguments": given}
+        value = _object(self.schema, aim, {}, self.name)
+        params = {"name": self.name, "arguments": value}
         return Call("POST", "/mcp", {}, MCP, _rpc("tools/call", params))
 
 
@@ -333,10 +333,10 @@ def _wanted(name: str, aim: Aim) -> bool:
 
 def _object(schema: Json, aim: Aim, parts: Mapping[str, Json], title: str) -> Any:
     """A body by its schema: what it needs, and some of what it may have."""
-    whole = _resolved(schema, parts)
-    needed = set(whole.get("required", ()))
+    full = _resolved(schema, parts)
+    needed = set(full.get("required", ()))
     made = {}
-    for name, about in whole.get("properties", {}).items():
+    for name, about in full.get("properties", {}).items():
         if name in needed or _wanted(name, aim):
             made[name] = _filled(name, _resolved(about, parts), aim, title, parts)
     return made

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from memstone import Memory
-from memstone.engine.erasing.erase import Pieces, pieces_of
+from memstone.engine.change.erase import Pieces, pieces_of
 
 _SYLLABLES: Final = "ba ke lo mu ni po ra se ti vu xa ye zo qui fro gla".split()
 _PREFIX: Final = 4
@@ -40,25 +40,25 @@ def filled(path: Path, users: int, each: int) -> tuple[Memory, dict[str, Said]]:
     memory = Memory(settings)
     names = [f"somebody{number:02d}" for number in range(users)]
     everybody = {name: Said(name, each, chance) for name in names}
-    for said in everybody.values():
-        _tell(memory, said)
+    for message in everybody.values():
+        _tell(memory, message)
     memory.admin.backups.create(path.with_name("first.backup"))
-    for said in everybody.values():
-        memory.add(f"My cat is called {said.words[3].title()}", user_id=said.user, run_id="r")
-        memory.context(f"Where is the {said.words[5]}?", user_id=said.user)
+    for message in everybody.values():
+        memory.add(f"My cat is called {message.words[3].title()}", user_id=message.user, run_id="r")
+        memory.context(f"Where is the {message.words[5]}?", user_id=message.user)
     memory.admin.backups.create(path.with_name("second.backup"))
     return memory, everybody
 
 
-def _tell(memory: Memory, said: Said) -> None:
-    for start in range(0, len(said.texts), 500):
+def _tell(memory: Memory, message: Said) -> None:
+    for start in range(0, len(message.texts), 500):
         items = [
-            {"messages": text, "user_id": said.user, "infer": False, "metadata": {"about": said.words[7]}}
-            for text in said.texts[start : start + 500]
+            {"messages": text, "user_id": message.user, "infer": False, "metadata": {"about": message.words[7]}}
+            for text in message.texts[start : start + 500]
         ]
-        answer = memory.add_many(items, idempotency_key=f"{start} {said.user[-2:]}")
+        answer = memory.add_many(items, idempotency_key=f"{start} {message.user[-2:]}")
         ids = [one["results"][0]["id"] for one in answer["results"]]
-        memory.update_many([{"memory_id": one, "text": f"{said.words[2]} again {one[:8]}"} for one in ids[:3]])
+        memory.update_many([{"memory_id": one, "text": f"{message.words[2]} again {one[:8]}"} for one in ids[:3]])
         memory.delete(ids[5])
 
 
@@ -76,15 +76,15 @@ def vectors(path: Path, user: str) -> list[bytes]:
 def exported(memory: Memory, without: str) -> list[str]:
     """Every line of the whole store, but for those of one user and of what was deleted of theirs."""
     lines = [(line, json.dumps(line, sort_keys=True)) for line in memory.export(everybody=True)]
-    theirs = {line.get("memory_id") for line, text in lines if f'"user_id": "{without}"' in text}
-    kept = (text for line, text in lines if line["type"] != "suppressed" or line["memory_id"] not in theirs)
-    return [text for text in kept if f'"user_id": "{without}"' not in text]
+    other = {line.get("memory_id") for line, text in lines if f'"user_id": "{without}"' in text}
+    stored = (text for line, text in lines if line["type"] != "suppressed" or line["memory_id"] not in other)
+    return [text for text in stored if f'"user_id": "{without}"' not in text]
 
 
 def _assert_gone(path: Path, users: int, each: int) -> None:
     memory, everybody = filled(path, users, each)
     victim = everybody.pop("somebody07")
-    others, theirs = exported(memory, victim.user), vectors(path, victim.user)
+    others, other_items = exported(memory, victim.user), vectors(path, victim.user)
     assert len(others) > (users - 1) * each
     before = files(path)
     assert all(text.encode() in before["second.backup"] for text in victim.texts[10:20]), "the test can fail"
@@ -97,7 +97,7 @@ def _assert_gone(path: Path, users: int, each: int) -> None:
     assert {"memstone.db", "first.backup", "second.backup"} <= after.keys()
     for name, raw in after.items():
         assert [piece for piece in victim.pieces() if piece in raw] == [], name
-        assert [vector for vector in theirs[:50] if vector in raw] == [], name
+        assert [vector for vector in other_items[:50] if vector in raw] == [], name
         assert victim.user.encode() not in raw, name
     assert exported(memory, "") == others, "every row of everybody else, and no other"
     assert memory.admin.verify_erasure(json.loads(json.dumps(report)))["ok"]
@@ -125,9 +125,9 @@ def test_of_ten_thousand_memories_of_fifty_users_not_a_byte_of_one_is_left(tmp_p
 def test_deleting_alone_leaves_words_in_the_full_text(tmp_path: Path) -> None:
     """Why the full text is made anew: what is taken out of it stays in its segments, whatever is zeroed or vacuumed."""
     path = tmp_path / "memstone.db"
-    said = Said("u01", 600, random.Random(1))  # noqa: S311 - test data
+    message = Said("u01", 600, random.Random(1))  # noqa: S311 - test data
     with Memory({"store": {"url": f"sqlite:///{path}", "durable": False}, "embedder": {"provider": "none"}}) as memory:
-        _tell(memory, said)
+        _tell(memory, message)
     with closing(connect(path, isolation_level=None)) as database:
         database.execute("PRAGMA secure_delete = ON")
         columns = "body, key, speaker, day, scope"
@@ -139,10 +139,10 @@ def test_deleting_alone_leaves_words_in_the_full_text(tmp_path: Path) -> None:
             database.execute(f"DELETE FROM {table}")  # noqa: S608
         database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert any(word[_PREFIX:].encode() in path.read_bytes() for word in said.words)
+    assert any(word[_PREFIX:].encode() in path.read_bytes() for word in message.words)
     with Memory({"store": {"url": f"sqlite:///{path}"}, "embedder": {"provider": "none"}}) as memory:
         assert memory.admin.erase(user_id="u01")["complete"]
-    assert not any(word[_PREFIX:].encode() in path.read_bytes() for word in said.words)
+    assert not any(word[_PREFIX:].encode() in path.read_bytes() for word in message.words)
 
 
 def test_a_trace_that_is_left_is_found_and_the_report_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

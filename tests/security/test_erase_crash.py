@@ -51,12 +51,12 @@ def killed(verb: str, path: Path, copy: Path, step: int) -> bool:
     command = [sys.executable, "-m", "tests.security.test_erase_crash", verb, str(path), str(copy), str(step)]
     victim = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
     assert victim.stdout is not None
-    said = victim.stdout.readline()
+    text = victim.stdout.readline()
     victim.send_signal(signal.SIGKILL)
     victim.stdout.close()
     victim.wait()
-    assert said in ("here\n", "done\n"), "the victim failed by itself"
-    return said == "here\n"
+    assert text in ("here\n", "done\n"), "the victim failed by itself"
+    return text == "here\n"
 
 
 def _live(verb: str, path: Path, copy: Path, step: int) -> None:

@@ -15,8 +15,8 @@ from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.sqlite.copies import SqliteCopies
 from memstone.drive import drive
-from memstone.engine.erasing import erase_rows
-from memstone.engine.erasing.erase_rows import BATCH
+from memstone.engine.change import erase_rows
+from memstone.engine.change.erase_rows import BATCH
 from memstone.engine.upkeep.passes import FIRST_SECONDS, Timetable
 from memstone.results import ErasureReport
 from memstone.testing.clock import FakeClock
@@ -85,8 +85,10 @@ def test_a_tenant_is_told_nothing_of_where_backups_lie(
     assert ".backup" not in written
     copies = next(check["copies"] for check in report["checks"] if check["check"] == "backups")
     assert copies == [{"state": "unreachable"}, {"state": "missing"}, {"state": "rewritten"}]
-    told = {Path(vars(one)["path"]).name for one in caplog.records if getattr(one, "event", "") == "erasure.copy"}
-    assert told == {"damaged.backup", "missing.backup"}, "the operator reads of them in the log"
+    known_names = {
+        Path(vars(one)["path"]).name for one in caplog.records if getattr(one, "event", "") == "erasure.copy"
+    }
+    assert known_names == {"damaged.backup", "missing.backup"}, "the operator reads of them in the log"
     own = operator.admin.erase(user_id="alice")
     assert str(tmp_path / "one.backup") in json.dumps(own), "the operator is told"
 
@@ -102,7 +104,7 @@ def test_a_tenant_does_not_have_the_file_written_anew_while_others_wait(
     assert {name for name, ok in checks(report).items() if not ok} <= {"free space", "files"}
     assert not tenant.admin.verify_erasure(report)["ok"]
     monkeypatch.undo()
-    assert drive(erase_rows.compact_store(operator.engine.parts))
+    assert drive(erase_rows.compact_store(operator.engine.runtime))
     checked = tenant.admin.verify_erasure(report)
     assert (checked["ok"], checked["complete"]) == (True, True)
 
@@ -113,12 +115,12 @@ def test_it_is_done_when_nobody_calls(
     monkeypatch.setattr(erase_rows, "_QUIET_SECONDS", 0.01)
     clock.advance(seconds=1)
     report = tenant.admin.erase(user_id="alice")
-    shop = tenant.engine.parts.workshop
+    shop = tenant.engine.runtime.worker_state
     assert shop.compaction is not None
     for _ in range(1_000):
         if not shop.compaction.alive:
             break
-        drive(tenant.engine.parts.io.sleep(0.02))
+        drive(tenant.engine.runtime.io.sleep(0.02))
     assert tenant.admin.verify_erasure(report)["ok"]
     assert b"kerosene" not in path.read_bytes()
 
@@ -130,10 +132,10 @@ def test_a_worker_does_what_a_process_that_ended_left_undone(
     report = tenant.admin.erase(user_id="alice")
     operator.close()
     with opened(path, clock) as later:
-        parts = later.engine.parts
-        timetable = Timetable.of(parts)
+        runtime = later.engine.runtime
+        timetable = Timetable.of(runtime)
         clock.advance(seconds=FIRST_SECONDS)
-        drive(timetable.tick(parts))
+        drive(timetable.tick(runtime))
         assert later.acting_for("acme").admin.verify_erasure(report)["ok"]
 
 

@@ -213,8 +213,8 @@ def test_the_key_is_not_in_the_store_nor_in_a_backup(store: Path, backup: Path) 
             manifest = json.loads(zipfile.ZipFile(backup).read("manifest.json"))
             signed = {name: one for name, one in manifest.items() if name != "signature"}
             written = b"memstone backup 1\n" + json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()
-            told = hmac.new(bytes.fromhex(value), written, hashlib.sha256).hexdigest()
-            assert told != manifest["signature"]["hmac"], "whoever has a backup cannot sign another"
+            text = hmac.new(bytes.fromhex(value), written, hashlib.sha256).hexdigest()
+            assert text != manifest["signature"]["hmac"], "whoever has a backup cannot sign another"
 
 
 def test_an_erasure_does_not_sign_what_somebody_else_put_in_the_place_of_a_backup(store: Path, backup: Path) -> None:

@@ -63,9 +63,9 @@ def test_nothing_handed_over_becomes_the_user_s_own_words(way: str) -> None:
             memory.add(hand_over(template.format(mark=f"Zyrq{number:02}")), user_id="alice", run_id=f"r{number}")
         clock.advance(days=2)
         known = memory.profile.get(user_id="alice", tokens=16_000)
-        told = [one["memory"] for one in (*known["instructions"], *known["facts"], *known["turns"])]
-        assert any("bees" in one for one in told), "her own words are there"
-        assert [one for one in told if "Zyrq" in one and "boss wrote" not in one] == [], "nothing as the user's own"
+        lines = [one["memory"] for one in (*known["instructions"], *known["facts"], *known["turns"])]
+        assert any("bees" in one for one in lines), "her own words are there"
+        assert [one for one in lines if "Zyrq" in one and "boss wrote" not in one] == [], "nothing as the user's own"
         for question in (
             "Who am I?",
             "What is my bank?",
@@ -73,8 +73,8 @@ def test_nothing_handed_over_becomes_the_user_s_own_words(way: str) -> None:
             *(t.format(mark="Zyrq01") for t in TEMPLATES),
         ):
             pack = memory.context(question, user_id="alice")
-            shown = [line for line in pack.text.splitlines() if "Zyrq" in line and "boss wrote" not in line]
-            assert shown == [], question
+            visible = [line for line in pack.text.splitlines() if "Zyrq" in line and "boss wrote" not in line]
+            assert visible == [], question
             assert len(_FENCE.findall(pack.text)) == 2, "one fence, opened and closed once"
             found = memory.search(question, user_id="alice", limit=20)["results"]
             assert [one for one in found if "Zyrq" in one["memory"] and "boss wrote" not in one["memory"]] == []

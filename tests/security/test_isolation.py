@@ -186,8 +186,10 @@ async def visited(place: Path, visit: Visit, preset: str = "facts") -> Counter[s
                 for one in before:  # what they have named may stand in what both reach
                     both = [pool for pool in crowd.pools if one.reaches(pool) and actor.reaches(pool)]
                     actor.sent |= one.sent if both else set()
-                whole = [pool for pool in crowd.pools if not any(one.reaches(pool) and one.writes for one in before)]
-                await visit(house, crowd, actor, [pool for pool in whole if not actor.reaches(pool)])
+                all_items = [
+                    pool for pool in crowd.pools if not any(one.reaches(pool) and one.writes for one in before)
+                ]
+                await visit(house, crowd, actor, [pool for pool in all_items if not actor.reaches(pool)])
                 before.append(actor)
                 total[f"by {title}"] = house.counts["requests"] - sum(total[f"by {one.title}"] for one in before[:-1])
             total.update(house.counts)
@@ -235,7 +237,7 @@ NOTICED: Final = {
 
 async def noticed(place: Path) -> dict[str, str]:
     """What is said about a key that reaches others, though it is said that it does not; by what it asks."""
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     async with opened(place) as house:
         crowd, every = await house.crowd(), {one.title: one for one in house.operations}
         (actor,) = (one for one in await crowd.actors() if one.title == "a trusted key")
@@ -245,14 +247,14 @@ async def noticed(place: Path) -> dict[str, str]:
             blind = replace(actor, reaches=lambda _: False, sent=set())
             with pytest.raises(AssertionError) as error:
                 await Round(house, crowd, blind, random.Random(1), 3).run(targets)  # noqa: S311
-            said[title] = str(error.value)
-    return said
+            texts[title] = str(error.value)
+    return texts
 
 
 @pytest.mark.slow
 def test_the_fuzz_notices_what_is_told_and_what_is_changed(tmp_path: Path) -> None:
-    said = asyncio.run(noticed(tmp_path))
-    assert {title: sign for title, sign in NOTICED.items() if sign not in said[title]} == {}
+    texts = asyncio.run(noticed(tmp_path))
+    assert {title: sign for title, sign in NOTICED.items() if sign not in texts[title]} == {}
 
 
 async def understood(place: Path) -> dict[str, int]:
@@ -321,10 +323,10 @@ async def compared(place: Path) -> int:
 
 
 @cache
-def _another(given: str) -> str:
+def _another(text: str) -> str:
     """An id of the same form that nobody has."""
-    dice = random.Random(given)  # noqa: S311
-    return re.sub(r"[0-9a-f]", lambda _: dice.choice("0123456789abcdef"), given)
+    dice = random.Random(text)  # noqa: S311
+    return re.sub(r"[0-9a-f]", lambda _: dice.choice("0123456789abcdef"), text)
 
 
 def _without(call: Call, ids: dict[str, str]) -> Call:

@@ -35,8 +35,8 @@ _ALL: Final = [sent for file in sorted(_DATA.glob("*.txt")) for sent in messages
 def learned(sent: Sent) -> list[str]:
     """What a memory that has never heard anything else makes of one message."""
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
-        said = [{"role": "user", "content": "Hello!"}, {"role": sent.role, "content": sent.content}]
-        assert memory.add(said, user_id="u", infer=True)["status"] == "ok"
+        texts = [{"role": "user", "content": "Hello!"}, {"role": sent.role, "content": sent.content}]
+        assert memory.add(texts, user_id="u", infer=True)["status"] == "ok"
         return [item["memory"] for item in memory.get_all(user_id="u")["results"]]
 
 
@@ -57,7 +57,7 @@ def test_not_even_when_a_whole_day_of_them_is_said_in_one_conversation() -> None
     between = [{"role": sent.role, "content": sent.content} for sent in _ALL if sent.role in ("system", "tool")]
     assert len(between) >= 40
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "none"}}) as memory:
-        said = [*between, {"role": "user", "content": "I live in Oslo."}, *between]
-        memory.add(said, user_id="u", infer=True)
-        kept = memory.get_all(user_id="u", layers=["fact", "turn"], limit=100)["results"]
-    assert sorted(item["memory"] for item in kept) == ["I live in Oslo.", "User lives in Oslo."]
+        texts = [*between, {"role": "user", "content": "I live in Oslo."}, *between]
+        memory.add(texts, user_id="u", infer=True)
+        remaining = memory.get_all(user_id="u", layers=["fact", "turn"], limit=100)["results"]
+    assert sorted(item["memory"] for item in remaining) == ["I live in Oslo.", "User lives in Oslo."]

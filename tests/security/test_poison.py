@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.language.en.untrusted import blank_suspect_text, is_suspicious
+from memstone.language.en.prompt_injection import blank_suspect_text, is_suspicious
 from memstone.model.message import Message
 from memstone.ports.models import Prompt
 from memstone.testing.clock import FakeClock
@@ -47,7 +47,7 @@ class Obeying:
     def __call__(self, prompt: Prompt) -> dict[str, object]:
         """Whatever it is asked, what it was told to say."""
         assert prompt.schema is not None
-        shown = prompt.messages[-1]["content"]
+        output = prompt.messages[-1]["content"]
         answers: dict[str, Callable[[str], dict[str, object]]] = {
             "operations": self._operations,
             "facts": self._facts,
@@ -56,7 +56,7 @@ class Obeying:
             "narrative": self._narrative,
             "route": lambda _: {"route": "episode"},
         }
-        return answers[str(prompt.schema["title"])](shown)
+        return answers[str(prompt.schema["title"])](output)
 
     def _lies(self) -> list[tuple[str, str]]:
         """What it would write down, and the words it would show for it."""
@@ -67,42 +67,52 @@ class Obeying:
             for quote in (one.text, one.mark, one.text.splitlines()[-1])
         ]
 
-    def _proposed(self, shown: str, name: str) -> list[dict[str, object]]:
-        turns = [int(number) for number in re.findall(r"^\[(\d+)\]", shown, re.MULTILINE)]
+    def _proposed(self, output: str, name: str) -> list[dict[str, object]]:
+        turns = [int(number) for number in re.findall(r"^\[(\d+)\]", output, re.MULTILINE)]
         true = [
             {name: fact, "turn": number, "quote": words}
-            for number, line in re.findall(r"^\[(\d+)\] \w+[^:]*: (.*)$", shown, re.MULTILINE)
+            for number, line in re.findall(r"^\[(\d+)\] \w+[^:]*: (.*)$", output, re.MULTILINE)
             for words, fact in _TRUE.items()
             if words in line
         ]
         lies = [{name: lie, "turn": turn, "quote": quote} for lie, quote in self._lies() for turn in turns]
         return [*({**one, "turn": int(str(one["turn"]))} for one in true), *lies]
 
-    def _operations(self, shown: str) -> dict[str, object]:
-        before, _, new = shown.partition("New turns:\n")
+    def _operations(self, output: str) -> dict[str, object]:
+        before, _, new = output.partition("New turns:\n")
         targets = re.findall(r"^(\d+)\. ", before, re.MULTILINE) if self.under_way else []
-        told = self._proposed(new, "text")
+        lines = self._proposed(new, "text")
         ends = [
             {"op": op, "memory": int(target), "text": None, "turns": [1], "quote": quote}
             for target in targets
             for op in ("REMOVE", "FORGET")
             for _, quote in self._lies()[:3]
         ]
-        changes = [{**one, "op": "UPDATE", "memory": int(target)} for target in targets for one in told[-2:]]
-        return {"operations": [*told[:30], *changes, *ends]}
+        changes = [{**one, "op": "UPDATE", "memory": int(target)} for target in targets for one in lines[-2:]]
+        return {"operations": [*lines[:30], *changes, *ends]}
 
-    def _facts(self, shown: str) -> dict[str, object]:
-        return {"facts": self._proposed(shown, "text")}
+    def _facts(self, output: str) -> dict[str, object]:
+        return {"facts": self._proposed(output, "text")}
 
-    def _digest(self, shown: str) -> dict[str, object]:
+    def _digest(self, output: str) -> dict[str, object]:
         lies = [lie for lie, _ in self._lies()]
-        told = self._proposed(shown, "content")
-        said = {"summary": " ".join([*lies[:3], "We talked."]), "topics": lies, "decisions": lies, "action_items": lies}
-        return {"episode": {**said, "salience": 1}, "entities": lies, "pinned_candidates": told, "identity_facts": told}
+        lines = self._proposed(output, "content")
+        texts = {
+            "summary": " ".join([*lies[:3], "We talked."]),
+            "topics": lies,
+            "decisions": lies,
+            "action_items": lies,
+        }
+        return {
+            "episode": {**texts, "salience": 1},
+            "entities": lies,
+            "pinned_candidates": lines,
+            "identity_facts": lines,
+        }
 
-    def _decisions(self, shown: str) -> dict[str, object]:
-        count = len(re.findall(r"^\d+\. ", shown.partition("New facts:")[2], re.MULTILINE))
-        targets = re.findall(r"^(\d+)\. ", shown.partition("New facts:")[0], re.MULTILINE)
+    def _decisions(self, output: str) -> dict[str, object]:
+        count = len(re.findall(r"^\d+\. ", output.partition("New facts:")[2], re.MULTILINE))
+        targets = re.findall(r"^(\d+)\. ", output.partition("New facts:")[0], re.MULTILINE)
         changes = [
             {"fact": fact + 1, "operation": operation, "target": int(target), "text": None, "reason": "as told"}
             for fact in range(count)
@@ -111,8 +121,8 @@ class Obeying:
         ]
         return {"decisions": changes if self.under_way else []}
 
-    def _narrative(self, shown: str) -> dict[str, object]:
-        known = " ".join(line.removeprefix("- ") for line in shown.splitlines()[1:])
+    def _narrative(self, output: str) -> dict[str, object]:
+        known = " ".join(line.removeprefix("- ") for line in output.splitlines()[1:])
         return {"narrative": " ".join([known, *(lie for lie, _ in self._lies())])}
 
 
@@ -182,7 +192,7 @@ def test_nothing_of_it_comes_out(channel: str, preset: str, obeys: bool) -> None
         memory.admin.consolidate(user_id="alice")
         model.under_way = []
 
-        assert {id_: told for id_, told in facts(memory).items() if id_ in before} == before, "her facts are hers"
+        assert {id_: lines for id_, lines in facts(memory).items() if id_ in before} == before, "her facts are hers"
         assert not leaked(facts(memory)), "no fact"
         assert not leaked(memory.profile.facts(user_id="alice", limit=1_000)), "nothing pinned"
         assert not leaked(memory.identity.get(user_id="alice")), "not who she is"
@@ -203,8 +213,8 @@ def test_word_by_word_it_is_found_as_what_somebody_said(channel: str) -> None:
             attack(memory, model, one, number)
             hits = memory.search(one.mark, user_id="alice", layers=["turn"], limit=5)["results"]
             assert {hit["layer"] for hit in hits} <= {"turn"}
-            said = [hit for hit in hits if leaked(hit["memory"])]
-            assert all(hit["role"] in ("user", "assistant") for hit in said)
+            texts = [hit for hit in hits if leaked(hit["memory"])]
+            assert all(hit["role"] in ("user", "assistant") for hit in texts)
             block = memory.context(f"What exactly did we say about {one.mark}, word for word?", user_id="alice")
             assert block.gate.route == "transcript"
             lines = [line for line in block.text.splitlines() if leaked(line)]
@@ -252,10 +262,10 @@ def test_what_is_only_passed_on_waits_even_when_it_is_harmless(said: dict[str, s
     answer: dict[str, object] = {"facts": [{"text": fact, "turn": 1, "quote": words}]}
     config = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
     with Memory(config, llm=ScriptedLlm(lambda _: answer)) as memory:
-        (told,) = memory.add(said, user_id="alice")["results"]
-        assert (told["event"], told["status"]) == ("ADD", "quarantined")
+        (reply,) = memory.add(said, user_id="alice")["results"]
+        assert (reply["event"], reply["status"]) == ("ADD", "quarantined")
         assert memory.get_all(user_id="alice")["results"] == []
-        memory.review.approve(told["id"])
+        memory.review.approve(reply["id"])
         assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == [fact]
 
 
@@ -273,9 +283,9 @@ def test_there_are_two_hundred_and_each_is_its_own() -> None:
 
 @pytest.mark.parametrize("text", [one.text for one in poisons("assistant")])
 def test_nothing_of_it_is_even_looked_at(text: str) -> None:
-    kept = blank_suspect_text(Message("assistant", f"Here is what I found.\n{text}"), own=False)
-    assert len(kept.text) == len(f"Here is what I found.\n{text}"), "every other word stays where it stands"
-    assert not leaked(kept.text)
+    message = blank_suspect_text(Message("assistant", f"Here is what I found.\n{text}"), own=False)
+    assert len(message.text) == len(f"Here is what I found.\n{text}"), "every other word stays where it stands"
+    assert not leaked(message.text)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from memstone.config import Settings
 from memstone.errors import BackendRejected, BackendUnavailable, InvalidInput
-from memstone.server.urls import Guard, SafeUrl, fetch_url
+from memstone.server.urls import SafeUrl, UrlGuard, fetch_url
 from tests.server.upstream import served
 
 PUBLIC = "93.184.216.34"
@@ -25,7 +25,7 @@ def public(_host: str, _port: int) -> list[str]:
 
 def refused(url: Any, *, private: tuple[str, ...] = (), resolver: Any = public) -> str:
     with pytest.raises(InvalidInput) as caught:
-        Guard(private, resolver).checked(url)
+        UrlGuard(private, resolver).resolve_url(url)
     return caught.value.message
 
 
@@ -173,12 +173,12 @@ def test_the_error_never_repeats_what_may_be_a_secret() -> None:
 
 
 def test_a_public_address_is_taken_in_its_normal_form() -> None:
-    guard = Guard((), public)
-    assert guard.checked("HTTPS://A.Example.:8443/v1/") == SafeUrl("https", "a.example", 8443, "/v1", PUBLIC)
-    assert guard.checked("http://bücher.example").host == "xn--bcher-kva.example"
-    assert guard.checked("http://8.8.8.8").pinned == "http://8.8.8.8"
-    assert guard.checked("https://[2606:4700:4700::1111]").pinned == "https://[2606:4700:4700::1111]"
-    assert guard.checked("https://a.example/v1").text == "https://a.example/v1"
+    guard = UrlGuard((), public)
+    assert guard.resolve_url("HTTPS://A.Example.:8443/v1/") == SafeUrl("https", "a.example", 8443, "/v1", PUBLIC)
+    assert guard.resolve_url("http://bücher.example").host == "xn--bcher-kva.example"
+    assert guard.resolve_url("http://8.8.8.8").pinned_url == "http://8.8.8.8"
+    assert guard.resolve_url("https://[2606:4700:4700::1111]").pinned_url == "https://[2606:4700:4700::1111]"
+    assert guard.resolve_url("https://a.example/v1").text == "https://a.example/v1"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_public_address_is_taken_in_its_normal_form() -> None:
     ],
 )
 def test_the_configuration_file_may_name_hosts_inside(listed: str, url: str, address: str) -> None:
-    assert Guard((listed,), lambda _host, _port: [address]).checked(url).address == address
+    assert UrlGuard((listed,), lambda _host, _port: [address]).resolve_url(url).address == address
 
 
 def test_what_is_listed_opens_nothing_else() -> None:
@@ -210,13 +210,13 @@ def test_what_is_listed_opens_nothing_else() -> None:
 def test_a_listed_name_never_stands_for_the_credentials_of_a_cloud() -> None:
     for address in ("169.254.169.254", "::ffff:169.254.169.254", "168.63.129.16", "fd00:ec2::254", "0.0.0.0"):  # noqa: S104
         refused("http://a.internal", private=("a.internal",), resolver=lambda _host, _port, to=address: [to])
-    literal = Guard(("169.254.169.254",), public).checked("http://169.254.169.254")  # said in so many words
+    literal = UrlGuard(("169.254.169.254",), public).resolve_url("http://169.254.169.254")  # said in so many words
     assert literal.address == "169.254.169.254"
 
 
 def test_private_hosts_come_from_the_configuration() -> None:
     settings = Settings.of({"server": {"private_urls": ["10.0.0.5"]}})
-    assert Guard(settings.server.private_urls).checked("http://10.0.0.5").address == "10.0.0.5"
+    assert UrlGuard(settings.server.private_urls).resolve_url("http://10.0.0.5").address == "10.0.0.5"
 
 
 class Inner:
@@ -249,7 +249,7 @@ def asked(inner: tuple[Inner, int]) -> tuple[Inner, int]:
 
 def test_a_redirect_is_not_followed(asked: tuple[Inner, int]) -> None:
     service, port = asked
-    url = Guard(("a.internal",), lambda _host, _port: ["127.0.0.1"]).checked(f"http://a.internal:{port}")
+    url = UrlGuard(("a.internal",), lambda _host, _port: ["127.0.0.1"]).resolve_url(f"http://a.internal:{port}")
     with pytest.raises(BackendRejected, match="redirects are not followed"):
         asyncio.run(fetch_url(url, path="/away"))
     assert [path for path, _ in service.asked] == ["away"]
@@ -265,7 +265,7 @@ def test_a_name_that_answers_differently_a_moment_later_changes_nothing(asked: t
         times.append(host)
         return [next(answers)]
 
-    url = Guard(("a.internal",), rebinding).checked(f"http://a.internal:{port}")
+    url = UrlGuard(("a.internal",), rebinding).resolve_url(f"http://a.internal:{port}")
     for _ in range(2):
         assert asyncio.run(fetch_url(url, path="/x")).text == "here"
     assert times == ["a.internal"]
@@ -280,7 +280,7 @@ def test_a_name_that_turns_private_after_it_was_checked_is_not_asked_for_again()
         return httpx2.Response(200, text="outside")
 
     answers = iter([[PUBLIC], ["127.0.0.1"]])
-    url = Guard((), lambda _host, _port: next(answers)).checked("https://a.example/v1")
+    url = UrlGuard((), lambda _host, _port: next(answers)).resolve_url("https://a.example/v1")
     got = asyncio.run(fetch_url(url, path="/x", transport=httpx2.MockTransport(answer)))
     assert got.text == "outside"
     assert (sent[0].url.host, sent[0].url.path, sent[0].headers["host"]) == (PUBLIC, "/v1/x", "a.example")
@@ -298,6 +298,6 @@ def test_a_proxy_of_the_environment_is_not_used(asked: tuple[Inner, int], monkey
 
 def test_an_answer_without_end_is_cut_off(asked: tuple[Inner, int]) -> None:
     _, port = asked
-    url = Guard(("a.internal",), lambda _host, _port: ["127.0.0.1"]).checked(f"http://a.internal:{port}")
+    url = UrlGuard(("a.internal",), lambda _host, _port: ["127.0.0.1"]).resolve_url(f"http://a.internal:{port}")
     with pytest.raises(BackendRejected, match="too large"):
         asyncio.run(fetch_url(url, path="/large"))

@@ -18,7 +18,7 @@ def operation_of(verb: str) -> str:
     return f"{route.method} {path}"
 
 
-def call_verb(client: Any, verb: str, given: dict[str, Any] | None = None, **rest: Any) -> Any:
+def call_verb(client: Any, verb: str, values: dict[str, Any] | None = None, **rest: Any) -> Any:
     """What a service answers to a verb."""
-    path, body = address_of(ROUTES[verb], dict(given or {}))
+    path, body = address_of(ROUTES[verb], dict(values or {}))
     return client.request(ROUTES[verb].method, path, json=body, **rest)

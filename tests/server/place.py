@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memstone.config import Settings
 from memstone.server.app import create_app
-from memstone.server.serving import Service, server_config
+from memstone.server.process import Service, server_config
 from tests.patience import LONG, until
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ CHAT = "/v1/chat/completions"
 EVENTS = "text/event-stream"
 
 
-def answers(gate: Gate, path: str, given: Callable[[], Response], *, after: int = 0) -> None:
+def answers(gate: Gate, path: str, value: Callable[[], Response], *, after: int = 0) -> None:
     """Let the upstream answer in this way from now on, or after it has answered some times as it always does."""
     routes, asked = gate.upstream.app.router.routes, list[Any]()
     before: Any = next(one for one in routes if getattr(one, "path", "") == path)
@@ -27,7 +27,7 @@ def answers(gate: Gate, path: str, given: Callable[[], Response], *, after: int 
         if len(asked) <= after:
             return await before.endpoint(request)
         gate.upstream.seen.append(await request.json())
-        return given()
+        return value()
 
     gate.upstream.app.post(path)(handler)
 
@@ -46,10 +46,10 @@ def in_turn(*made: Callable[[], Response]) -> Callable[[], Response]:
     """One after the other."""
     left = list(made)
 
-    def given() -> Response:
+    def value() -> Response:
         return left.pop(0)()
 
-    return given
+    return value
 
 
 def chunk(finish: str | None = None, **delta: Any) -> str:

@@ -33,13 +33,13 @@ class Stocked:
     def restock(self) -> None:
         """Put something of everything there."""
         client = self.world.client
-        told = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "agent_id": "helper"}
+        answer = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "agent_id": "helper"}
         for user, run in (("alice", "r1"), ("alice", "r2"), ("bob", "r1")):
             scope = {"user_id": user, "run_id": run}
-            assert client.post("/v1/memories", json={**told, **scope}).is_success
+            assert client.post("/v1/memories", json={**answer, **scope}).is_success
             for _ in range(2):  # new words each time: what was deleted is not learned again
-                said = {"messages": f"I own book {next(_NUMBERS)}.", "infer": False}
-                assert client.post("/v1/memories", json={**told, **scope, **said}).is_success
+                texts = {"messages": f"I own book {next(_NUMBERS)}.", "infer": False}
+                assert client.post("/v1/memories", json={**answer, **scope, **texts}).is_success
         vector = {"id": "fact-1", "values": [0.1, 0.7, 0.2], "metadata": {"content": "likes tea"}}
         assert client.post("/insert", json={"userId": "alice", "vectors": [vector]}).status_code == 200
         assert client.post("/memory/identity/overrides", json={"text": "Call me Al", "user_id": "alice"}).is_success

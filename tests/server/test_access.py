@@ -158,7 +158,7 @@ def test_who_reaches_the_same_is_given_the_same_memory_until_its_parts_change(wo
     first = door._caller(key).memory
     assert door._caller(replace(key, id="two")).memory is first
     assert door._caller(replace(key, subjects=Subjects(user_id="bob"))).memory is not first
-    engine.parts = replace(engine.parts)
+    engine.runtime = replace(engine.runtime)
     assert door._caller(key).memory is not first
 
 

@@ -59,8 +59,8 @@ def test_an_agent_is_changed_and_removed_with_all_it_has(world: World) -> None:
 @pytest.mark.req("S-67")
 def test_an_agent_whose_memory_is_off_keeps_nothing(world: World) -> None:
     world.client.post("/agents", json={"id": "coach", "settings": {"disableMemory": True}})
-    said = {"messages": "I like tea", "agent_id": "coach", "infer": False}
-    assert world.client.post("/v1/memories", json=said).json()["status"] == "disabled"
+    texts = {"messages": "I like tea", "agent_id": "coach", "infer": False}
+    assert world.client.post("/v1/memories", json=texts).json()["status"] == "disabled"
     assert world.client.get("/agents/coach").json()["memory_entry_count"] == 0
 
 

@@ -86,13 +86,13 @@ class Described:
 
     def fits(self, schema: dict[str, Any], value: Any) -> bool:
         """Whether a value is of a form."""
-        whole = {**schema, "components": self.document["components"]}
-        return bool(jsonschema.Draft202012Validator(whole).is_valid(value))
+        full = {**schema, "components": self.document["components"]}
+        return bool(jsonschema.Draft202012Validator(full).is_valid(value))
 
     def _validator(self, operation: str) -> Any:
         if operation not in self.validators:
-            whole = {**(self.schema(operation) or {}), "components": self.document["components"]}
-            self.validators[operation] = jsonschema.Draft202012Validator(whole)
+            full = {**(self.schema(operation) or {}), "components": self.document["components"]}
+            self.validators[operation] = jsonschema.Draft202012Validator(full)
         return self.validators[operation]
 
     def _unnamed(self, schema: dict[str, Any], value: Any, place: str) -> Iterator[str]:
@@ -270,16 +270,16 @@ CALLS: Final[list[tuple[str, Any]]] = [
 def test_answers_to_what_is_odd_are_as_described() -> None:
     with World.of(CONFIG) as world:
         described = Described(world.app.openapi())
-        kept = call_verb(world.client, "add", {"messages": "Bo is here", "user_id": "al", "infer": False})
-        held, wrong = kept.json()["results"][0]["id"], list[str]()
+        stored = call_verb(world.client, "add", {"messages": "Bo is here", "user_id": "al", "infer": False})
+        current, wrong = stored.json()["results"][0]["id"], list[str]()
         for asked, body in CALLS:
-            given = json.loads(json.dumps(body).replace("$ID", held))
+            value = json.loads(json.dumps(body).replace("$ID", current))
             operation = operation_of(asked) if asked in ROUTES else asked
             if asked in ROUTES:
-                answer = call_verb(world.client, asked, given)
+                answer = call_verb(world.client, asked, value)
             else:
-                answer = world.client.request(*operation.split(" "), json=given)
-            if answer.status_code == 404 and "nobody" in str(given):
+                answer = world.client.request(*operation.split(" "), json=value)
+            if answer.status_code == 404 and "nobody" in str(value):
                 continue
             assert answer.status_code == 200, (operation, answer.text)
             wrong += described.wrong(operation, answer.json())
@@ -287,20 +287,20 @@ def test_answers_to_what_is_odd_are_as_described() -> None:
 
 
 def test_an_answer_is_sent_as_it_is_whatever_is_described(asked: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = {"memories": "many", "more": [None, 1.5]}
+    values = {"memories": "many", "more": [None, 1.5]}
 
     async def other(_: Any) -> Any:
-        return given
+        return values
 
     monkeypatch.setattr("memstone.api.aio.verbs.AsyncMemoryVerbs.stats", other)
-    assert asked.client.get("/v1/stats").json() == given
+    assert asked.client.get("/v1/stats").json() == values
 
 
 def test_a_service_answers_with_objects_also_where_the_library_gives_bare_lists() -> None:
     with World.of({**CONFIG, "version": "v1.0"}) as world:
         described = Described(world.app.openapi())
-        told = {"messages": "I live in Oslo", "user_id": "al"}
-        asked = {"add": told, "get_all": {"user_id": "al"}, "search": {"query": "Oslo", "user_id": "al"}}
+        reply = {"messages": "I live in Oslo", "user_id": "al"}
+        asked = {"add": reply, "get_all": {"user_id": "al"}, "search": {"query": "Oslo", "user_id": "al"}}
         for verb, body in asked.items():
             answer = call_verb(world.client, verb, body)
             assert answer.status_code == 200
@@ -333,8 +333,8 @@ def test_what_is_wrong_with_an_answer_is_noticed(described: Described) -> None:
 
 @pytest.mark.req("C-1")
 def test_only_what_a_search_found_has_a_score(world: World) -> None:
-    said = {"messages": "I like tea", "user_id": "alice", "infer": False}
-    memory_id = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+    texts = {"messages": "I like tea", "user_id": "alice", "infer": False}
+    memory_id = world.client.post("/v1/memories", json=texts).json()["results"][0]["id"]
     found = world.client.get("/v1/memories/search", params={"q": "tea", "user_id": "alice"}).json()["results"]
     assert [isinstance(one["score"], float) for one in found] == [True]
     listed = world.client.get("/v1/memories", params={"user_id": "alice"}).json()["results"]

@@ -43,8 +43,8 @@ def test_health_makes_a_round_trip_and_leaves_no_row_anywhere(world: World, capl
     before = world.client.get("/v1/stats").json()
     with caplog.at_level(logging.INFO, "memstone"):
         answer = world.client.get("/api/memory/health").json()
-    told = [one.getMessage() for one in caplog.records if one.name == "memstone"]
-    assert told == ["memory.verify.start", "memory.verify.complete"]
+    lines = [one.getMessage() for one in caplog.records if one.name == "memstone"]
+    assert lines == ["memory.verify.start", "memory.verify.complete"]
     assert answer["working"] is True
     assert answer["latencyMs"] >= 0
     assert "error" not in answer

@@ -91,15 +91,15 @@ def test_an_expiry_that_is_past_is_refused_before_anything_is_written(client: Te
 
 
 def test_what_is_stored_with_a_past_expiry_elsewhere_is_stored_as_expired_and_says_so(client: TestClient) -> None:
-    said = {"messages": "I live in Oslo", "user_id": "alice", "infer": False, "expires_at": "2020-01-01"}
-    answer = client.post("/v1/memories", json=said).json()
+    texts = {"messages": "I live in Oslo", "user_id": "alice", "infer": False, "expires_at": "2020-01-01"}
+    answer = client.post("/v1/memories", json=texts).json()
     assert any("expires_at" in one for one in answer["warnings"])
-    kept = client.get("/v1/memories", params={"user_id": "alice", "show_expired": True}).json()["results"]
-    assert [one["id"] for one in kept] == [answer["results"][0]["id"]]
+    stored = client.get("/v1/memories", params={"user_id": "alice", "show_expired": True}).json()["results"]
+    assert [one["id"] for one in stored] == [answer["results"][0]["id"]]
     turns = {"turns": [{"role": "user", "content": "hello"}], "user_id": "bob", "expires_at": "2020-01-01"}
-    told = client.post("/v1/ingest", json=turns).json()
-    assert told["stored"] == 1
-    assert any("expires_at" in one for one in told["warnings"])
+    reply = client.post("/v1/ingest", json=turns).json()
+    assert reply["stored"] == 1
+    assert any("expires_at" in one for one in reply["warnings"])
     changed = client.post("/v1/memories", json={"messages": "I like tea", "user_id": "eve", "infer": False}).json()
     path = f"/v1/memories/{changed['results'][0]['id']}"
     assert client.put(path, json={"expires_at": "2020-01-01"}).status_code == 200
@@ -189,11 +189,11 @@ def test_a_page_that_is_imported_again_is_known_already(preset: str, *, trusted:
         client.post("/v1/memories", json={"messages": "word for word", "user_id": "alice", "infer": False})
         page = client.get("/api/memory").json()
         for _ in range(2):
-            told = world.run(
+            answer = world.run(
                 world.app.state.memstone.memory.admin.import_from, json.dumps(page).encode(), trusted=trusted
             )
-            assert told["format"] == "gateway"
-            assert (told["stored"], told["known"], told["quarantined"]) == (0, len(page["data"]), 0)
+            assert answer["format"] == "gateway"
+            assert (answer["stored"], answer["known"], answer["quarantined"]) == (0, len(page["data"]), 0)
         assert client.get("/api/memory").json()["data"] == page["data"]
         assert client.get("/v1/console/quarantine").json()["results"] == []
 
@@ -202,8 +202,8 @@ def test_an_imported_page_with_other_words_under_a_key_waits_for_approval(client
     created(client)
     page = client.get("/api/memory").json()
     page["data"][0]["content"] = "Lives in Bergen"
-    told = world.run(world.app.state.memstone.memory.admin.import_from, json.dumps(page).encode())
-    assert (told["stored"], told["quarantined"]) == (1, 1)
+    answer = world.run(world.app.state.memstone.memory.admin.import_from, json.dumps(page).encode())
+    assert (answer["stored"], answer["quarantined"]) == (1, 1)
     assert [one["content"] for one in client.get("/api/memory").json()["data"]] == ["Lives in Oslo"]
 
 
@@ -281,15 +281,15 @@ def test_without_a_key_there_is_nothing_and_a_reader_does_not_write(world: World
 
 def test_a_key_without_a_user_has_a_pool_of_its_own(world: World) -> None:
     first, second = world.as_key(), world.as_key()
-    mine = first.post("/api/memory", json={"key": "city", "content": "Lives in Oslo"}).json()["id"]
-    theirs = second.post("/api/memory", json={"key": "city", "content": "Lives in Bergen"}).json()["id"]
-    assert mine["id"] != theirs["id"]
-    assert mine["apiKeyId"] != theirs["apiKeyId"]
-    assert world.client.get("/v1/memories", params={"user_id": f"key:{mine['apiKeyId']}"}).json()["results"]
+    own = first.post("/api/memory", json={"key": "city", "content": "Lives in Oslo"}).json()["id"]
+    other = second.post("/api/memory", json={"key": "city", "content": "Lives in Bergen"}).json()["id"]
+    assert own["id"] != other["id"]
+    assert own["apiKeyId"] != other["apiKeyId"]
+    assert world.client.get("/v1/memories", params={"user_id": f"key:{own['apiKeyId']}"}).json()["results"]
     # The id of a key names its pool to an administrator and to the key itself, and to nobody else.
-    named = {"apiKeyId": mine["apiKeyId"]}
+    named = {"apiKeyId": own["apiKeyId"]}
     for client in (world.client, first):
-        assert [one["id"] for one in client.get("/api/memory", params=named).json()["data"]] == [mine["id"]]
+        assert [one["id"] for one in client.get("/api/memory", params=named).json()["data"]] == [own["id"]]
     assert second.get("/api/memory", params=named).json()["data"] == []
 
 

@@ -13,8 +13,8 @@ from fastapi.responses import JSONResponse
 
 from memstone.config import Settings
 from memstone.engine import backends
-from memstone.server.stored import with_stored
-from memstone.server.urls import Guard
+from memstone.server.stored_settings import with_stored
+from memstone.server.urls import UrlGuard
 from tests.server.conftest import CONFIG
 from tests.server.upstream import served
 from tests.server.world import World
@@ -31,7 +31,7 @@ KEY = "qd-0123456789-secret-WXYZ"
 def world() -> Iterator[World]:
     """A service for which every name stands for a public machine."""
     with World.of(CONFIG) as made:
-        made.app.state.memstone.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
+        made.app.state.memstone.guard = UrlGuard([], lambda _host, _port: ["93.184.216.34"])
         yield made
 
 
@@ -63,8 +63,8 @@ def test_any_subset_is_set_rounded_moved_into_its_range_and_holds_at_once(client
     found = client.get("/api/settings/memory").json()
     assert (found["strategy"], found["skillsEnabled"], found["maxTokens"]) == ("recent", True, 16_000)
     client.put("/api/settings/memory", json={"enabled": False})
-    said = client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "alice"}).json()
-    assert said["status"] == "disabled"
+    message = client.post("/v1/memories", json={"messages": "I live in Oslo", "user_id": "alice"}).json()
+    assert message["status"] == "disabled"
 
 
 @pytest.mark.req("O-82", "O-66", "O-67", "O-70")
@@ -159,7 +159,7 @@ def test_a_backend_that_cannot_be_used_here_is_refused(client: TestClient) -> No
 @pytest.mark.req("N-6")
 def test_a_stored_choice_holds_from_the_next_start(tmp_path: Path) -> None:
     settings = Settings.of({**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}})
-    public = Guard([], lambda _host, _port: ["93.184.216.34"])
+    public = UrlGuard([], lambda _host, _port: ["93.184.216.34"])
     chosen = {
         "embeddingSource": "remote",
         "embeddingProviderModel": "openai/text-embedding-3-large",
@@ -190,15 +190,15 @@ def test_a_stored_choice_holds_from_the_next_start(tmp_path: Path) -> None:
 def test_a_choice_that_cannot_be_followed_any_more_does_not_stop_the_start(tmp_path: Path) -> None:
     settings = Settings.of({**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}})
     with World.of(settings) as world:  # type: ignore[arg-type]
-        world.app.state.memstone.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
+        world.app.state.memstone.guard = UrlGuard([], lambda _host, _port: ["93.184.216.34"])
         config = {"openai": {"baseUrl": "http://models.example.com/v1"}}
         chosen = {"embeddingSource": "remote", "embeddingProviderModel": "openai/m", "backendConfigs": config}
         assert world.client.put("/api/settings/memory", json=chosen).status_code == 200
     moved = with_stored(
-        settings, Guard([], lambda _host, _port: ["10.0.0.7"])
+        settings, UrlGuard([], lambda _host, _port: ["10.0.0.7"])
     )  # the name stands for another machine now
     assert moved == settings
-    pinned = with_stored(settings, Guard([], lambda _host, _port: ["93.184.216.34"]))
+    pinned = with_stored(settings, UrlGuard([], lambda _host, _port: ["93.184.216.34"]))
     assert pinned.embedder.config["base_url"] == "http://93.184.216.34/v1"
 
 
@@ -214,11 +214,11 @@ def test_a_key_of_the_configuration_file_is_not_sent_to_a_stored_address(tmp_pat
     embedder = {"provider": "openai", "config": {"api_key": "from-the-file", "model": "m"}}
     settings = Settings.of({"store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}, "embedder": embedder})
     with World.of(settings) as world:  # type: ignore[arg-type]
-        world.app.state.memstone.guard = Guard([], lambda _host, _port: ["93.184.216.34"])
+        world.app.state.memstone.guard = UrlGuard([], lambda _host, _port: ["93.184.216.34"])
         config = {"openai": {"baseUrl": "https://elsewhere.example.com/v1"}}
         chosen = {"embeddingSource": "remote", "embeddingProviderModel": "openai/m", "backendConfigs": config}
         assert world.client.put("/api/settings/memory", json=chosen).status_code == 200
-    later = with_stored(settings, Guard([], lambda _host, _port: ["93.184.216.34"]))
+    later = with_stored(settings, UrlGuard([], lambda _host, _port: ["93.184.216.34"]))
     assert later.embedder.config == {"base_url": "https://elsewhere.example.com/v1", "model": "m"}
 
 
@@ -297,8 +297,8 @@ def test_the_key_of_a_backend_does_not_follow_to_another_address_either(world: W
     config = {"openai": {"baseUrl": "https://a.example.com/v1", "apiKey": KEY}}
     world.client.put("/api/settings/memory", json={"backendConfigs": config})
     same = {"openai": {"baseUrl": "https://a.example.com/v1", "apiKey": "***WXYZ"}}
-    kept = world.client.put("/api/settings/memory", json={"backendConfigs": same}).json()
-    assert kept["backendConfigs"]["openai"]["apiKey"] == "***WXYZ"
+    stored = world.client.put("/api/settings/memory", json={"backendConfigs": same}).json()
+    assert stored["backendConfigs"]["openai"]["apiKey"] == "***WXYZ"
     moved = {"openai": {"baseUrl": "https://b.example.com/v1", "apiKey": "***WXYZ"}}
     gone = world.client.put("/api/settings/memory", json={"backendConfigs": moved}).json()
     assert "apiKey" not in gone["backendConfigs"]["openai"]
@@ -324,7 +324,7 @@ def stored(private: list[str]) -> Iterator[tuple[World, Store, int]]:
     """A service, and a store on this machine under a name."""
     store = Store()
     with served(store.app) as url, World.of(CONFIG) as world:
-        guard = Guard(private, lambda _host, _port: ["127.0.0.1"])
+        guard = UrlGuard(private, lambda _host, _port: ["127.0.0.1"])
         world.app.state.memstone.guard = guard
         yield world, store, int(url.rpartition(":")[2])
 

@@ -217,21 +217,21 @@ def test_a_token_that_somebody_made_or_changed_is_none(world: World) -> None:
     _, tokens = logged_in(world)
     token = tokens["access_token"]
     head, body, signature = token.split(".")
-    said = json.loads(base64.urlsafe_b64decode(body + "=="))
-    shown = jwt.parse_token(token)
-    assert shown is not None
+    message = json.loads(base64.urlsafe_b64decode(body + "=="))
+    parsed = jwt.parse_token(token)
+    assert parsed is not None
     attacks = {
-        "alg none": f"{part({'alg': 'none', 'typ': 'JWT', 'kid': shown.kid})}.{body}.",
-        "alg none with the signature": f"{part({'alg': 'none', 'typ': 'JWT', 'kid': shown.kid})}.{body}.{signature}",
+        "alg none": f"{part({'alg': 'none', 'typ': 'JWT', 'kid': parsed.kid})}.{body}.",
+        "alg none with the signature": f"{part({'alg': 'none', 'typ': 'JWT', 'kid': parsed.kid})}.{body}.{signature}",
         "no signature": f"{head}.{body}.",
-        "another role": f"{head}.{part({**said, 'role': 'admin'})}.{signature}",
-        "another tenant": f"{head}.{part({**said, 'tenant': 'acme'})}.{signature}",
-        "a later end": f"{head}.{part({**said, 'exp': said['exp'] + 999})}.{signature}",
-        "another secret": jwt.issue_token(shown.claims, b"x" * 32),
-        "an empty secret": jwt.issue_token(shown.claims, b""),
-        "the id as the secret": jwt.issue_token(shown.claims, made["id"].encode()),
+        "another role": f"{head}.{part({**message, 'role': 'admin'})}.{signature}",
+        "another tenant": f"{head}.{part({**message, 'tenant': 'acme'})}.{signature}",
+        "a later end": f"{head}.{part({**message, 'exp': message['exp'] + 999})}.{signature}",
+        "another secret": jwt.issue_token(parsed.claims, b"x" * 32),
+        "an empty secret": jwt.issue_token(parsed.claims, b""),
+        "the id as the secret": jwt.issue_token(parsed.claims, made["id"].encode()),
         "the refresh token": tokens["refresh_token"],
-        "a tenant that is none": f"{head}.{part({**said, 'tenant': 'a b'})}.{signature}",
+        "a tenant that is none": f"{head}.{part({**message, 'tenant': 'a b'})}.{signature}",
         "dots": "..",
     }
     for name, forged in attacks.items():
@@ -250,9 +250,9 @@ def test_a_login_belongs_to_one_tenant(clocked: tuple[World, FakeClock]) -> None
     assert login(world, password=OTHER).status_code == 401
     assert login(world, tenant_id="acme").status_code == 401
     assert login(world, tenant_id="nobody").status_code == 401
-    theirs, _ = logged_in(world, password=OTHER, tenant_id="acme")
+    other, _ = logged_in(world, password=OTHER, tenant_id="acme")
     ours, _ = logged_in(world)
-    assert (len(theirs.get(LIST).json()["results"]), len(ours.get(LIST).json()["results"])) == (1, 0)
+    assert (len(other.get(LIST).json()["results"]), len(ours.get(LIST).json()["results"])) == (1, 0)
 
 
 @pytest.mark.req("N-42")
@@ -261,9 +261,9 @@ def test_wrong_logins_and_wrong_passwords_are_told_alike(world: World) -> None:
     account(world, "off@example.org")
     world.client.patch("/v1/accounts/off@example.org", json={"disabled": True})
     answers = [login(world, *who) for who in ((ADA, OTHER), ("nobody", SENTENCE), ("off@example.org", SENTENCE))]
-    told = [{name: value for name, value in one.json().items() if name != "request_id"} for one in answers]
+    lines = [{name: value for name, value in one.json().items() if name != "request_id"} for one in answers]
     assert {one.status_code for one in answers} == {401}
-    assert told[0] == told[1] == told[2]
+    assert lines[0] == lines[1] == lines[2]
 
 
 @pytest.mark.req("N-42", "R-38")
@@ -271,7 +271,7 @@ def test_no_password_and_no_token_is_ever_logged_or_told(world: World, caplog: p
     caplog.set_level(logging.DEBUG)
     account(world)
     ada, tokens = logged_in(world)
-    told = [
+    lines = [
         login(world, ADA, "wrong-but-mine"),
         world.anonymous().post("/v1/auth/login", json={"login": ADA, "password": ["wrong-but-mine"]}),
         world.anonymous().post("/v1/auth/login", json={"login": ADA, "password": "wrong-but-mine", "x": 1}),
@@ -287,7 +287,7 @@ def test_no_password_and_no_token_is_ever_logged_or_told(world: World, caplog: p
     logged = caplog.text + str([record.__dict__ for record in caplog.records])
     for secret in ("wrong-but-mine", SENTENCE, OTHER, tokens["access_token"], tokens["refresh_token"]):
         assert secret not in logged
-        assert not [answer for answer in told if secret in answer.text]
+        assert not [answer for answer in lines if secret in answer.text]
 
 
 @pytest.mark.parametrize(

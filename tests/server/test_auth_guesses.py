@@ -32,7 +32,7 @@ def test_who_guesses_refresh_tokens_has_to_wait_and_disturbs_nobody(
     monkeypatch.setattr(state.failures, "_now", lambda: 0.0)  # nothing is forgiven while the machine is busy
     forgotten, written = list[None](), list[None]()
     monkeypatch.setattr(state.doorkeeper, "forget", lambda: forgotten.append(None))
-    ledger = state.memory.engine.parts.ledger
+    ledger = state.memory.engine.runtime.ledger
     write = ledger.write
 
     def counted(work: Any) -> Any:

@@ -45,9 +45,9 @@ def test_a_body_that_stops_coming_is_not_waited_for_without_end(tmp_path: Any) -
         with socket.create_connection((host, int(port)), timeout=LONG) as connection:
             head = f"POST /v1/memories HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\nX-API-Key: {key}\r\n"
             connection.sendall(head.encode() + b'Content-Type: application/json\r\n\r\n{"messages"')
-            told = b"".join(iter(lambda: connection.recv(65_536), b""))  # to the end: the connection is closed
-    assert b" 408 " in told.partition(b"\r\n")[0]
-    assert b'"code":"too_slow"' in told
+            reply = b"".join(iter(lambda: connection.recv(65_536), b""))  # to the end: the connection is closed
+    assert b" 408 " in reply.partition(b"\r\n")[0]
+    assert b'"code":"too_slow"' in reply
 
 
 @pytest.mark.req("O-82", "N-43")
@@ -55,16 +55,16 @@ def test_a_body_that_stops_coming_is_not_waited_for_without_end(tmp_path: Any) -
 def test_what_is_no_json_is_called_so(world: World, body: bytes) -> None:
     answer = world.client.put("/api/settings/memory", content=body, headers=JSON)
     assert answer.status_code == 400
-    told = {"message": "Invalid JSON body", "type": "invalid_request_error", "code": "invalid_json", "details": []}
-    assert answer.json()["error"] == told
+    reply = {"message": "Invalid JSON body", "type": "invalid_request_error", "code": "invalid_json", "details": []}
+    assert answer.json()["error"] == reply
 
 
 def test_who_forgets_to_say_that_it_is_json_is_told(world: World) -> None:
-    said = b'{"messages": "I live in Oslo", "user_id": "alice"}'
+    message = b'{"messages": "I live in Oslo", "user_id": "alice"}'
     for kind in ("text/plain", "application/x-www-form-urlencoded"):
-        answer = world.client.post("/v1/memories", content=said, headers={"content-type": kind})
+        answer = world.client.post("/v1/memories", content=message, headers={"content-type": kind})
         assert (answer.status_code, answer.json()["hint"]) == (400, "send it with Content-Type: application/json")
-    assert world.client.post("/v1/memories", content=said, headers=JSON).status_code == 200
+    assert world.client.post("/v1/memories", content=message, headers=JSON).status_code == 200
 
 
 def test_a_method_that_is_not_there_is_told_all_that_are(world: World) -> None:

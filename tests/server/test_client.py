@@ -25,7 +25,7 @@ from memstone.errors import (
 from memstone.model.query import Condition, Op
 from memstone.remote import link
 from memstone.remote.routes import LEFT_OUT, NOT_OVER_HTTP, ROUTES
-from memstone.remote.wire import sent
+from memstone.remote.wire import encode_arguments
 from memstone.server.app import create_app
 from tests.faces.harness import list_verbs, verb_of
 from tests.faces.ways import classes
@@ -84,14 +84,14 @@ def taken_by(document: dict[str, Any], operation: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_client_has_the_signatures_and_docstrings_of_memory(name: str) -> None:
     memory = Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
-    for ours, theirs in (
+    for ours, other in (
         (Client("http://127.0.0.1", "x"), memory),
         (AsyncClient("http://127.0.0.1", "x"), AsyncMemoryVerbs(memory.engine)),
     ):
-        mine, original = verb_of(ours, name), verb_of(theirs, name)
-        assert inspect.signature(mine) == inspect.signature(original)
-        assert inspect.iscoroutinefunction(mine) == inspect.iscoroutinefunction(original)
-        assert inspect.getdoc(mine) == inspect.getdoc(original)
+        own, original = verb_of(ours, name), verb_of(other, name)
+        assert inspect.signature(own) == inspect.signature(original)
+        assert inspect.iscoroutinefunction(own) == inspect.iscoroutinefunction(original)
+        assert inspect.getdoc(own) == inspect.getdoc(original)
 
 
 @pytest.mark.parametrize("name", sorted(NOT_OVER_HTTP))
@@ -111,10 +111,10 @@ def values(method: Any) -> dict[str, Any]:
     """Something for every argument that must be given."""
     lists = ("ids", "items", "records", "texts", "updates", "vector", "vectors")
     mappings = ("from_scope", "report", "to_scope", "values")
-    given: dict[str, Any] = {"position": 0, "useful": True, **{name: [] for name in lists}}
-    given |= {name: {} for name in mappings}
+    values: dict[str, Any] = {"position": 0, "useful": True, **{name: [] for name in lists}}
+    values |= {name: {} for name in mappings}
     needed = [one for one in inspect.signature(method).parameters.values() if one.default is inspect.Parameter.empty]
-    return {one.name: given.get(one.name, "x") for one in needed}
+    return {one.name: values.get(one.name, "x") for one in needed}
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -147,13 +147,13 @@ def test_a_closed_client_says_the_same_as_a_closed_memory() -> None:
     memory.close()
     client = Client("http://127.0.0.1:1", "key")
     client.close()
-    told = list[MemstoneError]()
+    errors = list[MemstoneError]()
     for one in (memory, client):
         with pytest.raises(MemstoneError) as caught:
             one.get_all(user_id="alice")
-        told.append(caught.value)
-    assert type(told[0]) is type(told[1])
-    assert (told[0].code, told[0].hint) == (told[1].code, told[1].hint)
+        errors.append(caught.value)
+    assert type(errors[0]) is type(errors[1])
+    assert (errors[0].code, errors[0].hint) == (errors[1].code, errors[1].hint)
 
 
 def test_a_client_that_is_closed_while_it_waits_to_try_again_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +172,8 @@ def test_the_key_stands_in_no_repr_and_no_error(service: tuple[str, Memory]) -> 
     key = "rt_0000000000000000_" + "x" * 43
     with Client(service[0], key) as client, pytest.raises(Unauthenticated) as caught:
         client.search("Oslo", user_id="alice")
-    shown = f"{client!r} {client._link!r} {caught.value!r} {caught.value} {vars(caught.value)}"
-    assert "xxx" not in shown
+    output = f"{client!r} {client._link!r} {caught.value!r} {caught.value} {vars(caught.value)}"
+    assert "xxx" not in output
     assert caught.value.hint
 
 
@@ -259,8 +259,8 @@ def test_a_revoked_key_is_refused_at_once(service: tuple[str, Memory]) -> None:
 
 def test_times_filters_and_generators_are_sent_as_json_holds_them(service: tuple[str, Memory]) -> None:
     with client_of(service) as client:
-        said = ({"role": "user", "content": text} for text in ("one", "two"))
-        assert client.ingest(said, user_id="alice", occurred_at=date(2026, 1, 2))["stored"] == 2
+        message = ({"role": "user", "content": text} for text in ("one", "two"))
+        assert client.ingest(message, user_id="alice", occurred_at=date(2026, 1, 2))["stored"] == 2
         memory_id = client.add("tea", user_id=7, infer=False, expires_at=datetime(2100, 1, 2, tzinfo=UTC))["results"][
             0
         ]["id"]
@@ -284,14 +284,16 @@ def test_messages_are_sent_in_every_shape_a_memory_takes() -> None:
         def __iter__(self) -> Iterator[Any]:
             return iter(self.model_dump().items())
 
-    said = {"role": "assistant", "content": "b", "refusal": None}
+    texts = {"role": "assistant", "content": "b", "refusal": None}
     user = UUID("8e9d7c5a-1b2c-4d3e-9f00-abcdefabcdef")
-    given = {"messages": ["x", ("user", "a"), Dumped()], "user_id": user}
-    wanted = {"messages": ["x", {"role": "user", "content": "a"}, said], "user_id": str(user)}
-    assert sent("add", given) == wanted
-    assert sent("add", {"messages": Dumped()}) == {"messages": said}
-    assert sent("add", {"messages": ("user", "a")}) == {"messages": ["user", "a"]}, "two things that were said"
-    assert sent("add_many", {"items": [given]}) == {"items": [wanted]}
+    values = {"messages": ["x", ("user", "a"), Dumped()], "user_id": user}
+    wanted = {"messages": ["x", {"role": "user", "content": "a"}, texts], "user_id": str(user)}
+    assert encode_arguments("add", values) == wanted
+    assert encode_arguments("add", {"messages": Dumped()}) == {"messages": texts}
+    assert encode_arguments("add", {"messages": ("user", "a")}) == {"messages": ["user", "a"]}, (
+        "two things that were said"
+    )
+    assert encode_arguments("add_many", {"items": [values]}) == {"items": [wanted]}
 
 
 def test_an_export_that_comes_over_a_loop_is_put_back(service: tuple[str, Memory]) -> None:
@@ -306,9 +308,9 @@ def test_an_export_that_comes_over_a_loop_is_put_back(service: tuple[str, Memory
 
 
 def test_none_is_sent_only_where_it_says_something() -> None:
-    assert sent("update", {"memory_id": "x", "key": None, "text": None}) == {"memory_id": "x", "key": None}
-    assert sent("identity.set_narrative", {"text": None, "user_id": "a"}) == {"text": None, "user_id": "a"}
-    assert sent("search", {"query": "x", "as_of": None}) == {"query": "x"}
+    assert encode_arguments("update", {"memory_id": "x", "key": None, "text": None}) == {"memory_id": "x", "key": None}
+    assert encode_arguments("identity.set_narrative", {"text": None, "user_id": "a"}) == {"text": None, "user_id": "a"}
+    assert encode_arguments("search", {"query": "x", "as_of": None}) == {"query": "x"}
 
 
 def test_a_long_export_is_put_back_in_pieces(service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,9 +343,9 @@ def test_an_error_says_what_is_wrong_with_which_field(service: tuple[str, Memory
     with client_of(service) as client:
         with pytest.raises(InvalidInput) as caught:
             client.search("Oslo", user_id="alice", min_score=2.0)
-        told = vars(caught.value)
-        assert [one["field"] for one in told["details"]] == ["body.min_score"]
-        assert told["request_id"] in caught.value.__notes__[0]
+        answer = vars(caught.value)
+        assert [one["field"] for one in answer["details"]] == ["body.min_score"]
+        assert answer["request_id"] in caught.value.__notes__[0]
         with pytest.raises(ScopeError, match="user_id"):
             client.search("Oslo")
 

@@ -60,7 +60,7 @@ def fine(body: Any = None) -> Response:
 def scripted() -> Iterator[tuple[Scripted, str]]:
     app = Scripted()
 
-    async def whole(scope: Any, receive: Any, send: Any) -> None:
+    async def full(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
             await receive()
             await send({"type": "lifespan.startup.complete"})
@@ -69,7 +69,7 @@ def scripted() -> Iterator[tuple[Scripted, str]]:
         else:
             await app(scope, receive, send)
 
-    with served(whole) as url:
+    with served(full) as url:
         yield app, url
 
 
@@ -174,8 +174,8 @@ def test_an_error_comes_back_as_the_class_it_was_raised_as(
     service: Scripted, client: Client, status: int, code: str, kind: type[MemstoneError]
 ) -> None:
     details = [{"field": "text", "message": "too short"}]
-    told = {"code": code, "detail": "what happened", "hint": "what to do", "request_id": "r1"}
-    service.answers = [problem(status, {**told, "retryable": False, "error": {"details": details}})]
+    answer = {"code": code, "detail": "what happened", "hint": "what to do", "request_id": "r1"}
+    service.answers = [problem(status, {**answer, "retryable": False, "error": {"details": details}})]
     with pytest.raises(kind) as caught:
         client.delete("x")
     assert (caught.value.message, caught.value.hint) == ("what happened", "what to do")

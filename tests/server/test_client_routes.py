@@ -17,9 +17,9 @@ import httpx2
 import pytest
 
 from memstone import AsyncMemory, Client, Memory
-from memstone.cli.arguments import Given
+from memstone.cli.arguments import Arguments
 from memstone.cli.run import run_command
-from memstone.cli.serve import _print_startup_help, _Shown
+from memstone.cli.serve import _KeyPrinter, _print_startup_help
 from memstone.config import Settings
 from memstone.errors import LLMError
 from memstone.server.app import create_app
@@ -37,8 +37,8 @@ HASH = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 @pytest.mark.req("C-50")
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_the_eleven_routes_answer_with_and_without_a_slash(client: TestClient, slash: str) -> None:
-    said = {"messages": "My sister Anna works at Contoso.", "user_id": "alice", "metadata": {"from": "chat"}}
-    added = client.post(f"/v1/memories{slash}", json=said).json()
+    texts = {"messages": "My sister Anna works at Contoso.", "user_id": "alice", "metadata": {"from": "chat"}}
+    added = client.post(f"/v1/memories{slash}", json=texts).json()
     memory_id, text = added["results"][0]["id"], added["results"][0]["memory"]
     assert added["results"][0]["event"] == "ADD"
 
@@ -142,7 +142,7 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Path) -> N
         port = int(url.rsplit(":", 1)[1])
         printed = io.StringIO()
         with redirect_stdout(printed):
-            _print_startup_help(Settings.of({**config, "server": {"port": port}}), key, _Shown())
+            _print_startup_help(Settings.of({**config, "server": {"port": port}}), key, _KeyPrinter())
         lines = printed.getvalue().splitlines()
         shell, asks, opens = lines[lines.index("") + 1 : -1]
         assert [line for line in lines if key in line] == [f"export MEMSTONE_KEY={key}"]  # once, and in no command
@@ -168,17 +168,17 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
     file, other = tmp_path / "a 'file'.toml", tmp_path / "other.db"
     named = f'preset = "companion"\n[store]\nurl = "sqlite:///{tmp_path}/m.db"\n[embedder]\nprovider = "hash"\n'
     file.write_text(named)
-    given = Given(config=str(file), db=str(other) if db else None)
-    settings, printed = given.settings(), io.StringIO()
+    arguments = Arguments(config=str(file), db=str(other) if db else None)
+    settings, printed = arguments.settings(), io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(settings, None, _Shown(), given)
+        _print_startup_help(settings, None, _KeyPrinter(), arguments)
     code = shlex.split(printed.getvalue().splitlines()[-2])[-1]
     memory = code[code.index("print(") + 6 : code.index(".search(")]
     asked = f"from memstone import *; m = {memory}; print(m.settings.get()['preset'], m.stats()['memories'])"
-    with Memory(settings) as mine:
-        mine.add("I live in Oslo", user_id="alice", infer=False)
-    shown = _pasted(shlex.join([sys.executable, "-c", asked]), tmp_path)
-    assert shown.split() == ["companion", "1"]
+    with Memory(settings) as own:
+        own.add("I live in Oslo", user_id="alice", infer=False)
+    output = _pasted(shlex.join([sys.executable, "-c", asked]), tmp_path)
+    assert output.split() == ["companion", "1"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
 def test_the_line_for_the_library_names_what_is_not_usual(config: dict[str, Any], line: str | None) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(Settings.of(config), None, _Shown())
+        _print_startup_help(Settings.of(config), None, _KeyPrinter())
     assert "secret" not in printed.getvalue()
     assert ("import Memory" in printed.getvalue()) is (line is not None)
     assert line is None or line in printed.getvalue()
@@ -212,7 +212,9 @@ def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], addres
     printed = io.StringIO()
     with redirect_stdout(printed):
         _print_startup_help(
-            Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server}), "rt_1_2", _Shown()
+            Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server}),
+            "rt_1_2",
+            _KeyPrinter(),
         )
     assert printed.getvalue().startswith(
         f"Memstone is listening on {address} and stores everything in postgresql://db/memstone"
@@ -258,16 +260,16 @@ def test_the_first_key_is_shown_once_however_a_start_ends(
         if ends is not None:
             raise ends
 
-    monkeypatch.setattr("memstone.server.serving.serve_app", served_so)
+    monkeypatch.setattr("memstone.server.process.serve_app", served_so)
     monkeypatch.setattr("memstone.server.app.create_app", lambda _: None)
     monkeypatch.setattr("memstone.server.observe.configure_logging", lambda *_: None)
     monkeypatch.setenv("MEMSTONE_EMBEDDER__PROVIDER", "hash")
-    shown = list[int]()
+    visible = list[int]()
     for _ in range(2):
         with suppress(SystemExit):
             run_command(["--db", f"{tmp_path}/m.db", "serve"])
-        shown.append(capsys.readouterr().out.count("shown only once"))
-    assert shown == [1, 0]
+        visible.append(capsys.readouterr().out.count("shown only once"))
+    assert visible == [1, 0]
 
 
 def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
@@ -285,16 +287,16 @@ def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
 def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(Settings.of({"store": {"url": "memory:"}}), None, _Shown())
+        _print_startup_help(Settings.of({"store": {"url": "memory:"}}), None, _KeyPrinter())
     (line,) = [line for line in printed.getvalue().splitlines() if line.startswith("curl ")]
-    shown = subprocess.run(  # noqa: S603 - what our own command line prints
+    visible = subprocess.run(  # noqa: S603 - what our own command line prints
         ["/bin/sh", "-c", line.replace("curl", "printf '%s\\n'", 1)],
         env={"MEMSTONE_KEY": "rk_abc"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "Authorization: Bearer rk_abc" in shown.stdout.splitlines()
+    assert "Authorization: Bearer rk_abc" in visible.stdout.splitlines()
 
 
 def _request(words: list[str]) -> dict[str, Any]:

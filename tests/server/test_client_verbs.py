@@ -80,9 +80,9 @@ def test_a_strange_argument_never_breaks_a_verb(client: TestClient, name: str) -
         answer = call_verb(client, name, body)
         assert answer.status_code < 500, (body, answer.text)
         if answer.status_code >= 400:
-            told = answer.json()
-            assert told["code"] not in ("internal", "memstone_error"), (body, told)
-            assert told["detail"], body
+            reply = answer.json()
+            assert reply["code"] not in ("internal", "memstone_error"), (body, reply)
+            assert reply["detail"], body
 
 
 @pytest.mark.parametrize("name", NAMES)

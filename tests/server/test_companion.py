@@ -112,8 +112,8 @@ def test_what_somebody_wrote_about_themselves_is_kept_and_changed(world: Room) -
     client = world.client
     client.post("/memory/identity/overrides", json={"text": "Call me Al", "user_id": "alice"})
     client.post("/memory/identity/overrides", json={"text": "I am vegan", "user_id": "alice"})
-    shown = client.get("/memory/identity?user_id=alice").json()["overrides"]
-    assert [one["text"] for one in shown] == ["Call me Al", "I am vegan"]
+    visible = client.get("/memory/identity?user_id=alice").json()["overrides"]
+    assert [one["text"] for one in visible] == ["Call me Al", "I am vegan"]
     gone = client.delete("/memory/identity/overrides/0?user_id=alice").json()["overrides"]
     assert [one["text"] for one in gone] == ["I am vegan"]
     both = client.put("/memory/identity/overrides", json={"texts": ["A", "B"], "user_id": "alice"}).json()["overrides"]

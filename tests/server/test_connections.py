@@ -178,13 +178,13 @@ def _closed(reason: str) -> float:
 @pytest.mark.req("N-42")
 def test_half_sent_heads_end_for_those_who_send_whole_ones() -> None:
     with bounded(limit=4, head_seconds=LONG) as place, ExitStack() as open_ones:
-        held = list[socket.socket]()
+        current = list[socket.socket]()
         for _ in range(3):
-            held += [open_ones.enter_context(place.connect(HEAD)) for _ in range(RESERVE)]
+            current += [open_ones.enter_context(place.connect(HEAD)) for _ in range(RESERVE)]
             assert httpx2.get(f"{place.url}/healthz", timeout=LONG).status_code == 200
             assert httpx2.get(f"{place.url}/v1/me", timeout=LONG).status_code == 401
-        held[-1].sendall(b"\r\n")  # the newest was left alone
-        assert status_of(held[-1].recv(65_536)) == 200
+        current[-1].sendall(b"\r\n")  # the newest was left alone
+        assert status_of(current[-1].recv(65_536)) == 200
 
 
 @pytest.mark.req("N-26")
@@ -231,7 +231,7 @@ def test_there_are_no_more_connections_than_files_may_be_open(
 ) -> None:
     current = [soft, hard]
     monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(current))
-    monkeypatch.setattr(resource, "setrlimit", lambda _, given: current.__setitem__(slice(None), given))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, value: current.__setitem__(slice(None), value))
     assert within_descriptors(ConnectionSettings()).limit == limit
     assert current[0] >= min(2 * limit + RESERVE + ACCEPTS, hard)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from memstone.engine.erasing import erase_rows
+from memstone.engine.change import erase_rows
+from memstone.server.background_jobs import Works
 from memstone.server.gateway.chat import Tasks
-from memstone.server.metrics import Journal, Line
-from memstone.server.running import Works
+from memstone.server.metrics import Journal, RequestRecord
 from tests.server.conftest import CONFIG
 from tests.server.rooms import Room, ended
 from tests.server.world import World
@@ -68,12 +68,12 @@ def test_the_dashboard_tells_layers_agents_and_how_work_goes(world: World) -> No
     kept(world, agent_id="coach")
     world.client.post("/memory/identity/overrides", json={"text": "Call me Al", "user_id": "alice"})
     world.client.post("/memory/consolidate")
-    shown = world.client.get("/v1/console/dashboard?user_id=alice").json()
-    assert [one["text"] for one in shown["identity"]["overrides"]] == ["Call me Al"]
-    (fact,) = shown["facts"]
+    visible = world.client.get("/v1/console/dashboard?user_id=alice").json()
+    assert [one["text"] for one in visible["identity"]["overrides"]] == ["Call me Al"]
+    (fact,) = visible["facts"]
     assert (fact["content"], fact["use_count"]) == ("I live in Oslo", 0)
     assert 0 < fact["salience"] <= 1
-    assert (shown["counts"]["fact"], shown["episodes"]) == (1, [])
+    assert (visible["counts"]["fact"], visible["episodes"]) == (1, [])
     everybody = world.client.get("/v1/console/dashboard").json()
     assert [(one["id"], one["memory_entry_count"]) for one in everybody["agents"]] == [("coach", 1)]
     assert everybody["processing"]["calls"] == 1
@@ -111,7 +111,7 @@ def test_asking_about_everybody_takes_an_administrator(world: World, path: str) 
 def test_a_bound_key_sees_its_own_in_every_view(world: World) -> None:
     own, other = kept(world, "The word is swordfish"), kept(world, "I like tea", user="bob")
     bob = world.as_key(user_id="bob", verbs=["read", "write", "admin"])
-    shown = [
+    visible = [
         bob.post("/v1/console/search", json={}),
         bob.post("/v1/console/search", json={"q": "swordfish"}),
         bob.get("/v1/console/dashboard"),
@@ -121,9 +121,9 @@ def test_a_bound_key_sees_its_own_in_every_view(world: World) -> None:
         bob.get("/v1/jobs"),
         bob.get(f"/v1/console/memories/{own}/history"),
     ]
-    assert [one.status_code for one in shown] == [200] * len(shown)
-    assert not [one.request.url for one in shown if "swordfish" in one.text or own in one.text]
-    assert other in shown[0].text
+    assert [one.status_code for one in visible] == [200] * len(visible)
+    assert not [one.request.url for one in visible if "swordfish" in one.text or own in one.text]
+    assert other in visible[0].text
     acts = ("disable", "enable", "quarantine", "approve", "reject", "forget", "restore")
     assert {bob.post(f"/v1/console/memories/{own}/{verb}").status_code for verb in acts} == {404}
     assert bob.post(f"/v1/console/memories/{own}/share", json={"user_id": "bob"}).status_code == 404
@@ -201,8 +201,8 @@ def test_feedback_and_answers_go_into_the_figures(world: World) -> None:
     pack = world.client.post("/v1/context", json={"query": "Where do I live?", "user_id": "alice"}).json()
     preview = world.client.post("/v1/console/context", json={"query": "Where do I live?", "user_id": "alice"}).json()
     assert (preview["chosen"], "Oslo" in preview["text"]) == ([own], True)
-    given = {"receipt_id": pack["receipt_id"], "answer": "You live in Oslo."}
-    assert world.client.post("/v1/console/answers", json=given).json()["used"] == [own]
+    values = {"receipt_id": pack["receipt_id"], "answer": "You live in Oslo."}
+    assert world.client.post("/v1/console/answers", json=values).json()["used"] == [own]
     judged = world.client.post("/v1/console/feedback", json={"useful": True, "memory_id": own, "user_id": "alice"})
     assert judged.json()["ids"] == [own]
     figures = world.client.get("/v1/console/metrics?user_id=alice").json()
@@ -213,8 +213,8 @@ def test_feedback_and_answers_go_into_the_figures(world: World) -> None:
 @pytest.mark.req("D-15")
 def test_the_decisions_of_background_work_are_in_the_log(world: World) -> None:
     turns = [{"user": "I live in Oslo.", "assistant": "Noted."}]
-    said = {"agent_id": "coach", "conversation_id": "c", "turns": turns, "user_id": "alice"}
-    world.client.post("/memory/ingest", json=said)
+    texts = {"agent_id": "coach", "conversation_id": "c", "turns": turns, "user_id": "alice"}
+    world.client.post("/memory/ingest", json=texts)
     (run,) = world.client.get("/v1/jobs?task=facts&user_id=alice").json()["results"]
     assert run["details"]["event"] == "memory_decision"
     (decision,) = run["details"]["decisions"]
@@ -241,11 +241,11 @@ def test_settings_are_set_for_a_user_by_their_key_and_for_all_by_an_administrato
 
 def test_memory_stands_still_until_it_is_resumed(world: World) -> None:
     world.client.post("/v1/pause", json={"user_id": "alice"})
-    said = {"messages": "I like tea", "user_id": "alice", "infer": False}
-    assert world.client.post("/v1/memories", json=said).json()["status"] == "paused"
+    texts = {"messages": "I like tea", "user_id": "alice", "infer": False}
+    assert world.client.post("/v1/memories", json=texts).json()["status"] == "paused"
     assert [one["user_id"] for one in world.client.get("/v1/pause").json()["paused"]] == ["alice"]
     world.client.delete("/v1/pause?user_id=alice")
-    assert world.client.post("/v1/memories", json=said).json()["status"] == "ok"
+    assert world.client.post("/v1/memories", json=texts).json()["status"] == "ok"
 
 
 # --- the service itself -----------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def test_the_last_requests_are_shown_to_administrators_of_their_tenant(world: Wo
 def test_the_journal_is_bounded_in_number_and_age() -> None:
     journal = Journal(entries=3, hours=1)
     for at in (0.0, 10.0, 20.0, 30.0):
-        journal.note(Line(at, "default", "k", "GET", f"/{at:.0f}", 200, 1.0, ""))
+        journal.note(RequestRecord(at, "default", "k", "GET", f"/{at:.0f}", 200, 1.0, ""))
     assert [line.route for line in journal.of("default", 30.0)] == ["/30", "/20", "/10"]
     assert [line.route for line in journal.of("default", 3_625.0)] == ["/30"]
     assert list(journal.of("acme", 30.0)) == []
@@ -292,9 +292,9 @@ def test_the_configuration_is_shown_without_secrets() -> None:
         answer = world.client.get("/v1/console/configuration")
         assert answer.status_code == 200
         assert canary not in answer.text
-        shown = answer.json()["configuration"]
-        assert shown["llm"]["config"] == {"api_key": "***", "model": "m", "base_url": "http://***@h/v1"}
-        assert shown["server"]["port"] == 8420
+        visible = answer.json()["configuration"]
+        assert visible["llm"]["config"] == {"api_key": "***", "model": "m", "base_url": "http://***@h/v1"}
+        assert visible["server"]["port"] == 8420
         assert world.client.get("/v1/console/database").json()["integrity"] == ["ok"]
         assert world.as_key("acme", verbs=["admin"]).get("/v1/console/database").status_code == 403
         assert world.as_key("acme", verbs=["admin"]).get("/v1/console/configuration").status_code == 403
@@ -383,12 +383,12 @@ def test_erasing_takes_the_id_typed_again_and_gives_a_report(world: World) -> No
     assert world.client.post("/v1/console/erase", json={"confirm": ""}).status_code == 400
     assert texts(world) == ["I live in Oslo"]
     report = ended(world, world.client.post("/v1/console/erase", json={"user_id": "alice", "confirm": "alice"}).json())
-    told = report["result"]
-    left = {check["check"] for check in told["checks"] if not check["ok"]}
-    assert (left, told["pending"]) == ({"free space"}, True), "a tenant among others waits until it is quiet"
+    answer = report["result"]
+    left = {check["check"] for check in answer["checks"] if not check["ok"]}
+    assert (left, answer["pending"]) == ({"free space"}, True), "a tenant among others waits until it is quiet"
     assert (texts(world), texts(world, "bob")) == ([], ["I like chess"])
-    verified = world.client.post("/v1/console/erasures/verify", json=told).json()
+    verified = world.client.post("/v1/console/erasures/verify", json=answer).json()
     assert (verified["unchanged"], verified["sealed_by_this_store"], verified["left"]) == (True, True, {})
-    world.run(erase_rows.compact_store, world.app.state.memstone.memory.engine.parts)
-    verified = world.client.post("/v1/console/erasures/verify", json=told).json()
+    world.run(erase_rows.compact_store, world.app.state.memstone.memory.engine.runtime)
+    verified = world.client.post("/v1/console/erasures/verify", json=answer).json()
     assert (verified["ok"], verified["complete"]) == (True, True)

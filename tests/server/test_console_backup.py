@@ -12,8 +12,8 @@ def test_a_backup_goes_where_the_operator_said_and_nowhere_else(tmp_path: Path) 
     folder.mkdir()
     store = {"url": f"sqlite:///{tmp_path / 'memstone.db'}", "durable": False}
     with World.of({**CONFIG, "store": store, "server": {"backup_folder": str(folder)}}) as world:
-        said = {"messages": "I live in Oslo", "user_id": "alice", "infer": False}
-        assert world.client.post("/v1/memories", json=said).status_code == 200
+        texts = {"messages": "I live in Oslo", "user_id": "alice", "infer": False}
+        assert world.client.post("/v1/memories", json=texts).status_code == 200
         done = ended(world, world.client.post("/v1/console/backup").json())
         assert (done["state"], done["done"]) == ("done", done["total"])
         assert Path(done["result"]["path"]).parent == folder

@@ -23,8 +23,8 @@ def test_a_key_of_an_agent_and_one_of_the_tenant_do_not_answer_for_each_other(
     world: World, *, agent_asks_first: bool
 ) -> None:
     everybody, agent = world.client, world.as_key(agent_id="a1", verbs=["read", "write"])
-    told = {"text": "I am allergic to nuts", "user_id": "alice"}
-    assert everybody.post("/memory/identity/overrides", json=told).status_code == 200
+    answer = {"text": "I am allergic to nuts", "user_id": "alice"}
+    assert everybody.post("/memory/identity/overrides", json=answer).status_code == 200
 
     for client in (agent, everybody) if agent_asks_first else (everybody, agent):
         assert shows_it(client) == (client is everybody)

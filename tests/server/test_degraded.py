@@ -52,8 +52,8 @@ def test_an_answer_names_the_code_of_a_failure_and_not_what_the_store_said(
     assert answer.status_code == 200, answer.text
     assert "secret" not in answer.text
     assert "SELECT" not in answer.text
-    told = answer.json().get("resolution", answer.json())
-    (note,) = [one for one in told["degraded"] if one.get("channel") == "text"]
+    reply = answer.json().get("resolution", answer.json())
+    (note,) = [one for one in reply["degraded"] if one.get("channel") == "text"]
     assert (note["code"], note["message"]) == (broken.code, HIDDEN)
     assert note["hint"] == broken.default_hint
     assert INSIDE in caplog.text or any(INSIDE in str(vars(one)) for one in caplog.records), "the log has it"
@@ -69,21 +69,21 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 def test_the_receipt_of_a_chat_tells_callers_no_more_and_the_library_all(
     gate: Gate, broken: type[StorageError]
 ) -> None:
-    shown = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
+    visible = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
         model="m", messages=[{"role": "user", "content": "Where do I live?"}]
     )
-    number = shown.headers["x-memstone-receipt"]
+    number = visible.headers["x-memstone-receipt"]
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
-    for told in (
+    for answer in (
         httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120),
         httpx2.get(f"{gate.url}/v1/receipts/{number}", headers=headers, timeout=120),
     ):
-        assert told.status_code == 200, told.text
-        assert [one["code"] for one in told.json()["degraded"]] == [broken.code]
-        assert "secret" not in told.text
-    kept = gate.memory.receipt(number)
-    assert kept is not None
-    assert [one["message"] for one in kept["degraded"]] == [INSIDE]
+        assert answer.status_code == 200, answer.text
+        assert [one["code"] for one in answer.json()["degraded"]] == [broken.code]
+        assert "secret" not in answer.text
+    stored = gate.memory.receipt(number)
+    assert stored is not None
+    assert [one["message"] for one in stored["degraded"]] == [INSIDE]
 
 
 def test_the_library_tells_what_the_store_said(broken: type[StorageError]) -> None:
@@ -96,12 +96,12 @@ def test_the_library_tells_what_the_store_said(broken: type[StorageError]) -> No
 @pytest.mark.parametrize("kind", [StorageError, StorageBusy, Corrupted])
 @pytest.mark.parametrize("place", ["degraded", "checks", "results"])
 def test_failures_are_found_where_answers_tell_of_them(kind: type[MemstoneError], place: str) -> None:
-    told = kind(INSIDE).as_dict()
-    for note in ({"step": "x", **told}, {"check": "x", "error": told}):
-        shown = hide_store_details({"job": {"result": 1}, "result": {place: (note, "other")}})
-        assert INSIDE not in str(shown)
-        assert kind.code in str(shown)
-        assert shown["result"][place][1] == "other"
+    answer = kind(INSIDE).as_dict()
+    for note in ({"step": "x", **answer}, {"check": "x", "error": answer}):
+        visible = hide_store_details({"job": {"result": 1}, "result": {place: (note, "other")}})
+        assert INSIDE not in str(visible)
+        assert kind.code in str(visible)
+        assert visible["result"][place][1] == "other"
 
 
 def test_what_is_no_failure_of_a_store_stays_as_it_is() -> None:
@@ -109,5 +109,5 @@ def test_what_is_no_failure_of_a_store_stays_as_it_is() -> None:
     item = {"id": "1", "memory": "storage", "metadata": {"code": "storage", "message": "mine"}, "code": ["storage"]}
     for answer in ({"degraded": [outside]}, {"results": [item]}, item, [1, None], None, "text"):
         assert hide_store_details(answer) == answer
-    theirs = VectorStoreError("10.0.0.3: relation does not exist", kind="vectors", name="pgvector").as_dict()
-    assert hide_store_details({"degraded": [theirs]})["degraded"][0]["message"] == HIDDEN
+    other = VectorStoreError("10.0.0.3: relation does not exist", kind="vectors", name="pgvector").as_dict()
+    assert hide_store_details({"degraded": [other]})["degraded"][0]["message"] == HIDDEN

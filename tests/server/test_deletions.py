@@ -105,8 +105,8 @@ def test_a_dry_run_of_every_deletion_changes_nothing_and_says_so(stocked: Stocke
         assert answer.is_success, (method, path, answer.text)
         assert dump(stocked.path) == before, (method, path)
         if path not in NOT_CONFIGURED:
-            told = ended(stocked.world, answer.json())["result"] if answer.status_code == 202 else answer.json()
-            assert told.get("dry_run") is True or told.get("dryRun") is True, (method, path, told)
+            reply = ended(stocked.world, answer.json())["result"] if answer.status_code == 202 else answer.json()
+            assert reply.get("dry_run") is True or reply.get("dryRun") is True, (method, path, reply)
         tried += 1
     assert tried > 24
 

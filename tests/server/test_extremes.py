@@ -42,8 +42,8 @@ def asked(request: pytest.FixtureRequest) -> Iterator[Asked]:
         server: Server = request.getfixturevalue("postgres")
         url = server.url(server.database(server.pattern), APP)
     with World.of({**CONFIG, "store": {"url": url}}) as world:
-        said = {"messages": "I live in Oslo. My sister Anna works at Contoso.", "user_id": "alice"}
-        known = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+        texts = {"messages": "I live in Oslo. My sister Anna works at Contoso.", "user_id": "alice"}
+        known = world.client.post("/v1/memories", json=texts).json()["results"][0]["id"]
         client = TestClient(world.app, headers=dict(world.client.headers), raise_server_exceptions=False)
         client.portal = world.portal
         yield Asked(client, known, world.app.openapi())
@@ -62,8 +62,8 @@ def example(described: dict[str, Any], operation: dict[str, Any], known: str) ->
     schema = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
     while "$ref" in schema:
         schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    given = json.dumps(schema.get("examples", [{}])[0]).replace(_GIVEN_ID, known)
-    return json.loads(given), list(schema.get("properties", {}))
+    text = json.dumps(schema.get("examples", [{}])[0]).replace(_GIVEN_ID, known)
+    return json.loads(text), list(schema.get("properties", {}))
 
 
 def places(value: Any, before: Places = ()) -> Iterator[Places]:
@@ -80,12 +80,12 @@ def put(value: Any, place: Places, new: Any) -> Any:
     return copy
 
 
-def bodies(given: Any, names: list[str], new: Any) -> Iterator[Any]:
+def bodies(value: Any, names: list[str], new: Any) -> Iterator[Any]:
     """The example with something else in each place, and under each name that it could have."""
-    yield from (put(given, place, new) for place in places(given))
-    if isinstance(given, dict):
+    yield from (put(value, place, new) for place in places(value))
+    if isinstance(value, dict):
         for name in names:
-            yield from ({**given, name: new}, {**given, name: [new]}, {**given, name: {"n": new}})
+            yield from ({**value, name: new}, {**value, name: [new]}, {**value, name: {"n": new}})
 
 
 def crashed(answer: Any) -> bool:
@@ -101,14 +101,14 @@ def calls(described: dict[str, Any], known: str) -> Iterator[Call]:
             where = path.replace(f"{{{one['name']}}}", str(HUGE))
             yield Call(method, re.sub(r"{\w+}", known, where), query, {})
         if "requestBody" in operation:
-            given, names = example(described, operation, known)
-            yield from (Call(method, real, {}, {}, body) for body in bodies(given, names, HUGE))
+            value, names = example(described, operation, known)
+            yield from (Call(method, real, {}, {}, body) for body in bodies(value, names, HUGE))
 
 
-async def broken(app: Any, headers: Mapping[str, str], given: Iterable[Call]) -> list[Call]:
+async def broken(app: Any, headers: Mapping[str, str], items: Iterable[Call]) -> list[Call]:
     """Those of the requests at which the service breaks."""
     found = list[Call]()
-    for call in given:
+    for call in items:
         try:
             status = (await replace(call, headers=headers).send_to(app)).status
         except Exception:  # noqa: BLE001 - whatever it was, it came out of the service
@@ -121,10 +121,10 @@ async def broken(app: Any, headers: Mapping[str, str], given: Iterable[Call]) ->
 @pytest.mark.slow
 def test_a_number_that_no_column_holds_breaks_nothing_wherever_it_stands(asked: Asked) -> None:
     headers = {name: asked.client.headers[name] for name in ("authorization",)}
-    given = list(calls(asked.described, asked.known))
-    assert len(given) > 1_000
+    items = list(calls(asked.described, asked.known))
+    assert len(items) > 1_000
     assert asked.client.portal is not None
-    assert asked.client.portal.call(broken, asked.client.app, headers, given) == []
+    assert asked.client.portal.call(broken, asked.client.app, headers, items) == []
 
 
 @pytest.mark.parametrize("raw", RAW, ids=lambda raw: raw[:9])

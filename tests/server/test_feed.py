@@ -50,8 +50,8 @@ def test_changes_are_followed_by_cursor(world: World) -> None:
 @pytest.mark.req("N-46", "R-9")
 def test_the_feed_leaks_nothing_across_bounds(world: World) -> None:
     for user in ("alice", "bob"):
-        said = {"messages": f"{user} likes tea", "user_id": user, "infer": False}
-        world.client.post("/v1/memories", json=said)
+        texts = {"messages": f"{user} likes tea", "user_id": user, "infer": False}
+        world.client.post("/v1/memories", json=texts)
     bob = world.as_key(user_id="bob", verbs=["read"])
     assert [one["user_id"] for one in bob.get("/v1/events").json()["results"]] == ["bob"]
     for path in ("/v1/events", "/v1/events/stream"):
@@ -85,15 +85,17 @@ def listening(address: str, key: str, **headers: str) -> Any:
 def told(lines: Iterator[str], count: int) -> list[dict[str, Any]]:
     """The next events of a stream, each with its id."""
     found: list[dict[str, Any]] = []
-    held: dict[str, str] = {}
+    stored: dict[str, str] = {}
     while len(found) < count:
         line = next(lines)
         if line:
             name, _, value = line.partition(": ")
-            held[name] = value
-        elif "data" in held:
-            found.append({"id": held["id"], "event": held["event"], **json.loads(held["data"])} | {"id": held["id"]})
-            held = {}
+            stored[name] = value
+        elif "data" in stored:
+            found.append(
+                {"id": stored["id"], "event": stored["event"], **json.loads(stored["data"])} | {"id": stored["id"]}
+            )
+            stored = {}
     return found
 
 
@@ -149,7 +151,7 @@ def test_a_stream_ends_with_its_key(service: tuple[str, Memory], *, busy: bool) 
 
 
 @pytest.mark.parametrize(
-    "owner", ["memstone.api.aio.review.AsyncReviewVerbs.events", "memstone.server.access.Doorkeeper.admit_anew"]
+    "owner", ["memstone.api.aio.review.AsyncReviewVerbs.events", "memstone.server.access.Authenticator.admit_anew"]
 )
 def test_a_stream_whose_store_fails_says_so_and_ends(
     service: tuple[str, Memory], monkeypatch: pytest.MonkeyPatch, owner: str

@@ -106,17 +106,17 @@ def test_an_agent_whose_id_holds_a_slash_runs_too(gate: Gate) -> None:
 )
 def test_what_was_ingested_for_nobody_is_recalled_where_nobody_is_named(gate: Gate, key: dict[str, Any]) -> None:
     headers = {"Authorization": f"Bearer {gate.key(**key)}"}
-    said = "I am allergic to peanuts, and I have to carry an injection with me wherever I go, since I was nine."
-    turns = [{"user": said, "assistant": "I will keep that in mind."}]
+    text = "I am allergic to peanuts, and I have to carry an injection with me wherever I go, since I was nine."
+    turns = [{"user": text, "assistant": "I will keep that in mind."}]
     body = {"agent_id": "nurse", "conversation_id": "monday", "turns": turns}
-    told = httpx2.post(f"{gate.url}/memory/ingest", json=body, headers=headers, timeout=120).json()
-    assert told["turns_ingested"] == 1
+    reply = httpx2.post(f"{gate.url}/memory/ingest", json=body, headers=headers, timeout=120).json()
+    assert reply["turns_ingested"] == 1
     asked = {"messages": [{"role": "user", "content": "What am I allergic to?"}]}
     answer = httpx2.post(f"{gate.url}/agents/nurse/run", json=asked, headers=headers, timeout=120)
     assert answer.status_code == 200
     assert "peanuts" in gate.sent
     page = httpx2.get(f"{gate.url}/memory/transcript?conversation_id=monday", headers=headers, timeout=120).json()
-    assert [one["content"] for one in page["results"]] == [said, "I will keep that in mind."]
+    assert [one["content"] for one in page["results"]] == [text, "I will keep that in mind."]
 
 
 @pytest.mark.req("S-62", "X-23")

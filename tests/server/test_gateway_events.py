@@ -14,7 +14,7 @@ import pytest
 import structlog
 from starlette.responses import JSONResponse
 
-from memstone.core.showing.inject import Position
+from memstone.core.prompt.inject import Position
 from memstone.errors import StorageBusy
 from memstone.model.policy import PRESETS
 from memstone.server.gateway.counts import SKIPPED, Skip
@@ -99,14 +99,14 @@ def paused(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 def no_user(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     engine = gate.app.state.memstone.memory.engine
-    policy = replace(engine.parts.policy, identity=PRESETS["shared"].identity)
-    engine.parts = replace(engine.parts, policy=policy)
+    policy = replace(engine.runtime.policy, identity=PRESETS["shared"].identity)
+    engine.runtime = replace(engine.runtime, policy=policy)
     return chat(gate, {"may_assert_user": True})
 
 
 def user_in_body(gate: Gate, _: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     engine = gate.app.state.memstone.memory.engine
-    engine.parts = replace(engine.parts, policy=replace(engine.parts.policy, identity=PRESETS["shared"].identity))
+    engine.runtime = replace(engine.runtime, policy=replace(engine.runtime.policy, identity=PRESETS["shared"].identity))
     return chat(gate, {"may_assert_user": True}, {"user": "alice"})
 
 
@@ -128,7 +128,7 @@ def deadline(gate: Gate, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     for name in ("recall_ms", "profile_ms"):
         object.__setattr__(gate.app.state.memstone.settings.gateway, name, 75.0)
-    patch.setattr("memstone.engine.engine.Engine.shown", slow)
+    patch.setattr("memstone.engine.engine.Engine.context_for_service", slow)
     return chat(gate, ALICE)
 
 
@@ -157,7 +157,7 @@ def error(gate: Gate, patch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     async def broken(*_: Any, **__: Any) -> Any:
         raise StorageBusy("no")
 
-    patch.setattr("memstone.engine.engine.Engine.shown", broken)
+    patch.setattr("memstone.engine.engine.Engine.context_for_service", broken)
     found = chat(gate, ALICE)
     assert [one["code"] for one in found] == ["storage_busy"]
     return found
@@ -169,9 +169,9 @@ def test_a_chat_without_memory_says_why_by_a_word_of_the_list(
     gate: Gate, monkeypatch: pytest.MonkeyPatch, reason: Skip
 ) -> None:
     case: Case = globals()[reason.value]
-    (told,) = case(gate, monkeypatch)
-    assert (told["event"], told["reason"], told["model"]) == ("memory.injection.skipped", reason, "m")
-    assert not [word for word in ("Oslo", "ann lee", SESSION, "alice") if word in str(told)]
+    (answer,) = case(gate, monkeypatch)
+    assert (answer["event"], answer["reason"], answer["model"]) == ("memory.injection.skipped", reason, "m")
+    assert not [word for word in ("Oslo", "ann lee", SESSION, "alice") if word in str(answer)]
 
 
 @pytest.mark.req("O-62", "X-3")
@@ -179,9 +179,9 @@ def test_a_chat_without_memory_says_why_by_a_word_of_the_list(
 def test_what_was_shown_is_told_with_its_place(tmp_path: Path, position: Position) -> None:
     with gated(tmp_path, inject={"position": str(position)}) as gate:
         gate.memory.add("I live in Oslo", user_id="alice")
-        (told,) = chat(gate, ALICE)
-    assert (told["event"], told["count"], told["strategy"]) == ("memory.injection.injected", 1, position)
-    assert (told["model"], told["tokens"] > 0) == ("m", True)
+        (answer,) = chat(gate, ALICE)
+    assert (answer["event"], answer["count"], answer["strategy"]) == ("memory.injection.injected", 1, position)
+    assert (answer["model"], answer["tokens"] > 0) == ("m", True)
 
 
 @pytest.mark.req("O-62", "S-32")

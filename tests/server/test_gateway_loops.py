@@ -67,8 +67,8 @@ def test_without_a_session_the_words_of_the_user_are_kept_once(gate: Gate, loop:
     loop(gate)
     until(lambda: gate.tasks == 0)
     assert len(gate.upstream.seen) == 4
-    kept = sorted((one["role"], one["memory"]) for one in gate.turns("alice"))
-    assert kept == [("assistant", "Take an umbrella."), ("user", SAID)]
+    remaining = sorted((one["role"], one["memory"]) for one in gate.turns("alice"))
+    assert remaining == [("assistant", "Take an umbrella."), ("user", SAID)]
 
 
 GIVEN = {"type": "tool_result", "tool_use_id": "c", "content": "rain"}
@@ -152,13 +152,13 @@ def test_who_sends_results_alone_is_still_known(gate: Gate, *, stream: bool) -> 
     gate.memory.add("I live in Oslo", user_id="alice")
     tool: Any = {"type": "function", "name": "weather", "parameters": {}, "strict": False}
     output: Any = {"type": "function_call_output", "call_id": "c0", "output": "rain"}
-    client, given, last = gate.openai(user_id="alice"), list[Any]([USER]), None
+    client, items, last = gate.openai(user_id="alice"), list[Any]([USER]), None
     for number in range(3):
         gate.upstream.turns = [Turn("", [("c0", "weather", {})])] * (3 - number)
         made: Any = client.responses.create(
-            model="m", input=given, tools=[tool], previous_response_id=last, instructions="Be brief.", stream=stream
+            model="m", input=items, tools=[tool], previous_response_id=last, instructions="Be brief.", stream=stream
         )
-        last, given = (list(made)[-1].response if stream else made).id, [output]
+        last, items = (list(made)[-1].response if stream else made).id, [output]
     first, second, third = gate.upstream.seen
     assert "Answer in French." in first["instructions"]
     assert first["instructions"] == second["instructions"] == third["instructions"]
@@ -191,13 +191,13 @@ def test_what_is_no_longer_shared_is_not_shown_to_the_end_of_a_loop(gate: Gate) 
 
 
 def test_words_in_which_something_deleted_was_said_are_not_shown_to_the_end_of_a_loop(gate: Gate) -> None:
-    said: Any = {"role": "user", "content": "What exactly did I say about Zoltan, word for word?"}
+    message: Any = {"role": "user", "content": "What exactly did I say about Zoltan, word for word?"}
     gate.memory.settings.set({"context.gate": "heuristic"}, user_id="alice")
     gate.memory.add("My dentist is Zoltan.", user_id="alice")
-    assert "My dentist is Zoltan" in asserted(gate, said, user="alice")
+    assert "My dentist is Zoltan" in asserted(gate, message, user="alice")
     (fact,) = gate.memory.get_all(user_id="alice")["results"]
     gate.memory.delete(fact["id"])
-    assert "dentist" not in asserted(gate, said, CALLED, RESULT, user="alice")
+    assert "dentist" not in asserted(gate, message, CALLED, RESULT, user="alice")
 
 
 @pytest.mark.parametrize("key", [{"user_id": "alice"}, {"may_assert_user": True}])

@@ -13,7 +13,7 @@ import pytest
 import structlog
 
 from memstone.drive import drive
-from memstone.engine.paging import PageRequest, memory_page
+from memstone.engine.memory_page import PageRequest, memory_page
 from memstone.errors import StorageBusy
 from memstone.server.gateway.counts import SKIPPED
 from tests.server.gate import Gate, ask, gated, said, until
@@ -77,8 +77,8 @@ def test_an_application_that_asks_for_a_title_is_not_the_user(gate: Gate) -> Non
     assert "User lives in Oslo" not in gate.sent
     until(lambda: gate.tasks == 0)
     assert gate.facts("alice") == ["User lives in Oslo."]
-    kept = gate.memory.get_all(user_id="alice", layers=["turn"])["results"]
-    assert not [one for one in kept if "title" in one["memory"]]
+    remaining = gate.memory.get_all(user_id="alice", layers=["turn"])["results"]
+    assert not [one for one in remaining if "title" in one["memory"]]
 
 
 @pytest.mark.req("O-5")
@@ -99,7 +99,7 @@ def test_whatever_happens_to_the_memory_the_chat_goes_on(gate: Gate, failure: st
         if failure == "settings":
             patch.setattr("memstone.server.gateway.chat.apply_scope_policy", broken)
         else:
-            patch.setattr("memstone.engine.engine.Engine.shown", broken)
+            patch.setattr("memstone.engine.engine.Engine.context_for_service", broken)
         raw = gate.openai(user_id="alice").chat.completions.with_raw_response.create(
             model="m", messages=[{"role": "user", "content": "Where do I live?"}], temperature=0.5
         )
@@ -139,10 +139,10 @@ def test_what_was_shown_and_what_was_not_are_events(gate: Gate) -> None:
         ask(client, "Where do I live?", extra_headers={"x-memory": "extract-off"})
         gate.memory.add("I live in Oslo", user_id="alice")
         ask(client, "Where do I live now?")
-    told = [one for one in logs if one["event"].startswith("memory.injection")]
-    assert [one["event"].rpartition(".")[2] for one in told] == ["skipped", "injected"]
-    assert (told[0]["reason"], told[0]["model"]) == ("no_memories", "m")
-    assert (told[1]["count"], told[1]["strategy"], told[1]["model"]) == (1, "split", "m")
+    lines = [one for one in logs if one["event"].startswith("memory.injection")]
+    assert [one["event"].rpartition(".")[2] for one in lines] == ["skipped", "injected"]
+    assert (lines[0]["reason"], lines[0]["model"]) == ("no_memories", "m")
+    assert (lines[1]["count"], lines[1]["strategy"], lines[1]["model"]) == (1, "split", "m")
     assert "Oslo" not in str(logs)
 
 
@@ -263,8 +263,8 @@ def test_previews_show_what_a_chat_is_given_to_the_line(tmp_path: Path, position
         client, key = gate.openai(user_id="alice"), gate.key(user_id="alice")
         for question, date in (("Where do I keep bees in the garden?", True), ("Thanks!", position != "split")):
             ask(client, question, extra_headers={"x-memory": "extract-off"})
-            given = [one["content"] for one in gate.upstream.seen[-1]["messages"] if one["role"] == "system"]
-            lines = _lines("\n".join(given))
+            items = [one["content"] for one in gate.upstream.seen[-1]["messages"] if one["role"] == "system"]
+            lines = _lines("\n".join(items))
             assert [any(word in line for line in lines) for word in ("Oslo", "Current date")] == [True, date]
             for path, name in (("/api/memory/retrieve-preview", "block"), ("/v1/console/context", "text")):
                 asked = {"query": question, "user_id": "alice"}

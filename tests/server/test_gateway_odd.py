@@ -12,11 +12,11 @@ import pytest
 import structlog
 
 from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.base import Block, repair_surrogates
+from memstone.core.dialects.base import PromptBlock, repair_surrogates
 from memstone.core.dialects.responses import Responses
-from memstone.core.showing.inject import Position, insert_block
+from memstone.core.prompt.inject import Position, insert_block
 from memstone.server.gateway.counts import SKIPPED
-from memstone.server.gateway.sse import Events, event_of
+from memstone.server.gateway.sse import SseParser, event_of
 from tests.server.gate import Gate, ask, gated, said, until
 from tests.server.scripted import CHAT, answers, chunk, pieces, post, whole
 
@@ -52,7 +52,7 @@ def test_memory_has_a_place_in_every_list(position: Position) -> None:
 
 @pytest.mark.parametrize("position", Position)
 def test_a_prompt_that_is_no_text_stays_what_it_is(position: Position) -> None:
-    block = Block("A B", "A", "B", position)
+    block = PromptBlock("A B", "A", "B", position)
     for prompt in (5, {"a": 1}):
         messages = Messages().with_memory({"system": prompt, "messages": [USER]}, block)
         responses = Responses().with_memory({"instructions": prompt, "input": "Hi"}, block)
@@ -81,8 +81,8 @@ def test_half_a_character_does_not_cost_the_rest(gate: Gate) -> None:
     answers(gate, CHAT, whole('{"choices":[{"index":0,"message":{"role":"assistant","content":"Hm \\ud83d"}}]}'))
     post(gate, b'{"model":"m","messages":[{"role":"user","content":"I like green tea \\ud83d"}]}')
     until(lambda: gate.tasks == 0)
-    kept = {one["memory"] for one in gate.turns("alice")}
-    assert {"I like green tea \ufffd", "Hm \ufffd"} <= kept
+    remaining = {one["memory"] for one in gate.turns("alice")}
+    assert {"I like green tea \ufffd", "Hm \ufffd"} <= remaining
 
 
 ODD_ANSWERS = [
@@ -107,10 +107,10 @@ def test_an_odd_answer_comes_back_byte_for_byte(gate: Gate, *, searching: bool) 
         answers(gate, CHAT, whole(text))
         answer = post(gate, {"model": "m", "messages": [USER]})
         assert (answer.status_code, answer.text) == (200, text)
-        told = post(gate, {"model": "m", "messages": [USER]}, **{"X-Memstone-Include": "memories"})
-        assert told.status_code == 200
+        reply = post(gate, {"model": "m", "messages": [USER]}, **{"X-Memstone-Include": "memories"})
+        assert reply.status_code == 200
         if text.startswith("{"):
-            found = json.loads(told.text)
+            found = json.loads(reply.text)
             assert "Oslo" in found.pop("memories")[0]["memory"]
             assert repr(found) == repr(json.loads(text))
 
@@ -219,6 +219,6 @@ def test_a_character_in_two_halves_is_one_character(gate: Gate) -> None:
 
 
 def test_line_ends_may_be_mixed() -> None:
-    events = Events()
+    events = SseParser()
     found = [event.data for event in events.feed(b"data: a\n\r\ndata: b\r\n\ndata: c\r\n\r\ndata: d\n\n")]
     assert (found, events.rest, events.last) == (["a", "b", "c", "d"], b"", None)

@@ -64,7 +64,7 @@ def test_a_request_without_a_session_is_not_looked_up_by_its_number(gate: Gate) 
     client = gate.openai(user_id="alice")
     for _ in range(3):
         ask(client, ASKED, extra_headers={"x-memory": "extract-off"})
-    known = gate.app.state.memstone.memory.engine.parts.tunings.policies
+    known = gate.app.state.memstone.memory.engine.runtime.tunings.policies
     assert {(user, run) for _, user, _, run in known} == {("alice", "")}
 
 

@@ -17,10 +17,10 @@ import pytest
 from memstone import Memory
 from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.engine import deferred_receipts
-from memstone.engine.erasing import erase
+from memstone.engine.change import erase
 from memstone.errors import StorageReadOnly
 from memstone.model.instant import datetime_from_instant, to_instant
-from memstone.ports.erasure import Erased, Subject
+from memstone.ports.erasure import ErasureRecord, Subject
 from memstone.ports.ledger import Work
 from tests.patience import LONG
 from tests.server.gate import Gate, gated, until
@@ -132,7 +132,7 @@ def test_a_service_that_is_stopped_loses_nothing(tmp_path: Path, monkeypatch: py
     with gated(tmp_path) as gate:
         gate.memory.add("I live in Oslo", user_id="alice")
         numbers = [promised(gate, f"{WHERE} I ask for the {time}. time") for time in range(3)]
-        assert gate.app.state.memstone.memory.engine.parts.late._held, "they are still held"
+        assert gate.app.state.memstone.memory.engine.runtime.late._waiting_receipts, "they are still held"
     assert sorted(stored(tmp_path)) == sorted(numbers)
 
 
@@ -161,7 +161,7 @@ def test_nothing_of_a_chat_in_the_midst_of_an_erasure_is_written_afterwards(
     """It is dated when it begins; who asked between that and its end was still shown something."""
     noted = erase.erased_note
 
-    def begun_before(subject: Subject, key: bytes, number: str, at: str) -> Erased:
+    def begun_before(subject: Subject, key: bytes, number: str, at: str) -> ErasureRecord:
         return noted(subject, key, number, to_instant(datetime_from_instant(at) - timedelta(minutes=1)))
 
     number, other = promised(gate), promised(gate, user="bob")
@@ -203,7 +203,7 @@ def test_a_receipt_that_cannot_be_kept_is_told_of_and_no_other_is_promised_until
         raise StorageReadOnly("the store may not be written")
 
     monkeypatch.setattr(deferred_receipts, "_PAUSES", (0.0, 0.0))
-    late = gate.app.state.memstone.memory.engine.parts.late
+    late = gate.app.state.memstone.memory.engine.runtime.late
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memstone"):
         patch.setattr(SqliteLedger, "note", refused)
         number = promised(gate)
@@ -222,7 +222,7 @@ def test_a_receipt_may_be_judged_as_soon_as_it_is_promised(tmp_path: Path) -> No
     with gated(tmp_path) as gate, Memory({"store": {"url": f"sqlite:///{tmp_path}/g.db"}}) as other:
         gate.memory.add("I live in Oslo", user_id="alice")
         headers = {"Authorization": f"Bearer {gate.key(verbs=['read', 'write', 'admin'])}"}
-        said: dict[str, Any] = {"receipt_id": promised(gate), "useful": True}
-        answer = httpx2.post(f"{gate.url}/v1/console/feedback", json=said, headers=headers, timeout=120)
+        texts: dict[str, Any] = {"receipt_id": promised(gate), "useful": True}
+        answer = httpx2.post(f"{gate.url}/v1/console/feedback", json=texts, headers=headers, timeout=120)
         assert (answer.status_code, len(answer.json()["ids"])) == (200, 1), answer.text
-        assert other.receipt(said["receipt_id"]) is not None
+        assert other.receipt(texts["receipt_id"]) is not None

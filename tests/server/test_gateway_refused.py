@@ -133,10 +133,10 @@ def test_a_search_whose_result_is_refused_ends_in_an_answer_without_it(gate: Gat
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     asks = {"index": 0, "id": "c", "type": "function", "function": SEARCH}
     message = {"role": "assistant", "content": None, "tool_calls": [asks]}
-    told = json.dumps({"id": "1", "choices": [{"index": 0, "message": message}], "usage": usage})
+    text = json.dumps({"id": "1", "choices": [{"index": 0, "message": message}], "usage": usage})
     counted = f"data: {json.dumps({'id': '1', 'choices': [], 'usage': usage})}\n\n"
     end = pieces(chunk(content="Hello."), chunk("stop"), counted, DONE)
-    first = pieces(chunk(tool_calls=[asks]), chunk("tool_calls"), counted, DONE) if stream else whole(told)
+    first = pieces(chunk(tool_calls=[asks]), chunk("tool_calls"), counted, DONE) if stream else whole(text)
     hello = {"index": 0, "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}
     last = end if stream else whole(json.dumps({"id": "2", "choices": [hello], "usage": usage}))
     answers(gate, CHAT, in_turn(first, refused(400), last))
@@ -161,8 +161,8 @@ def test_no_receipt_is_named_where_memory_was_refused_in_a_later_round(gate: Gat
     gate.memory.settings.set({"policy.search_tool": True}, user_id="alice")
     asks = {"index": 0, "id": "c", "type": "function", "function": SEARCH}
     message = {"role": "assistant", "content": None, "tool_calls": [asks]}
-    told = whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message}]}))
-    first = pieces(chunk(tool_calls=[asks]), chunk("tool_calls"), DONE) if stream else told
+    reply = whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message}]}))
+    first = pieces(chunk(tool_calls=[asks]), chunk("tool_calls"), DONE) if stream else reply
     last = pieces(chunk(content="Hello."), chunk("stop"), DONE) if stream else answered("Hello.")
     answers(gate, CHAT, in_turn(first, refused(400), last))
     answer = post(gate, {"model": "m", "messages": [{"role": "user", "content": WHERE}], "stream": stream})

@@ -34,8 +34,8 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
 
 
 def call(index: int, name: str) -> dict[str, Any]:
-    given = {"city": "Oslo"} if name == "weather" else CALL[2]
-    function = {"name": name, "arguments": json.dumps(given)}
+    values = {"city": "Oslo"} if name == "weather" else CALL[2]
+    function = {"name": name, "arguments": json.dumps(values)}
     return {"index": index, "id": f"c{index}", "type": "function", "function": function}
 
 
@@ -182,7 +182,7 @@ def test_an_upstream_that_refuses_the_second_round_is_the_answer(
 
 @pytest.mark.parametrize("path", [CHAT, "/v1/messages", "/v1/responses"])
 def test_once_an_answer_has_begun_a_refusal_is_told_in_its_own_words(gate: Gate, path: str) -> None:
-    told = '{"type":"error","error":{"type":"overloaded_error","message":"not today","code":"busy"}}'
+    text = '{"type":"error","error":{"type":"overloaded_error","message":"not today","code":"busy"}}'
     first: dict[str, Any] = {
         CHAT: lambda: ask(gate.openai(user_id="alice"), ASKED, stream=True),
         "/v1/messages": lambda: gate.anthropic(user_id="alice").messages.create(
@@ -191,7 +191,7 @@ def test_once_an_answer_has_begun_a_refusal_is_told_in_its_own_words(gate: Gate,
         "/v1/responses": lambda: gate.openai(user_id="alice").responses.create(model="m", input=ASKED, stream=True),
     }
     gate.upstream.turns = [Turn(LONG, [CALL])]
-    answers(gate, path, whole(told), after=1)  # a stream was asked for, and this is none
+    answers(gate, path, whole(text), after=1)  # a stream was asked for, and this is none
     stream: Any = first[path]()
     if path == "/v1/responses":
         error = list(stream)[-1]
@@ -241,7 +241,7 @@ def test_what_a_tool_of_the_service_was_given_is_no_text() -> None:
         {"type": "content_block_start", "index": 0, "content_block": begun},
         {"type": "content_block_delta", "index": 0, "delta": delta},
     ]
-    assert MessageTools().gathered(events)["content"] == [{**begun, "input": {"query": "x"}}]
+    assert MessageTools().merge_events(events)["content"] == [{**begun, "input": {"query": "x"}}]
 
 
 def test_a_conversation_that_the_service_writes_down_gets_no_tool(gate: Gate) -> None:

@@ -34,10 +34,10 @@ def test_streamed_messages_tell_what_was_shown_and_stay_what_they_are(gate: Gate
     asked: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": ASKED}]}
     with client.messages.stream(**asked, extra_headers=WANTED) as answer:
         events = list(answer)
-        whole = answer.get_final_message()
+        full = answer.get_final_message()
     [memories] = carried(events)
     assert memories[0]["memory"] == "User lives in Oslo."
-    assert (whole.stop_reason, whole.usage.output_tokens) == ("end_turn", 1), "the upstream has the last word"
+    assert (full.stop_reason, full.usage.output_tokens) == ("end_turn", 1), "the upstream has the last word"
     assert answer.get_final_text().strip() == "Noted."
     pieces = list(client.messages.create(**asked, stream=True, extra_headers=WANTED))
     assert len(carried(pieces)) == 1
@@ -49,10 +49,10 @@ def test_streamed_responses_tell_what_was_shown_and_stay_what_they_are(gate: Gat
     client = gate.openai(user_id="alice")
     with client.responses.stream(model="m", input=ASKED, extra_headers=WANTED) as answer:
         events = list(answer)
-        whole = answer.get_final_response()
+        full = answer.get_final_response()
     [memories] = carried(events)
     assert memories[0]["memory"] == "User lives in Oslo."
-    assert whole.output_text.strip() == "Noted."
+    assert full.output_text.strip() == "Noted."
     numbers = [one.sequence_number for one in events]
     assert numbers == sorted(numbers)
     pieces = list(client.responses.create(model="m", input=ASKED, stream=True, extra_headers=WANTED))
@@ -70,14 +70,14 @@ def test_streamed_responses_tell_what_was_shown_and_stay_what_they_are(gate: Gat
 def test_whoever_does_not_ask_gets_every_byte_as_it_came(gate: Gate, path: str, body: dict[str, Any]) -> None:
     headers = {"Authorization": f"Bearer {gate.key(user_id='alice')}"}
     sent = {"model": "m", "stream": True, **body}
-    plain, told = (
+    plain, text = (
         httpx2.post(f"{gate.url}/v1{path}", json=sent, headers={**headers, **more}, timeout=120).text
         for more in ({}, WANTED)
     )
     assert "memories" not in plain
     assert "Oslo" not in plain
-    added = next(one for one in told.split("\n\n") if "memories" in one)
-    assert told.replace(f"{added}\n\n", "") == plain, "one event more, and nothing else"
+    added = next(one for one in text.split("\n\n") if "memories" in one)
+    assert text.replace(f"{added}\n\n", "") == plain, "one event more, and nothing else"
 
 
 def test_an_upstream_that_closes_as_if_it_had_ended_is_not_taken_for_ended(gate: Gate) -> None:
@@ -96,6 +96,6 @@ def test_an_answer_carries_memories_and_not_the_lines_of_a_prompt(tmp_path: Path
         client = gate.openai(user_id="alice")
         asked = [{"role": "user", "content": "When does the harbour ferry leave?"}]
         answer = client.chat.completions.create(model="m", messages=asked, extra_headers=WANTED)  # type: ignore[arg-type]
-        told = (answer.model_extra or {})["memories"]
-    (one,) = [one for one in told if one["id"] == stored["results"][0]["id"]]
+        reply = (answer.model_extra or {})["memories"]
+    (one,) = [one for one in reply if one["id"] == stored["results"][0]["id"]]
     assert one["memory"] == "The harbour ferry leaves at 7:40\nfrom pier 2"

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.base import Block, Dialect
+from memstone.core.dialects.base import Dialect, PromptBlock
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.showing.inject import Position, SystemRole, accepts_system, should_inject, system_role
+from memstone.core.prompt.inject import Position, SystemRole, accepts_system, should_inject, system_role
 
 PLACE = Path(__file__).parent / "snapshots"
 STABLE, VOLATILE = "<memory>who the user is</memory>", "<memory>Today is 2026-01-02. User lives in Oslo.</memory>"
@@ -43,8 +43,8 @@ DIALECTS: dict[str, tuple[Dialect, dict[str, Any]]] = {
 
 def request(dialect: str, role: SystemRole, position: Position, *, stream: bool) -> dict[str, Any]:
     speaks, body = DIALECTS[dialect]
-    given = {**body, "stream": True} if stream else body
-    return speaks.with_memory(given, Block(WHOLE, STABLE, VOLATILE, position, role))
+    values = {**body, "stream": True} if stream else body
+    return speaks.with_memory(values, PromptBlock(WHOLE, STABLE, VOLATILE, position, role))
 
 
 def pictures(dialect: str) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def test_requests_look_as_they_are_written_down(dialect: str) -> None:
 def test_the_request_of_a_caller_is_never_changed(dialect: str) -> None:
     before = copy.deepcopy(DIALECTS[dialect][1])
     for picture in pictures(dialect).values():
-        kept = {name: value for name, value in before.items() if name not in ("messages", "system", "input")}
-        kept.pop("instructions", None)
-        assert kept.items() <= picture.items()
+        stored = {name: value for name, value in before.items() if name not in ("messages", "system", "input")}
+        stored.pop("instructions", None)
+        assert stored.items() <= picture.items()
     assert DIALECTS[dialect][1] == before
 
 
@@ -81,10 +81,12 @@ def test_the_request_of_a_caller_is_never_changed(dialect: str) -> None:
 @pytest.mark.parametrize("position", Position)
 def test_no_model_gets_a_system_message_where_it_takes_none(position: Position) -> None:
     without = [one for one in DIALECTS["chat"][1]["messages"] if one["role"] != "system"]
-    block = Block(WHOLE, STABLE, VOLATILE, position, SystemRole.NO)
+    block = PromptBlock(WHOLE, STABLE, VOLATILE, position, SystemRole.NO)
     sent = Chat().with_memory({"messages": without}, block)["messages"]
     assert all(one["role"] != "system" for one in sent)
-    first = Chat().with_memory({"messages": TALK}, Block(WHOLE, STABLE, VOLATILE, position, SystemRole.FIRST_ONLY))
+    first = Chat().with_memory(
+        {"messages": TALK}, PromptBlock(WHOLE, STABLE, VOLATILE, position, SystemRole.FIRST_ONLY)
+    )
     assert [at for at, one in enumerate(first["messages"]) if one["role"] == "system"] in ([], [0])
     for dialect in ("messages", "responses"):
         picture = request(dialect, SystemRole.NO, position, stream=False)
@@ -121,18 +123,18 @@ def test_over_twenty_turns_a_prompt_cache_keeps_what_it_has(dialect: str, role: 
     speaks, body = DIALECTS[dialect]
     where = "input" if dialect == "responses" else "messages"
     talk: list[dict[str, Any]] = [one for one in body[where] if one["role"] == "system"]
-    last, kept, all_of_it = "", 0, 0
+    last, stored_count, all_of_it = "", 0, 0
     for turn in range(20):
         talk = [*talk, {"role": "user", "content": f"question {turn}"}]
-        block = Block(WHOLE, STABLE, VOLATILE.replace("Oslo", f"place {turn}"), Position.SPLIT, role)
+        block = PromptBlock(WHOLE, STABLE, VOLATILE.replace("Oslo", f"place {turn}"), Position.SPLIT, role)
         sent = speaks.with_memory({**body, where: talk}, block)
         front = json.dumps([sent.get("system"), sent.get("instructions"), sent[where]])
         if last:
-            kept += length_in_common(last, front)
+            stored_count += length_in_common(last, front)
             all_of_it += last.rindex("<memory>Today")
         last = front
         talk = [*talk, {"role": "assistant", "content": f"answer {turn} " * 20}]
-    assert kept / all_of_it >= 0.97
+    assert stored_count / all_of_it >= 0.97
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import openai
 import pytest
 
 from memstone import Memory
-from memstone.server.gateway.sse import Events
+from memstone.server.gateway.sse import SseParser
 from tests.patience import at_most
 from tests.ports import free_port
 from tests.server.gate import Gate, ask, gated, until
@@ -177,19 +177,19 @@ def test_what_was_answered_to_the_end_survives_a_killed_service_and_what_was_not
     assert (sorted(ended), sorted(broken)) == (list(range(10)), list(range(10, 20)))
     with Memory({"store": {"url": f"sqlite:///{tmp_path}/k.db"}, "embedder": {"provider": "hash"}}) as memory:
         turns = memory.get_all(user_id="alice", layers=["turn"], limit=100)["results"]
-        kept = {one["memory"] for one in turns if one["role"] == "user"}
-        assert kept == {f"message {number}" for number in ended}
+        remaining = {one["memory"] for one in turns if one["role"] == "user"}
+        assert remaining == {f"message {number}" for number in ended}
         assert memory.sessions.flush(everybody=True)["waiting"] == 0
 
 
 @pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n", b"\r\r"])
 def test_events_are_cut_out_without_a_change_however_they_arrive(end: bytes) -> None:
-    whole = b"event: a\ndata: {}" + end + b"data: x" + end
-    for size in range(1, len(whole)):
-        events = Events()
-        pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+    full = b"event: a\ndata: {}" + end + b"data: x" + end
+    for size in range(1, len(full)):
+        events = SseParser()
+        pieces = [full[at : at + size] for at in range(0, len(full), size)]
         found = [event for piece in pieces for event in events.feed(piece)]
-        assert b"".join(one.raw for one in found) + events.rest == whole
+        assert b"".join(one.raw for one in found) + events.rest == full
         assert [(one.name, one.data) for one in found] == [("a", "{}"), ("", "x")]
 
 
@@ -197,9 +197,9 @@ def test_many_events_in_one_piece_cost_no_more_than_one_by_one() -> None:
     """A service may pack its stream, and then many come at once."""
     events = [b'data: {"number": %d}\n\n' % number for number in range(40_000)]
     with at_most(5.0):
-        assert [one.raw for one in Events().feed(b"".join(events))] == events
+        assert [one.raw for one in SseParser().feed(b"".join(events))] == events
     parts = [b"data: " + b"x" * 8_000_000 + b"\n\n"]
-    collected = Events()
+    collected = SseParser()
     with at_most(5.0):
         got = [one for at in range(0, len(parts[0]), 4_096) for one in collected.feed(parts[0][at : at + 4_096])]
     assert [one.raw for one in got] == parts

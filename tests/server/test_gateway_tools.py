@@ -62,10 +62,10 @@ def test_the_messages_dialect_searches_too(gate: Gate, *, stream: bool) -> None:
         answer = client.messages.create(**wanted)
     assert [(one.type, one.text.strip()) for one in answer.content] == [("text", "You live in Oslo.")]
     assert (answer.usage.input_tokens, answer.usage.output_tokens) == (2, 2)
-    asked, told = gate.upstream.seen[1]["messages"][-2:]
+    asked, reply = gate.upstream.seen[1]["messages"][-2:]
     assert [one["type"] for one in asked["content"]] == ["text", "tool_use"]
     assert asked["content"][1]["input"] == CALL[2]
-    assert "Oslo" in told["content"][0]["content"]
+    assert "Oslo" in reply["content"][0]["content"]
 
 
 @pytest.mark.req("S-65")
@@ -75,9 +75,9 @@ def test_the_responses_dialect_searches_too(gate: Gate, *, stream: bool) -> None
     client = gate.openai(user_id="alice")
     answer: Any = client.responses.create(model="m", input="Where do I live?", stream=stream)
     events = list(answer) if stream else []
-    whole = events[-1].response if stream else answer
-    assert whole.output_text == "You live in Oslo."
-    assert whole.usage.total_tokens == 4
+    full = events[-1].response if stream else answer
+    assert full.output_text == "You live in Oslo."
+    assert full.usage.total_tokens == 4
     assert "memory_search" not in str(events)
     call, output = gate.upstream.seen[1]["input"][-2:]
     assert (call["type"], output["type"]) == ("function_call", "function_call_output")
@@ -162,8 +162,8 @@ def test_a_model_cannot_name_another_user(gate: Gate) -> None:
     gate.memory.settings.set({"policy.search_tool": True})
     client = gate.openai(may_assert_user=True)
     ask(client, "Where does Bob live?", extra_headers={"X-Memstone-User": "alice"})
-    told = json.loads(gate.upstream.seen[-1]["messages"][-1]["content"])
-    assert told["success"] is False
+    answer = json.loads(gate.upstream.seen[-1]["messages"][-1]["content"])
+    assert answer["success"] is False
     assert "Rome" not in gate.sent
 
 

@@ -194,9 +194,9 @@ def test_an_answer_that_does_not_come_has_its_receipt_too(tmp_path: Path, answer
 
 
 def test_what_the_official_clients_act_on_comes_back(tmp_path: Path) -> None:
-    told = b"request-id: req_1\r\nx-should-retry: false\r\nretry-after-ms: 50\r\nset-cookie: a=b\r\n"
+    answer = b"request-id: req_1\r\nx-should-retry: false\r\nretry-after-ms: 50\r\nset-cookie: a=b\r\n"
     with (
-        wired(refusal(429, told)) as bad,
+        wired(refusal(429, answer)) as bad,
         gateway(tmp_path, {"name": "a", "base_url": bad.url, "dialect": "anthropic"}) as client,
     ):
         key = client.headers["authorization"].removeprefix("Bearer ")

@@ -14,10 +14,10 @@ from prometheus_client import REGISTRY
 from starlette.responses import StreamingResponse
 
 from memstone.core.dialects.anthropic import Messages, MessageTools
-from memstone.core.dialects.base import Block, Call
+from memstone.core.dialects.base import Call, PromptBlock
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import ResponseTools
-from memstone.core.showing.inject import Position, SystemRole
+from memstone.core.prompt.inject import Position, SystemRole
 from tests.patience import LONG
 from tests.server.gate import Gate, ask, gated, said
 from tests.server.scripted import CHAT, EVENTS, answers, chunk, in_turn, pieces, post, whole
@@ -52,10 +52,10 @@ def test_the_thoughts_before_a_search_go_back_to_the_model_that_had_them(searchi
     parts: list[dict[str, Any]] = [{"reasoning_content": "Let me "}, {"reasoning_content": "look."}]
     parts += [{"reasoning_details": [one]} for one in details]
     first = pieces(*(chunk(**one) for one in parts), chunk(tool_calls=[{**signed, "index": 0}]), chunk("tool_calls"))
-    told = whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message}]}))
+    answer = whole(json.dumps({"id": "1", "choices": [{"index": 0, "message": message}]}))
     end = json.dumps({"id": "2", "choices": [{"index": 0, "message": {"role": "assistant", "content": "In Oslo."}}]})
     last = pieces(chunk(content="In Oslo."), chunk("stop"), DONE) if stream else whole(end)
-    answers(searching, CHAT, in_turn(first if stream else told, last))
+    answers(searching, CHAT, in_turn(first if stream else answer, last))
     assert said(ask(searching.openai(user_id="alice"), WHERE, stream=stream), stream=stream) == "In Oslo."
     assert searching.upstream.seen[1]["messages"][1] == message
 
@@ -64,9 +64,9 @@ def test_a_service_that_keeps_nothing_gets_no_thought_that_is_only_a_number() ->
     bare, sealed = {"type": "reasoning", "id": "rs_1"}, {"type": "reasoning", "id": "rs_2", "encrypted_content": "x"}
     call = {"type": "function_call", "call_id": "c", "name": "memory_search", "arguments": "{}"}
     reply, results = {"output": [bare, sealed, call]}, [(Call("c", "memory_search", {}), "found")]
-    kept = ResponseTools().answered({"input": "hi"}, reply, results)
-    unkept = ResponseTools().answered({"input": "hi", "store": False}, reply, results)
-    assert kept["input"][1:4] == [bare, sealed, call]
+    stored = ResponseTools().add_results({"input": "hi"}, reply, results)
+    unkept = ResponseTools().add_results({"input": "hi", "store": False}, reply, results)
+    assert stored["input"][1:4] == [bare, sealed, call]
     assert unkept["input"][1:3] == [sealed, call]
 
 
@@ -74,7 +74,7 @@ def test_words_that_are_empty_do_not_go_back_with_a_search() -> None:
     call = {"type": "tool_use", "id": "c", "name": "memory_search", "input": {}}
     thought = {"type": "thinking", "thinking": "", "signature": "s"}
     reply = {"content": [thought, {"type": "text", "text": " \n"}, call]}
-    asked = MessageTools().answered({"messages": []}, reply, [(Call("c", "memory_search", {}), "found")])
+    asked = MessageTools().add_results({"messages": []}, reply, [(Call("c", "memory_search", {}), "found")])
     assert asked["messages"][0]["content"] == [thought, call]
 
 
@@ -135,8 +135,8 @@ def cut() -> float:
 def test_who_writes_the_newer_name_of_a_role_does_not_find_the_older_beside_it(
     position: Position, role: SystemRole
 ) -> None:
-    given = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
-    sent = Chat().with_memory({"messages": given}, Block("who what", "who", "what", position, role))["messages"]
+    items = [{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    sent = Chat().with_memory({"messages": items}, PromptBlock("who what", "who", "what", position, role))["messages"]
     assert "system" not in {one["role"] for one in sent}
     assert {"who", "what"} <= set(" ".join(one["content"] for one in sent).split())
     if position is Position.SYSTEM_MERGE and role is not SystemRole.NO:
@@ -144,7 +144,7 @@ def test_who_writes_the_newer_name_of_a_role_does_not_find_the_older_beside_it(
 
 
 def test_what_a_caller_marks_for_the_cache_is_the_same_in_the_next_request() -> None:
-    block, mark = Block("who what", "who", "what"), {"cache_control": {"type": "ephemeral"}}
+    block, mark = PromptBlock("who what", "who", "what"), {"cache_control": {"type": "ephemeral"}}
     marked = {"role": "user", "content": [{"type": "text", "text": "hi", **mark}]}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "rain"}
     first = Messages().with_memory({"messages": [marked]}, block)["messages"]

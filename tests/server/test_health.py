@@ -24,7 +24,7 @@ from memstone.adapters.sqlite.ledger import SqliteLedger
 from memstone.errors import Corrupted, StorageBusy
 from memstone.server.app import create_app
 from memstone.server.gateway.chat import Tasks
-from memstone.server.serving import Service, WriteCheck
+from memstone.server.process import Service, WriteCheck
 from tests.patience import LONG, until
 from tests.ports import free_port
 from tests.server.conftest import CONFIG
@@ -80,11 +80,11 @@ def test_a_store_that_does_not_answer_is_told_with_a_reason(world: World) -> Non
         async def peek(self, _: Any) -> Any:
             raise Corrupted("the file is not a database: /secret/place")
 
-    parts = world.app.state.memstone.memory.engine.parts
-    whole = parts.ledger
+    parts = world.app.state.memstone.memory.engine.runtime
+    full = parts.ledger
     object.__setattr__(parts, "ledger", Broken())
     answer = world.anonymous().get("/readyz")
-    object.__setattr__(parts, "ledger", whole)
+    object.__setattr__(parts, "ledger", full)
     assert (answer.status_code, answer.json()) == (503, {"status": "unavailable", "reason": Corrupted.code})
     assert world.anonymous().get("/readyz").status_code == 200
 
@@ -105,12 +105,12 @@ def test_a_disk_without_room_is_told_and_nothing_is_added_until_there_is_some(
 ) -> None:
     free = [65_000_000]
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
-    said = {"messages": "likes tea", "user_id": "alice", "infer": False}
+    texts = {"messages": "likes tea", "user_id": "alice", "infer": False}
     with World.of(alone(tmp_path)) as world:
-        stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+        stored = world.client.post("/v1/memories", json=texts).json()["results"][0]["id"]
         assert recheck(world).json() == {"status": "ok", "reason": None}
         free[0] = 63_000_000
-        answer = world.client.post("/v1/memories", json={**said, "messages": "likes coffee"})
+        answer = world.client.post("/v1/memories", json={**texts, "messages": "likes coffee"})
         assert (answer.status_code, answer.json()["code"]) == (507, "storage_full")
         assert "store.reserve_mb" in answer.json()["hint"]
         assert str(tmp_path) not in answer.text
@@ -120,10 +120,10 @@ def test_a_disk_without_room_is_told_and_nothing_is_added_until_there_is_some(
         assert world.client.delete(f"/v1/memories/{stored}").status_code == 200
         free[0] = 65_000_000
         assert recheck(world).status_code == 200
-        assert world.client.post("/v1/memories", json=said).status_code == 200
+        assert world.client.post("/v1/memories", json=texts).status_code == 200
     with World.of(alone(tmp_path, reserve_mb=0)) as world:
         free[0] = 0
-        assert world.client.post("/v1/memories", json={**said, "messages": "likes coffee"}).status_code == 200
+        assert world.client.post("/v1/memories", json={**texts, "messages": "likes coffee"}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -188,15 +188,15 @@ def test_a_store_that_others_hold_is_an_outage_only_if_they_hold_it_for_long() -
         now[0] += after
         return await check.reason()
 
-    async def told() -> list[str | None]:
+    async def answer() -> list[str | None]:
         check = WriteCheck(attempt, Tasks(), lambda: now[0])
         first = [await asked(check, 0)]
         outcome.append(StorageBusy("another process writes"))
-        held = [await asked(check, 20) for _ in range(5)]
+        current = [await asked(check, 20) for _ in range(5)]
         outcome.clear()
-        return [*first, *held, await asked(check, 20)]
+        return [*first, *current, await asked(check, 20)]
 
-    assert asyncio.run(told()) == [None, None, None, None, None, "storage_busy", None]
+    assert asyncio.run(answer()) == [None, None, None, None, None, "storage_busy", None]
 
 
 def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
@@ -206,8 +206,8 @@ def test_what_waits_is_learned_before_the_service_ends(tmp_path: Any) -> None:
     config = {**store, "write": {"mode": "background", "debounce_seconds": 0, "shutdown_seconds": 120}}
     with World.of(config) as world:
         assert world.run(world.app.state.memstone.memory.stats)["formation"]["worker"]
-        said = {"messages": "I live in Oslo", "user_id": "alice", "run_id": "s"}
-        assert world.client.post("/v1/memories", json=said).status_code == 200
+        texts = {"messages": "I live in Oslo", "user_id": "alice", "run_id": "s"}
+        assert world.client.post("/v1/memories", json=texts).status_code == 200
     with Memory(store) as memory:
         assert memory.stats()["pending"] == 0
         assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == ["User lives in Oslo."]

@@ -66,10 +66,12 @@ async def written(service: Service, key: str, run: int, enough: int) -> list[tup
         user = f"user{run}x{number}"
         async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=120) as http:
             for at in range(1_000):
-                said: dict[str, Any] = {"messages": f"note {user} {at}", "user_id": user, "infer": number % 2 == 1}
-                said |= {"messages": f"My favourite number is {at} of {user}.", "run_id": "s"} if said["infer"] else {}
+                texts: dict[str, Any] = {"messages": f"note {user} {at}", "user_id": user, "infer": number % 2 == 1}
+                texts |= (
+                    {"messages": f"My favourite number is {at} of {user}.", "run_id": "s"} if texts["infer"] else {}
+                )
                 try:
-                    answer = await http.post(f"{service.url}/v1/memories", json=said)
+                    answer = await http.post(f"{service.url}/v1/memories", json=texts)
                 except httpx2.HTTPError:
                     if over.is_set():
                         return

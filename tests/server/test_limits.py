@@ -44,15 +44,15 @@ def test_nobody_gets_more_than_the_burst_and_what_has_filled_up_since(
 ) -> None:
     now = 0.0
     rate = Rate(RateSettings(per_minute=per_minute, burst=burst), lambda: now)
-    passed, told = 0, list[float]()
+    passed, lines = 0, list[float]()
     for wait in waits:
         now += wait
         try:
             rate.take("key")
             passed += 1
         except TooManyRequests as refused:
-            told.append(refused.retry_after)
-    assert all(0 < seconds <= 60 / per_minute + 1e-6 for seconds in told)
+            lines.append(refused.retry_after)
+    assert all(0 < seconds <= 60 / per_minute + 1e-6 for seconds in lines)
     assert passed <= burst + now * per_minute / 60 + 1e-6
     assert passed >= min(len(waits), burst)
 
@@ -209,8 +209,8 @@ MODEL_ROUTES = [
 @pytest.mark.parametrize("path", MODEL_ROUTES)
 def test_what_goes_to_a_model_has_a_limit_of_its_own(path: str, *, chunked: bool) -> None:
     def body(size: int) -> Any:
-        whole = json.dumps({"model": "nobody's", "messages": [{"role": "user", "content": "x" * size}]}).encode()
-        return iter([whole[:100], whole[100:]]) if chunked else whole
+        full = json.dumps({"model": "nobody's", "messages": [{"role": "user", "content": "x" * size}]}).encode()
+        return iter([full[:100], full[100:]]) if chunked else full
 
     with World.of({**CONFIG, "server": {"body_bytes": 2_048}, "gateway": {"body_bytes": 8_192}}) as world:
         for agent in ("nurse", "ward/nurse"):
@@ -272,7 +272,7 @@ def test_half_of_a_rate_leaves_the_other_half_as_it_is(given: dict[str, int], li
 )
 def test_one_user_cannot_fill_the_disk_of_all_by_default(config: dict[str, Any], memories: int | None) -> None:
     with World.of({**CONFIG, **config}) as world:
-        quotas = world.app.state.memstone.memory.engine.parts.policy.quotas
+        quotas = world.app.state.memstone.memory.engine.runtime.policy.quotas
     assert quotas.user_memories == memories
     assert (quotas.user_turns, quotas.user_chars) == (500_000, 100_000_000)
     assert quotas.tenant_memories is None
@@ -321,8 +321,8 @@ def test_tokens_are_estimated_where_a_provider_does_not_tell(tmp_path: Any) -> N
     with World.over(served(tmp_path, llm, FakeClock(), 1_000_000)) as world:
         said(world.client, 1)
         memory = world.app.state.memstone.memory
-        parts = memory.engine.parts
-        counted = world.run(parts.ledger.peek, lambda tx: tx.metrics.counted("default", "", parts.now()))
+        parts = memory.engine.runtime
+        counted = world.run(parts.ledger.peek, lambda tx: tx.metrics.sum_counts("default", "", parts.now()))
         sent = sum(len(one["content"]) for one in llm.prompts[0].messages)
         assert sent / 8 < counted[SPENT] < sent
 
@@ -332,7 +332,7 @@ def test_what_fails_costs_nothing_and_without_a_budget_nothing_is_written(tmp_pa
     with World.over(served(tmp_path, llm, FakeClock(), 50)) as world:
         said(world.client, 1)
         governor: Governor = world.app.state.memstone.governor
-        assert world.run(governor.spent, "default") == 0
+        assert world.run(governor.count_spent, "default") == 0
         assert world.run(world.app.state.memstone.memory.stats)["pending"] == 1
 
 

@@ -40,11 +40,11 @@ def calls(gate: Gate, key: str, number: int, together: threading.Barrier) -> Cou
     """What one client gets for all its calls, which begin when everybody's do."""
     with httpx2.Client(base_url=gate.url, headers={"Authorization": f"Bearer {key}"}, timeout=LONG) as client:
         together.wait(LONG)
-        told = [
+        lines = [
             rest(client, number + call) if (number + call) % 3 == 0 else chat(client, stream=bool((number + call) % 2))
             for call in range(CALLS)
         ]
-    return Counter(told)
+    return Counter(lines)
 
 
 @pytest.mark.slow
@@ -52,6 +52,6 @@ def test_every_client_gets_its_whole_answer(tmp_path: Path) -> None:
     with gated(tmp_path, server={"rate": {"per_minute": 0}}) as gate, ThreadPoolExecutor(CLIENTS) as pool:
         gate.memory.add("I live in Oslo", user_id="alice")
         key, together = gate.key(user_id="alice"), threading.Barrier(CLIENTS)
-        told = sum(pool.map(lambda number: calls(gate, key, number, together), range(CLIENTS)), Counter[str]())
-        assert told == {"200 whole": CLIENTS * CALLS}
+        answer = sum(pool.map(lambda number: calls(gate, key, number, together), range(CLIENTS)), Counter[str]())
+        assert answer == {"200 whole": CLIENTS * CALLS}
         assert gate.upstream.open == 0

@@ -96,8 +96,8 @@ def test_the_official_client_uses_every_tool(session: Session) -> None:
         assert added["memory"]["content"] == "User lives in Oslo."
         found = await data_of(client, "memory_search", query="Where does the user live?", max_tokens=100)
         assert (found["count"], found["memories"][0]["content"]) == (1, "User lives in Oslo.")
-        said = await data_of(client, "search_memory", scope="transcript", query="Oslo")
-        assert said["memories"][0]["content"] == "I live in Oslo"
+        texts = await data_of(client, "search_memory", scope="transcript", query="Oslo")
+        assert texts["memories"][0]["content"] == "I live in Oslo"
         assert "Oslo" in (await data_of(client, "memory_context", query="Where do I live?"))["text"]
         listed = await data_of(client, "memory_list")
         assert [one["id"] for one in listed["memories"]] == [added["memory"]["id"]]
@@ -112,25 +112,25 @@ def test_the_official_client_uses_every_tool(session: Session) -> None:
 @pytest.mark.req("O-83", "O-84", "O-85")
 def test_the_names_of_the_gateway_are_taken_and_its_shapes_given_back(session: Session) -> None:
     async def steps(client: Client) -> None:
-        whose = {"apiKeyId": "alice"}
+        owner = {"apiKeyId": "alice"}
         entry = {"type": "procedural", "key": "deploy", "content": "Deploy with make ship", "metadata": {"by": "ann"}}
-        added = await data_of(client, "memory_add", **whose, sessionId="s1", **entry)
-        kept = added["memory"]
-        assert {name: kept[name] for name in entry} == entry
-        assert (kept["apiKeyId"], kept["sessionId"], added["message"]) == ("alice", "s1", "memories: 1 stored")
-        await data_of(client, "memory_add", **whose, type="factual", key="tea", content="Likes green tea")
+        added = await data_of(client, "memory_add", **owner, sessionId="s1", **entry)
+        stored = added["memory"]
+        assert {name: stored[name] for name in entry} == entry
+        assert (stored["apiKeyId"], stored["sessionId"], added["message"]) == ("alice", "s1", "memories: 1 stored")
+        await data_of(client, "memory_add", **owner, type="factual", key="tea", content="Likes green tea")
         for arguments in ({"query": "deploy make ship"}, {"type": "procedural"}, {"sessionId": "s1"}):
-            found = await data_of(client, "memory_search", **whose, maxTokens=8_000, limit=100, **arguments)
+            found = await data_of(client, "memory_search", **owner, maxTokens=8_000, limit=100, **arguments)
             assert sorted(found) == ["count", "memories", "totalTokens"]
-            assert [one["id"] for one in found["memories"]] == [kept["id"]]
+            assert [one["id"] for one in found["memories"]] == [stored["id"]]
             assert (found["count"], found["totalTokens"]) == (1, 6)
-        newest = await data_of(client, "memory_search", **whose)
+        newest = await data_of(client, "memory_search", **owner)
         assert [one["key"] for one in newest["memories"]] == ["tea", "deploy"], "without a query the newest first"
-        untouched = await data_of(client, "memory_clear", **whose, olderThan="2020-01-01")
+        untouched = await data_of(client, "memory_clear", **owner, olderThan="2020-01-01")
         assert untouched == {"deletedCount": 0, "message": "0 memories deleted"}
-        gone = await data_of(client, "memory_clear", **whose, type="procedural", olderThan="2999-01-01T00:00:00Z")
+        gone = await data_of(client, "memory_clear", **owner, type="procedural", olderThan="2999-01-01T00:00:00Z")
         assert gone == {"deletedCount": 1, "message": "1 memory deleted"}
-        assert [one["key"] for one in (await data_of(client, "memory_list", **whose))["memories"]] == ["tea"]
+        assert [one["key"] for one in (await data_of(client, "memory_list", **owner))["memories"]] == ["tea"]
 
     session(steps)
 
@@ -185,24 +185,24 @@ def test_over_http_a_key_is_needed_and_its_bounds_hold(tmp_path: Any) -> None:
     config = {"store": {"url": f"sqlite:///{tmp_path}/m.db"}, "embedder": {"provider": "hash"}}
     with Memory(config) as memory, served(create_app(config)) as url:
         memory.add("I live in Rome", user_id="bob")
-        theirs = memory.get_all(user_id="bob")["results"][0]["id"]
+        other = memory.get_all(user_id="bob")["results"][0]["id"]
         reader = memory.admin.keys.create(user_id="alice", verbs=["read"])["key"]
         assert httpx2.post(f"{url}/mcp", json={}, timeout=LONG).status_code == 401
         assert httpx2.get(f"{url}/mcp/sse", timeout=LONG).status_code == 401
         assert httpx2.post(f"{url}/mcp/messages?session_id=0", json={}, timeout=LONG).status_code == 401
 
         async def steps(client: Client) -> None:
-            for whose in ({"user_id": "bob"}, {"apiKeyId": "bob"}):
-                foreign = await client.call_tool("memory_search", {"query": "Rome", **whose})
+            for owner in ({"user_id": "bob"}, {"apiKeyId": "bob"}):
+                foreign = await client.call_tool("memory_search", {"query": "Rome", **owner})
                 assert foreign.structured_content["error"]["code"] == "forbidden"
             own = await client.call_tool("memory_search", {"query": "Rome"})
             assert own.structured_content["data"]["count"] == 0
-            for tool, arguments in (("memory_add", {"content": "I live in Oslo"}), ("memory_delete", {"id": theirs})):
+            for tool, arguments in (("memory_add", {"content": "I live in Oslo"}), ("memory_delete", {"id": other})):
                 refused = await client.call_tool(tool, arguments)
                 assert refused.structured_content["error"]["code"] == "forbidden"
 
         async def deleting(client: Client) -> None:
-            refused = await client.call_tool("memory_delete", {"id": theirs})
+            refused = await client.call_tool("memory_delete", {"id": other})
             assert refused.structured_content["error"]["code"] == "not_found"
 
         for way in (_http, _sse):
@@ -349,8 +349,8 @@ def test_a_tool_that_breaks_says_so_without_telling_what_was_said(
     with World.of({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}) as world:
         call = _tool_call("memory_search", query="tea", user_id="alice")
         answer = world.client.post("/mcp", json=call, headers=ACCEPTS)
-    told = answer.json()["result"]["structuredContent"]
-    assert (told["success"], told["error"]["message"]) == (False, "internal error")
+    reply = answer.json()["result"]["structuredContent"]
+    assert (reply["success"], reply["error"]["message"]) == (False, "internal error")
     assert "Oslo" not in answer.text + capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from memstone import AsyncMemory
 from memstone.errors import Conflict
-from memstone.server.mcp.spec import ToolCall, call_tool
+from memstone.server.mcp.spec import ToolUse, call_tool
 from memstone.server.mcp.tools import tools_by_name
 from memstone.testing.clock import FakeClock
 
@@ -28,7 +28,7 @@ class Model:
     async def adds(self, content: str, **more: Any) -> dict[str, Any]:
         """Use ``memory_add``; gives what it is told."""
         self.clock.advance(minutes=1)
-        answer = await call_tool(TOOLS["memory_add"], ToolCall(self.memory, {"content": content, **more}, "me"))
+        answer = await call_tool(TOOLS["memory_add"], ToolUse(self.memory, {"content": content, **more}, "me"))
         if not answer["success"]:
             assert "data" not in answer
             raise Conflict(answer["error"]["message"])
@@ -43,7 +43,7 @@ class Model:
 
     async def finds(self, query: str) -> list[str]:
         """Use ``memory_search``; gives what it finds."""
-        answer = await call_tool(TOOLS["memory_search"], ToolCall(self.memory, {"query": query}, "me"))
+        answer = await call_tool(TOOLS["memory_search"], ToolUse(self.memory, {"query": query}, "me"))
         return [one["content"] for one in answer["data"]["memories"]]
 
     async def knows(self) -> list[str]:

@@ -13,7 +13,7 @@ from memstone import AsyncMemory
 from memstone.model.access import Verb
 from memstone.results import StoreStats
 from memstone.server.mcp.server import keyed_server, local_server
-from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
+from memstone.server.mcp.spec import ToolSpec, ToolUse, call_tool
 from memstone.server.mcp.tools import tools_by_name
 from tests.server.world import World
 
@@ -33,7 +33,7 @@ class Tools:
 
     async def answer(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """What a tool answers."""
-        answer = await call_tool(TOOLS[tool], ToolCall(self.memory, arguments, "alice"))
+        answer = await call_tool(TOOLS[tool], ToolUse(self.memory, arguments, "alice"))
         jsonschema.validate(answer, TOOLS[tool].output_schema)
         return answer
 
@@ -100,8 +100,8 @@ def test_what_a_tool_needs_has_to_be_there(spec: ToolSpec) -> None:
     async def work(over: Tools) -> None:
         for name in spec.required:
             for left in ({}, {name: None}):
-                given = {key: value for key, value in base(spec).items() if key != name} | left
-                error = (await over.answer(spec.name, **given))["error"]
+                values = {key: value for key, value in base(spec).items() if key != name} | left
+                error = (await over.answer(spec.name, **values))["error"]
                 assert (error["code"], name in error["message"]) == ("invalid_input", True)
 
     with_tools(work)
@@ -139,8 +139,8 @@ def test_two_names_of_one_thing_must_agree() -> None:
             "memory_search", query="tea", kind="factual", type="factual", maxTokens=5, max_tokens=5
         )
         assert same["success"]
-        for given in ({"kind": "factual", "type": "semantic"}, {"maxTokens": 5, "max_tokens": 6}):
-            answer = await over.answer("memory_search", query="tea", **given)
+        for values in ({"kind": "factual", "type": "semantic"}, {"maxTokens": 5, "max_tokens": 6}):
+            answer = await over.answer("memory_search", query="tea", **values)
             assert answer["error"]["code"] == "invalid_input"
 
     with_tools(work)
@@ -256,8 +256,8 @@ def test_a_budget_of_nothing_finds_nothing() -> None:
         await over.memory.add("likes tea", user_id="alice", infer=False)
         await over.memory.settings.set({"context.budget": 0}, user_id="alice")
         empty = {"memories": [], "count": 0, "totalTokens": 0}
-        for given in ({"query": "tea"}, {}, {"query": "tea", "maxTokens": 500}):
-            assert await over.data("memory_search", **given) == empty
+        for values in ({"query": "tea"}, {}, {"query": "tea", "maxTokens": 500}):
+            assert await over.data("memory_search", **values) == empty
         assert await over.data("search_memory", scope="pinned", query="tea") == empty
         assert (await over.data("memory_list"))["total"] == 1, "listing is not recalling"
 
@@ -291,14 +291,14 @@ def test_scopes_say_whose_memories_are_searched() -> None:
         ):
             await over.memory.add(text, user_id=user, run_id=run, infer=False)
         first, second, shared = "tea in the first session", "tea in the second session", "tea of everybody"
-        for given in ({"query": "tea"}, {}):
+        for values in ({"query": "tea"}, {}):
             for session in ({"sessionId": "s1"}, {"session_id": "s1"}):
-                assert await over.found(**given, scope="session", **session) == [first]
-                assert await over.found(**given, **session) == [first]
+                assert await over.found(**values, scope="session", **session) == [first]
+                assert await over.found(**values, **session) == [first]
                 for all_of_it in ("apiKey", "owner"):
-                    assert sorted(await over.found(**given, scope=all_of_it, **session)) == [first, second]
-            assert sorted(await over.found(**given, scope="global")) == [first, second, shared]
-            assert sorted(await over.found(**given, scope="pinned")) == [first, second]
+                    assert sorted(await over.found(**values, scope=all_of_it, **session)) == [first, second]
+            assert sorted(await over.found(**values, scope="global")) == [first, second, shared]
+            assert sorted(await over.found(**values, scope="pinned")) == [first, second]
 
     with_tools(work, {**PLAIN, "preset": "gateway"})
 
@@ -320,9 +320,9 @@ def test_the_parts_of_a_memory_are_searched_apart() -> None:
     async def work(over: Tools) -> None:
         await over.data("memory_add", content="I live in Oslo.")
         for tool in ("memory_search", "search_memory"):
-            said = await over.data(tool, scope="transcript", query="Oslo")
+            texts = await over.data(tool, scope="transcript", query="Oslo")
             known = await over.data(tool, scope="pinned", query="Oslo")
-            assert [(one["layer"], one["content"]) for one in said["memories"]] == [("turn", "I live in Oslo.")]
+            assert [(one["layer"], one["content"]) for one in texts["memories"]] == [("turn", "I live in Oslo.")]
             assert [(one["layer"], one["content"]) for one in known["memories"]] == [("fact", "User lives in Oslo.")]
             assert (await over.data(tool, scope="episodes", query="Oslo"))["count"] == 0
 
@@ -336,7 +336,7 @@ def test_a_store_that_is_closed_is_said_to_be_there_again_later() -> None:
         await memory.add("tea", user_id="alice", infer=False)
         await memory.close()
         for spec in TOOLS.values():
-            answer = await call_tool(spec, ToolCall(memory, base(spec), "alice"))
+            answer = await call_tool(spec, ToolUse(memory, base(spec), "alice"))
             assert (answer["success"], answer["error"]["retryable"]) == (False, True), (spec.name, answer)
             assert answer["error"]["message"] == "the store is not available right now"
 
@@ -376,10 +376,10 @@ def test_the_same_key_again_is_the_same_entry_with_other_words() -> None:
 def test_a_memory_is_deleted_by_its_id_once() -> None:
     async def work(over: Tools) -> None:
         for name in ("id", "memoryId"):
-            kept = (await over.data("memory_add", content=f"Likes {name}", key=name))["memory"]["id"]
-            gone = await over.data("memory_delete", **{name: kept})
+            stored = (await over.data("memory_add", content=f"Likes {name}", key=name))["memory"]["id"]
+            gone = await over.data("memory_delete", **{name: stored})
             assert gone == {"deletedCount": 1, "message": "1 memory deleted"}
-            assert (await over.answer("memory_delete", **{name: kept}))["error"]["code"] == "not_found"
+            assert (await over.answer("memory_delete", **{name: stored}))["error"]["code"] == "not_found"
 
     with_tools(work)
 
@@ -404,10 +404,10 @@ def test_a_model_is_not_given_what_a_person_marked_private(scope: str | None) ->
         newest = await tools.found(**narrowed)
         listed = [one["content"] for one in (await tools.data("memory_list", **narrowed))["memories"]]
 
-        told = " ".join([*(text for texts in found for text in texts), *newest, *listed])
-        assert "tea" in told
-        assert "diabetes" not in told
-        assert "Zebras" not in told
-        assert "drizzle" not in told
+        answer_text = " ".join([*(text for texts in found for text in texts), *newest, *listed])
+        assert "tea" in answer_text
+        assert "diabetes" not in answer_text
+        assert "Zebras" not in answer_text
+        assert "drizzle" not in answer_text
 
     with_tools(work)

@@ -36,15 +36,15 @@ def _four_figures(world: World) -> None:
     for text in ("I live in Oslo", "I live in Oslo", "I moved to Bergen"):
         world.client.post("/v1/memories", json={"messages": text, "user_id": "alice"})
     asked = {"query": "moved to a new town", "user_id": "alice", "gate": "always"}
-    shown = world.client.post("/v1/context", json=asked).json()
-    told = world.run(world.app.state.memstone.memory.admin.metrics, everybody=True)
+    visible = world.client.post("/v1/context", json=asked).json()
+    answer = world.run(world.app.state.memstone.memory.admin.metrics, everybody=True)
     assert "retrieval_hit_rate" not in scraped(world)
     memory = world.app.state.memstone.memory
-    world.run(memory.review.record_answer, shown["receipt_id"], "You moved to Bergen.")
+    world.run(memory.review.record_answer, visible["receipt_id"], "You moved to Bergen.")
     found = scraped(world)
     assert found["retrieval_hit_rate"] == world.run(memory.admin.metrics, everybody=True)["retrieval_hit_rate"] == 1
     for name in ("memory_total_count", "memory_replacement_rate", "memory_dedup_rate"):
-        assert found[name] == pytest.approx(told[name])
+        assert found[name] == pytest.approx(answer[name])
     assert found["memstone_signals_pending"] == found["memstone_signals_dead"] == found["memstone_index_lag"] == 0
 
 
@@ -70,7 +70,7 @@ def test_requests_and_steps_are_timed_and_gate_decisions_counted(world: World) -
 
 def test_receipts_that_were_given_up_are_told_to_whoever_runs_the_service(world: World) -> None:
     assert scraped(world)["memstone_receipts_lost_total"] == 0
-    world.app.state.memstone.memory.engine.parts.late.lost = 3
+    world.app.state.memstone.memory.engine.runtime.late.lost = 3
     assert scraped(world)["memstone_receipts_lost_total"] == 3
     other = world.as_key("elsewhere", verbs=["admin"])
     assert "memstone_receipts_lost" not in other.get("/metrics").text

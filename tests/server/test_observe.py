@@ -80,8 +80,8 @@ def test_the_log_names_what_happened_under_the_id_of_the_request_and_not_what_wa
     lines: Lines, world: World
 ) -> None:
     header = {"X-Request-ID": "r1"}
-    said = {"messages": "I live in Oslo", "user_id": "alice"}
-    stored = world.client.post("/v1/memories", json=said, headers=header).json()["results"][0]["id"]
+    texts = {"messages": "I live in Oslo", "user_id": "alice"}
+    stored = world.client.post("/v1/memories", json=texts, headers=header).json()["results"][0]["id"]
     world.client.post("/v1/context", json={"query": "Where do I live?", "user_id": "alice"})
     world.client.put(f"/v1/memories/{stored}", json={"text": "User lives in Bergen."})
     world.client.delete(f"/v1/memories/{stored}")
@@ -101,17 +101,17 @@ def test_the_log_names_what_happened_under_the_id_of_the_request_and_not_what_wa
     (new,) = named(found, "memory.stored")
     assert (new["owner"], new["type"], new["id"]) == ("alice", "factual", stored)
     assert named(found, "memory.updated")[0]["id"] == named(found, "memory.deleted")[0]["id"] == stored
-    told = json.dumps(found).lower()
-    assert not [word for word in ("oslo", "bergen", "where do") if word in told]
+    text = json.dumps(found).lower()
+    assert not [word for word in ("oslo", "bergen", "where do") if word in text]
 
 
 @pytest.mark.req("O-98", "O-54")
 def test_a_change_is_told_with_the_key_of_the_memory(lines: Lines, world: World) -> None:
-    said = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
-    stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+    texts = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
+    stored = world.client.post("/v1/memories", json=texts).json()["results"][0]["id"]
     world.client.put(f"/v1/memories/{stored}", json={"text": "likes green tea"})
-    (told,) = named(lines(), "memory.updated")
-    assert {name: told[name] for name in ("owner", "type", "id", "key")} == {
+    (answer,) = named(lines(), "memory.updated")
+    assert {name: answer[name] for name in ("owner", "type", "id", "key")} == {
         "owner": "alice",
         "type": "factual",
         "id": stored,
@@ -122,8 +122,8 @@ def test_a_change_is_told_with_the_key_of_the_memory(lines: Lines, world: World)
 @pytest.mark.req("O-54", "O-38")
 @pytest.mark.parametrize("lines", [logging.DEBUG], indirect=True)
 def test_chosen_ids_and_facts_that_were_found_are_told_to_those_who_ask_for_details(lines: Lines, world: World) -> None:
-    said = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
-    stored = world.client.post("/v1/memories", json=said).json()["results"][0]["id"]
+    texts = {"messages": "likes tea", "user_id": "alice", "infer": False, "key": "drink"}
+    stored = world.client.post("/v1/memories", json=texts).json()["results"][0]["id"]
     world.client.put(f"/v1/memories/{stored}", json={"text": "likes green tea"})
     world.client.post("/v1/context", json={"query": "What do I like to drink?", "user_id": "alice", "gate": "always"})
     world.client.post("/v1/memories", json={"messages": "I love tea.", "user_id": "bob"})
@@ -165,9 +165,9 @@ def test_the_gateway_tells_what_it_showed_and_why_it_showed_nothing(lines: Lines
             world.client.post("/v1/memories", json={"messages": "lives in Oslo", "user_id": "alice", "infer": False})
             assert alice.post("/v1/chat/completions", json=chat).status_code == 200
     found = lines()
-    (skipped,), (shown,) = named(found, "memory.injection.skipped"), named(found, "memory.injection.injected")
+    (skipped,), (output,) = named(found, "memory.injection.skipped"), named(found, "memory.injection.injected")
     assert (skipped["reason"], skipped["model"]) == ("no_memories", "m")
-    assert (shown["count"], shown["model"], bool(shown["strategy"])) == (1, "m", True)
+    assert (output["count"], output["model"], bool(output["strategy"])) == (1, "m", True)
     assert "oslo" not in json.dumps(found).lower()
 
 
@@ -187,9 +187,9 @@ def test_secrets_reach_neither_log_nor_errors_nor_description_nor_figures(lines:
     log.error("broken", exc_info=ValueError(f"bad {CANARY} {token}"), where={"deep": [f"{token} {CARD}"]})
     for name in ("uvicorn.error", "psycopg.pool", "mcp.server", "asyncio"):
         logging.getLogger(name).error("lost %s", CANARY)
-    told = json.dumps(lines()) + "".join(answer.text for answer in answers)
+    text = json.dumps(lines()) + "".join(answer.text for answer in answers)
     assert [answer.status_code for answer in answers] == [200, 400, 400, 401, 401, 400, 200, 200]
-    assert not [secret for secret in (CANARY, CARD, token) if secret in told]
+    assert not [secret for secret in (CANARY, CARD, token) if secret in text]
 
 
 def test_a_crash_is_told_by_its_kind_and_place_and_not_by_its_message(lines: Lines) -> None:
@@ -238,8 +238,8 @@ def test_where_the_store_is_says_the_log_and_not_the_answer(lines: Lines) -> Non
 
 
 def test_cleaning_keeps_what_is_no_secret() -> None:
-    kept = {"id": "6e1f0b3e-5b9c-4f4e-9d3e-2b1c0a9f8e7d", "n": 3, "ok": True, "ms": 1.5, "none": None, "list": ["a"]}
-    assert redact_value(kept) == kept
+    stored = {"id": "6e1f0b3e-5b9c-4f4e-9d3e-2b1c0a9f8e7d", "n": 3, "ok": True, "ms": 1.5, "none": None, "list": ["a"]}
+    assert redact_value(stored) == stored
 
 
 @given(st.from_regex(r"[a-z][a-z_./{}]{0,39}", fullmatch=True))
@@ -268,10 +268,10 @@ def test_the_log_can_be_read_by_people(capsys: pytest.CaptureFixture[str], lines
     assert lines() == []
     configure_logging("console")
     log.info("memory.stored", owner="alice", note=f"key {CANARY}")
-    told = capsys.readouterr().err
-    assert "memory.stored" in told
-    assert "alice" in told
-    assert CANARY not in told
+    text = capsys.readouterr().err
+    assert "memory.stored" in text
+    assert "alice" in text
+    assert CANARY not in text
 
 
 @pytest.mark.req("O-38", "O-54")
@@ -285,10 +285,10 @@ def test_a_service_shows_details_when_its_settings_ask_for_them(tmp_path: Any, l
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log_file, text=True) as service,  # noqa: S603
     ):
         assert service.stdout is not None
-        said = [service.stdout.readline() for _ in range(4)]
-        url, key = (re.search(pattern, "".join(said)) for pattern in (r"listening on (\S+)", r"MEMSTONE_KEY=(\S+)"))
-        assert url, said
-        assert key, said
+        texts = [service.stdout.readline() for _ in range(4)]
+        url, key = (re.search(pattern, "".join(texts)) for pattern in (r"listening on (\S+)", r"MEMSTONE_KEY=(\S+)"))
+        assert url, texts
+        assert key, texts
         with Client(url[1], key[1]) as client:
             client.add("I love tea.", user_id="alice")
         service.terminate()

@@ -38,8 +38,8 @@ def stocked() -> Iterator[World]:
 
 
 def put_stock(world: World) -> None:
-    said = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "user_id": "alice"}
-    world.client.post("/v1/memories", json={**said, "agent_id": "helper", "run_id": "s1"})
+    texts = {"messages": "I live in Oslo. I like tea. My sister Anna lives in Rome.", "user_id": "alice"}
+    world.client.post("/v1/memories", json={**texts, "agent_id": "helper", "run_id": "s1"})
 
 
 def known(world: World) -> dict[str, str]:
@@ -107,7 +107,7 @@ def wrong(world: World, examples: int) -> list[str]:
     operations: list[Any] = [found.ok() for found in described.get_all_operations()]  # type: ignore[union-attr]
     assert len(operations) > 150
     keys = keys_of(world)
-    return [told for one in operations if one.path not in ENDLESS and (told := tried(world, one, keys, examples))]
+    return [text for one in operations if one.path not in ENDLESS and (text := tried(world, one, keys, examples))]
 
 
 @pytest.mark.slow
@@ -184,9 +184,9 @@ def test_every_body_has_an_example_that_fits(stocked: World) -> None:
     described = stocked.app.openapi()
     for operation, schema in forms(described):
         assert schema.get("examples"), f"{operation} shows nobody what to send"
-        whole = {**schema, "components": described["components"]}
+        full = {**schema, "components": described["components"]}
         for example in schema["examples"]:
-            jsonschema.Draft202012Validator(whole).validate(example)
+            jsonschema.Draft202012Validator(full).validate(example)
 
 
 def test_the_description_says_how_a_key_is_shown_and_where_none_is_needed(stocked: World) -> None:

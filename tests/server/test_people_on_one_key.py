@@ -72,8 +72,8 @@ class Phone:
 @pytest.fixture(params=PRESETS)
 def gate(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Gate]:
     # What the model is shown is what this is about, not which question calls for what.
-    shown = {"gate": "always"} if request.param == "companion" else {}
-    with gated(tmp_path, preset=request.param, context={"min_score": 0.0, **shown}) as made:
+    output = {"gate": "always"} if request.param == "companion" else {}
+    with gated(tmp_path, preset=request.param, context={"min_score": 0.0, **output}) as made:
         made.memory.agents.save("helper", model="m")
         yield made
 
@@ -129,8 +129,8 @@ def test_whoever_names_nobody_has_the_keys_own_memory_or_none(gate: Gate) -> Non
         else:
             until(lambda: gate.tasks == 0)
             assert not known(gate, own)
-        shown = phone.shown(way, ASKED, "")
-        assert ("Oslo" in shown) == (gate.preset in OWN_POOL), way
+        output = phone.shown(way, ASKED, "")
+        assert ("Oslo" in output) == (gate.preset in OWN_POOL), way
         assert phone.shown(way, ASKED, f"anna{number}") == "", "a person is not the key"
         assert other.shown(way, ASKED, "") == "", "nor is another key"
         assert other.shown(way, ASKED, f"anna{number}") == ""

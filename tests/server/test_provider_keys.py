@@ -20,8 +20,8 @@ from memstone.config import Settings
 from memstone.drive import drive
 from memstone.engine import backends
 from memstone.errors import Corrupted, InvalidInput, MissingExtra
-from memstone.server.stored import with_stored
-from memstone.server.urls import Guard
+from memstone.server.stored_settings import with_stored
+from memstone.server.urls import UrlGuard
 from tests.postgres.server import Server
 from tests.server.conftest import CONFIG
 from tests.server.world import World
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.req("N-7")
 
 KEY = "sk-live-0123456789-abcdefgh-WXYZ"
 OTHER = "sk-live-9876543210-zyxwvuts-ABCD"
-PUBLIC = Guard([], lambda _host, _port: ["93.184.216.34"])
+PUBLIC = UrlGuard([], lambda _host, _port: ["93.184.216.34"])
 CHOSEN: dict[str, Any] = {
     "embeddingSource": "remote",
     "embeddingProviderModel": "openai/m",
@@ -75,8 +75,8 @@ def test_no_file_of_a_service_holds_a_key_that_was_set(
         world.run(world.app.state.memstone.memory.admin.backups.create, tmp_path / "m.backup")
         assert (tmp_path / "m.db-wal").exists(), "while it runs there is a log, too"
         assert files_with(tmp_path, KEY, OTHER) == []
-    said = capfd.readouterr()
-    assert KEY not in caplog.text + said.out + said.err
+    texts = capfd.readouterr()
+    assert KEY not in caplog.text + texts.out + texts.err
     assert files_with(tmp_path, KEY, OTHER) == []
     assert with_stored(settings(path), PUBLIC).embedder.config["api_key"] == KEY
 
@@ -148,7 +148,7 @@ def test_a_lost_key_is_said_aloud_and_nothing_is_deleted(
 ) -> None:
     with running(path) as world:
         assert world.client.put("/api/settings/memory", json=CHOSEN).status_code == 200
-    kept = shutil.move(path.with_name("m.db.key"), tmp_path / "kept.key")
+    stored = shutil.move(path.with_name("m.db.key"), tmp_path / "kept.key")
     if lost == "another":
         with opened(path) as memory:
             memory.admin.backups.create(tmp_path / "m.backup")  # makes another key
@@ -156,17 +156,17 @@ def test_a_lost_key_is_said_aloud_and_nothing_is_deleted(
     later = with_stored(settings(path), PUBLIC)
 
     assert later.embedder == settings(path).embedder, "it is not used without its key"
-    said = {record.getMessage(): vars(record)["setting"] for record in caplog.records if "setting" in vars(record)}
-    assert said == {"backends.key_unreadable": "backendConfigs.openai", "backends.not_applied": "embeddingSource"}
+    texts = {record.getMessage(): vars(record)["setting"] for record in caplog.records if "setting" in vars(record)}
+    assert texts == {"backends.key_unreadable": "backendConfigs.openai", "backends.not_applied": "embeddingSource"}
     with opened(path) as memory:
-        shown = drive(memory.engine.run(backends.get_backends))
-        assert shown["unreadable"] == ["backendConfigs.openai"]
-        assert shown["settings"]["backendConfigs"]["openai"]["apiKey"] == "***"
+        typed_dict = drive(memory.engine.run(backends.get_backends))
+        assert typed_dict["unreadable"] == ["backendConfigs.openai"]
+        assert typed_dict["settings"]["backendConfigs"]["openai"]["apiKey"] == "***"
         drive(memory.engine.run(backends.set_backends, {"qdrantPort": 6334}))
         assert drive(memory.engine.run(backends.get_backends))["unreadable"] == ["backendConfigs.openai"], (
             "other changes leave it as it is"
         )
-    shutil.copy(kept, path.with_name("m.db.key"))
+    shutil.copy(stored, path.with_name("m.db.key"))
     assert with_stored(settings(path), PUBLIC).embedder.config["api_key"] == KEY
 
 

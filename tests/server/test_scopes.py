@@ -32,8 +32,8 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
             (BOBS, {"user_id": "bob", "run_id": "r1"}),
             (ALL, {"user_id": "*"}),
         ):
-            said = {"messages": text, "infer": False, **scope}
-            assert made.client.post("/v1/memories", json=said).json()["status"] == "ok"
+            texts = {"messages": text, "infer": False, **scope}
+            assert made.client.post("/v1/memories", json=texts).json()["status"] == "ok"
         yield made
 
 

@@ -93,10 +93,10 @@ def test_what_others_asked_a_model_is_asked_again() -> None:
         asked.append(prompt)
         return '{"facts": []}'
 
-    said = {"messages": SAID, "user_id": "alice"}
+    texts = {"messages": SAID, "user_id": "alice"}
     with World.over(create_app(CONFIG, memory=AsyncMemory(CONFIG, llm=model))) as world:
         spent = []
         for client in (world.client, world.as_key(), world.as_key(), world.as_key("neighbour", verbs=ALL)):
-            assert client.post("/v1/memories", json=said).status_code == 200
+            assert client.post("/v1/memories", json=texts).status_code == 200
             spent.append(len(asked))
         assert len(set(spent)) == 4, spent

@@ -30,12 +30,12 @@ class Embeddings:
         self.app.post("/v1/embeddings")(self._embed)
 
     async def _embed(self, request: Request) -> Any:
-        given = (await request.json())["input"]
-        self.asked += given
+        value = (await request.json())["input"]
+        self.asked += value
         await asyncio.sleep(self.delay)
         if self.broken:
             return JSONResponse({"error": {"message": "no"}}, self.broken)
-        rows = [{"index": at, "embedding": _vector(text)} for at, text in enumerate(given)]
+        rows = [{"index": at, "embedding": _vector(text)} for at, text in enumerate(value)]
         return {"data": rows, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
 
 
@@ -135,7 +135,7 @@ def test_a_search_that_hangs_costs_what_is_recalled_and_nothing_else(
         gate.memory.add("My name is Alice and I live in Oslo.", user_id="alice")
         gate.memory.identity.add_override("Answer in one sentence.", user_id="alice")
         # not one unit on a thread, where nothing could be waited for
-        monkeypatch.setattr("memstone.engine.runtime.Parts.alone", False)
+        monkeypatch.setattr("memstone.engine.runtime.Runtime.alone", False)
         monkeypatch.setattr("memstone.engine.recall.search.understand_query", _hang)
         sent, headers = _asked(gate, gate.openai(user_id="alice"), "Where do I live?")
         assert all(words in sent for words in ("Oslo", "Answer in one sentence.")), sent

@@ -183,8 +183,8 @@ def test_no_object_inside_a_body_takes_a_field_it_does_not_know(stocked: Stocked
                 inner = inner[step]
             inner["zz_unknown"] = 1
             answer = ask(stocked, method, path, "", body)
-            told = "zz_unknown" in answer.text and place[0] in TOLD_IN_THE_ANSWER
-            if answer.status_code != 400 and not told:
+            is_known = "zz_unknown" in answer.text and place[0] in TOLD_IN_THE_ANSWER
+            if answer.status_code != 400 and not is_known:
                 wrong.append((method, path, place, answer.status_code, answer.text[:200]))
     assert not wrong
 

@@ -110,9 +110,9 @@ def test_vectors_are_stored_asked_for_and_taken_away_for_who_is_named_by_the_hea
 def test_the_vector_service_knows_what_chats_formed(shared: World) -> None:
     key = shared.as_key(may_assert_user=True)
     (tea,) = [one for one in key.get("/v1/memories", headers=ALICE).json()["results"] if "tea" in one["memory"]]
-    (held,) = key.post("/getByIds", json={"ids": [tea["id"]]}, headers=ALICE).json()["vectors"]
-    assert held["metadata"]["content"] == tea["memory"]
-    best = key.post("/query", json={"vector": held["values"], "topK": 1}, headers=ALICE).json()["matches"]
+    (current,) = key.post("/getByIds", json={"ids": [tea["id"]]}, headers=ALICE).json()["vectors"]
+    assert current["metadata"]["content"] == tea["memory"]
+    best = key.post("/query", json={"vector": current["values"], "topK": 1}, headers=ALICE).json()["matches"]
     assert [one["id"] for one in best] == [tea["id"]]
     bob = {"x-openwebui-user-id": "bob"}
     assert key.post("/getByIds", json={"ids": [tea["id"]]}, headers=bob).json()["vectors"] == []

@@ -89,8 +89,8 @@ def test_a_vector_is_taken_from_one_user_with_a_line_in_the_audit(world: World) 
 @pytest.mark.req("P-26")
 def test_vectors_are_fetched_and_deleted_by_their_ids(world: World) -> None:
     put(world, TEA, CHESS)
-    held = world.client.post("/getByIds", json={"ids": ["chess", "nothing", "tea"]}).json()["vectors"]
-    assert held == [CHESS, TEA]
+    current = world.client.post("/getByIds", json={"ids": ["chess", "nothing", "tea"]}).json()["vectors"]
+    assert current == [CHESS, TEA]
     assert world.client.post("/deleteByIds", json={"ids": ["tea", "nothing"]}).json() == {"count": 1, "ids": ["tea"]}
     assert [one["id"] for one in found(world, [1, 2, 3], userId="alice")] == ["chess"]
     assert put(world, TEA).json()["count"] == 1, "an id that was deleted may be used again"
@@ -160,35 +160,35 @@ def test_an_id_that_others_use_is_as_free_as_any_other(world: Room, whose: str, 
     }
     if owner == "the same key in another name" and whose != "plain, in a name":
         owner = "another key"
-    theirs = {"vectors": [{**TEA, "metadata": {"content": "the owner's"}}], "userId": "alice"}
-    assert owners[owner].post("/insert", json=theirs).status_code == 200
+    other = {"vectors": [{**TEA, "metadata": {"content": "the owner's"}}], "userId": "alice"}
+    assert owners[owner].post("/insert", json=other).status_code == 200
     if name is not None:
         bob = world.anonymous(Authorization=bob.headers["authorization"], **{"X-Memstone-User": name})
     user = {"userId": "bob"} if whose in ("of an agent", "plain", "of a neighbour") else {}
     answers = {}
     for vector_id in ("tea", "free"):
-        mine = {"vectors": [{**TEA, "id": vector_id, "metadata": {"content": "mine"}}], **user}
+        own = {"vectors": [{**TEA, "id": vector_id, "metadata": {"content": "mine"}}], **user}
         asked: list[tuple[str, dict[str, Any]]] = [
             ("/getByIds", {"ids": [vector_id]}),
             ("/deleteByIds", {"ids": [vector_id]}),
             ("/delete-memory", {"userId": "bob", "vectorId": vector_id}),
-            ("/upsert", mine),
-            ("/insert", mine),
+            ("/upsert", own),
+            ("/insert", own),
             ("/getByIds", {"ids": [vector_id]}),
             ("/query", {"vector": TEA["values"], "topK": 9, "returnValues": True, **user}),
             ("/delete-memory", {"userId": "bob", "vectorId": vector_id}),
             ("/getByIds", {"ids": [vector_id]}),
-            ("/insert", mine),
+            ("/insert", own),
             ("/deleteByIds", {"ids": [vector_id]}),
         ]
         got = [bob.post(path, json=body) for path, body in asked]
-        shown = [(one.status_code, {**one.json(), "request_id": ""}) for one in got]
-        answers[vector_id] = str(shown).replace(f"'{vector_id}'", "ID").replace(f" {vector_id}'", "ID")
-        assert [one.status_code for one in got].count(200) == 10, shown
+        visible = [(one.status_code, {**one.json(), "request_id": ""}) for one in got]
+        answers[vector_id] = str(visible).replace(f"'{vector_id}'", "ID").replace(f" {vector_id}'", "ID")
+        assert [one.status_code for one in got].count(200) == 10, visible
     assert answers["tea"] == answers["free"]
     assert "the owner's" not in answers["tea"]
-    held = owners[owner].post("/getByIds", json={"ids": ["tea"]}).json()["vectors"]
-    assert [one["metadata"] for one in held] == [{"content": "the owner's"}], "nobody has touched it"
+    current = owners[owner].post("/getByIds", json={"ids": ["tea"]}).json()["vectors"]
+    assert [one["metadata"] for one in current] == [{"content": "the owner's"}], "nobody has touched it"
 
 
 @pytest.mark.req("P-26", "X-39")

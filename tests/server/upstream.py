@@ -86,13 +86,13 @@ class Upstream:
         stop = "tool_use" if turn.calls else "end_turn"
         head = {"id": "m1", "type": "message", "role": "assistant", "model": body["model"], "stop_reason": stop}
         usage = {"input_tokens": 1, "output_tokens": 1}
-        whole = {**head, "content": _blocks(turn), "stop_sequence": None, "usage": usage}
-        return self._streamed(_message_events(whole)) if body.get("stream") else whole
+        full = {**head, "content": _blocks(turn), "stop_sequence": None, "usage": usage}
+        return self._streamed(_message_events(full)) if body.get("stream") else full
 
     async def _responses(self, request: Request) -> Any:
         body, turn = await self._take(request)
         number = 1 + len(self.turns)
-        whole = {
+        full = {
             "id": f"r{number}",
             "object": "response",
             "created_at": 1,
@@ -104,7 +104,7 @@ class Upstream:
             "tools": [],
             "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
         }
-        return self._streamed(_response_events(whole)) if body.get("stream") else whole
+        return self._streamed(_response_events(full)) if body.get("stream") else full
 
     async def _count(self, request: Request) -> Any:
         await self._take(request)
@@ -166,9 +166,9 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
     return [*spoken, *({"type": "tool_use", "id": one[0], "name": one[1], "input": one[2]} for one in turn.calls)]
 
 
-def _message_events(whole: dict[str, Any]) -> Iterator[str]:
-    yield _named({"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}})
-    for index, block in enumerate(whole["content"]):
+def _message_events(full: dict[str, Any]) -> Iterator[str]:
+    yield _named({"type": "message_start", "message": {**full, "content": [], "stop_reason": None}})
+    for index, block in enumerate(full["content"]):
         if block["type"] == "text":
             begun: dict[str, Any] = {"type": "text", "text": ""}
             deltas = [{"type": "text_delta", "text": word + " "} for word in block["text"].split(" ")]
@@ -179,25 +179,25 @@ def _message_events(whole: dict[str, Any]) -> Iterator[str]:
         for delta in deltas:
             yield _named({"type": "content_block_delta", "index": index, "delta": delta})
         yield _named({"type": "content_block_stop", "index": index})
-    delta = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    delta = {"stop_reason": full["stop_reason"], "stop_sequence": None}
     yield _named({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 1}})
     yield _named({"type": "message_stop"})
 
 
 def _items(turn: Turn, number: int) -> list[dict[str, Any]]:
     text = {"type": "output_text", "text": turn.text, "annotations": []}
-    said = {"type": "message", "id": f"i{number}", "role": "assistant", "status": "completed", "content": [text]}
+    texts = {"type": "message", "id": f"i{number}", "role": "assistant", "status": "completed", "content": [text]}
     calls = [
-        {"type": "function_call", "id": f"f-{call}", "call_id": call, "name": name, "arguments": json.dumps(given)}
-        for call, name, given in turn.calls
+        {"type": "function_call", "id": f"f-{call}", "call_id": call, "name": name, "arguments": json.dumps(values)}
+        for call, name, values in turn.calls
     ]
-    return [*([said] if turn.text else []), *calls]
+    return [*([texts] if turn.text else []), *calls]
 
 
-def _response_events(whole: dict[str, Any]) -> Iterator[str]:
-    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
+def _response_events(full: dict[str, Any]) -> Iterator[str]:
+    begun = {**full, "status": "in_progress", "output": [], "usage": None}
     events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
-    for index, item in enumerate(whole["output"]):
+    for index, item in enumerate(full["output"]):
         at = {"output_index": index}
         is_text = item["type"] == "message"
         events.append(
@@ -212,7 +212,7 @@ def _response_events(whole: dict[str, Any]) -> Iterator[str]:
                 {"type": "response.content_part.done", "part": part, **at_part},
             ]
         events.append({"type": "response.output_item.done", "item": item, **at})
-    events.append({"type": "response.completed", "response": whole})
+    events.append({"type": "response.completed", "response": full})
     for number, event in enumerate(events):
         yield _named({**event, "sequence_number": number})
 

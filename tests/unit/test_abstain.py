@@ -89,12 +89,12 @@ def test_chance_and_need_say_the_same(rate: float, middle: float, spread: float,
 
 @given(st.lists(st.floats(-10, 10), max_size=20), st.floats(0.001, 0.74))
 def test_what_is_shown_holds_the_best_or_is_nothing(values: list[float], rate: float) -> None:
-    shown = worth_showing(values, STANDARD, rate)
-    assert len(shown) == len(values)
-    kept = [value for value, is_shown in zip(values, shown, strict=True) if is_shown]
-    left_out = [value for value, is_shown in zip(values, shown, strict=True) if not is_shown]
-    assert bool(kept) == any(is_relevant(value, STANDARD, rate) for value in values)
-    assert not kept or (max(kept) == max(values) and all(value < min(kept) for value in left_out))
+    visible = worth_showing(values, STANDARD, rate)
+    assert len(visible) == len(values)
+    remaining = [value for value, is_shown in zip(values, visible, strict=True) if is_shown]
+    left_out = [value for value, is_shown in zip(values, visible, strict=True) if not is_shown]
+    assert bool(remaining) == any(is_relevant(value, STANDARD, rate) for value in values)
+    assert not remaining or (max(remaining) == max(values) and all(value < min(remaining) for value in left_out))
 
 
 def test_beside_a_relevant_memory_the_farthest_are_left_out() -> None:
@@ -110,7 +110,9 @@ def test_a_rate_that_is_none_is_refused(rate: float) -> None:
 
 def rarities(rows: int, **holding: int) -> dict[str, float]:
     """How much words tell in a store where each is held by so many."""
-    found = {word: math.log(1 + (rows - held + 0.5) / (held + 0.5)) for word, held in holding.items()}
+    found = {
+        word: math.log(1 + (rows - stored_count + 0.5) / (stored_count + 0.5)) for word, stored_count in holding.items()
+    }
     return {**found, UNHEARD: math.log(1 + (rows + 0.5) / 0.5)}
 
 

@@ -54,9 +54,9 @@ def function(cls: type, name: str) -> Callable[..., Any]:
 @pytest.mark.parametrize("verb", list_verbs())
 def test_a_verb_has_the_same_signature_and_docstring_in_both_faces(verb: str) -> None:
     blocking, waiting = verb_of(Memory(HASH), verb), verb_of(AsyncMemory(HASH), verb)
-    ours, theirs = inspect.signature(blocking), inspect.signature(waiting)
-    assert list(ours.parameters.values()) == list(theirs.parameters.values())
-    assert str(theirs.return_annotation).replace("AsyncIterator", "Iterator") == ours.return_annotation
+    ours, other = inspect.signature(blocking), inspect.signature(waiting)
+    assert list(ours.parameters.values()) == list(other.parameters.values())
+    assert str(other.return_annotation).replace("AsyncIterator", "Iterator") == ours.return_annotation
     assert inspect.getdoc(waiting) == inspect.getdoc(blocking)
     assert inspect.iscoroutinefunction(waiting) or verb == "export"
 
@@ -65,9 +65,9 @@ def test_a_verb_has_the_same_signature_and_docstring_in_both_faces(verb: str) ->
 @pytest.mark.parametrize("name", [*NAMES, "__init__"])
 def test_both_faces_have_the_same_signatures_and_docstrings(name: str) -> None:
     blocking, waiting = function(Memory, name), function(AsyncMemory, name)
-    ours, theirs = inspect.signature(blocking), inspect.signature(waiting)
-    assert list(ours.parameters.values()) == list(theirs.parameters.values())
-    returned = str(theirs.return_annotation).replace("AsyncIterator", "Iterator")
+    ours, other = inspect.signature(blocking), inspect.signature(waiting)
+    assert list(ours.parameters.values()) == list(other.parameters.values())
+    returned = str(other.return_annotation).replace("AsyncIterator", "Iterator")
     assert returned == ours.return_annotation
     assert (inspect.getdoc(waiting) or "").replace("AsyncMemory", "Memory") == (inspect.getdoc(blocking) or "")
     assert inspect.getdoc(blocking) or name == "__init__"

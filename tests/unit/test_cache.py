@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.engine.storing.embedding import Cache
+from memstone.engine.store.embedding import Cache
 
 
 class _Time:

@@ -240,9 +240,9 @@ def played(llm: ScriptedLlm, times: int) -> list[Reply]:
 
 
 def test_a_script_is_played_in_order_and_what_was_asked_is_kept() -> None:
-    whole = Reply("third", input_tokens=5)
-    llm = ScriptedLlm(["first", {"facts": ["second"]}, whole])
-    assert played(llm, 3) == [Reply("first"), Reply('{"facts": ["second"]}'), whole]
+    reply = Reply("third", input_tokens=5)
+    llm = ScriptedLlm(["first", {"facts": ["second"]}, reply])
+    assert played(llm, 3) == [Reply("first"), Reply('{"facts": ["second"]}'), reply]
     assert llm.prompts == [PROMPT] * 3
 
 

@@ -70,8 +70,8 @@ def test_four_kinds_and_no_other() -> None:
 @pytest.mark.req("R-10")
 @pytest.mark.parametrize("name", ["tenant_id", "user_id", "agent_id", "run_id"])
 def test_identity_is_taken_out_of_metadata_with_a_warning(name: str) -> None:
-    kept, warnings = checked_metadata({name: "eve", "a": 1, "deep": {name: 2}}, Limits())
-    assert kept == {"a": 1, "deep": {name: 2}}
+    stored, warnings = checked_metadata({name: "eve", "a": 1, "deep": {name: 2}}, Limits())
+    assert stored == {"a": 1, "deep": {name: 2}}
     assert len(warnings) == 1
     assert name in warnings[0]
 
@@ -79,9 +79,9 @@ def test_identity_is_taken_out_of_metadata_with_a_warning(name: str) -> None:
 @pytest.mark.req("R-30")
 def test_metadata_is_a_copy_in_the_form_in_which_it_is_stored() -> None:
     given_metadata: dict[str, Any] = {"list": [1, {"a": (2, 3)}]}
-    kept, warnings = checked_metadata(given_metadata, Limits())
-    assert (kept, warnings) == ({"list": [1, {"a": [2, 3]}]}, [])
-    kept["list"].append(4)
+    stored, warnings = checked_metadata(given_metadata, Limits())
+    assert (stored, warnings) == ({"list": [1, {"a": [2, 3]}]}, [])
+    stored["list"].append(4)
     assert given_metadata == {"list": [1, {"a": (2, 3)}]}
     assert checked_metadata(None, Limits()) == ({}, [])
 
@@ -104,9 +104,9 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(max_size=5), json_values, max_size=4))
 def test_metadata_is_stored_exactly_or_refused(value: dict[str, Any]) -> None:
     try:
-        kept, warnings = checked_metadata(value, Limits())
+        stored, warnings = checked_metadata(value, Limits())
     except UsageError:
         return
-    assert json.loads(json.dumps(kept, allow_nan=False).encode()) == kept
+    assert json.loads(json.dumps(stored, allow_nan=False).encode()) == stored
     if not warnings:
-        assert kept == value
+        assert stored == value

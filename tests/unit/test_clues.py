@@ -9,7 +9,7 @@ import pytest
 
 from memstone.language.en import stance
 from memstone.language.en.sentences import expand_contractions
-from memstone.language.text.clues import Clued, clues_of, compile_with_clues, is_possible
+from memstone.language.text.clues import CluedPattern, clues_of, compile_with_clues, is_possible
 
 CURATION = Path(__file__).resolve().parent.parent / "data" / "curation"
 
@@ -85,7 +85,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _shipped() -> list[str]:
-    return [one.pattern.pattern for one in vars(stance).values() if isinstance(one, Clued)]
+    return [one.pattern.pattern for one in vars(stance).values() if isinstance(one, CluedPattern)]
 
 
 def test_no_clue_hides_a_match_of_a_shipped_pattern() -> None:

@@ -24,7 +24,7 @@ from memstone.core.consolidation import (
     text_pieces,
     times_of,
 )
-from memstone.model.ageing import Aged
+from memstone.model.age import MemoryAge
 from memstone.model.instant import Instant
 from memstone.model.memory import Kind, Layer, Link, Record
 from memstone.model.policy import Upkeep
@@ -76,12 +76,12 @@ def test_likeness_is_the_share_of_common_pieces() -> None:
     st.sampled_from([0.3, 0.5, 2 / 3, 0.75, 0.9, 1.0]),
 )
 def test_twins_are_those_a_comparison_of_all_pairs_finds(sets: list[frozenset[str]], threshold: float) -> None:
-    kept: list[int] = []
+    remaining: list[int] = []
     expected = []
     for place, one in enumerate(sets):
-        like = next((other for other in kept if jaccard(sets[other], one) + 1e-9 >= threshold), None)
+        like = next((other for other in remaining if jaccard(sets[other], one) + 1e-9 >= threshold), None)
         if like is None:
-            kept.append(place)
+            remaining.append(place)
         else:
             expected.append((like, place))
     assert list(find_similar_pairs(sets, threshold)) == expected
@@ -101,7 +101,7 @@ WALK = "Talked about the long walk along the coast and which boots to buy for it
 def test_the_older_of_two_nearly_identical_episodes_is_kept() -> None:
     old, new = episode(WALK, days=9, topics=["walking"]), episode(f"{WALK}.", days=2, topics=["Walking"])
     (found,) = find_merges([new, old], 0.9, ENGLISH)
-    assert (found.kept, found.dropped) == (old, new)
+    assert (found.survivor, found.dropped) == (old, new)
 
 
 @pytest.mark.req("S-36")
@@ -174,14 +174,14 @@ def test_what_is_kept_was_said_as_often_as_both_and_when_last() -> None:
 
 
 def test_whoever_saw_one_of_two_sees_what_is_left_and_uses_are_added_up() -> None:
-    both, mine = Scope(user_id="alice", run_id="1"), Scope(user_id="alice", run_id="2")
+    both, scope = Scope(user_id="alice", run_id="1"), Scope(user_id="alice", run_id="2")
     links = merge_links(
         [Link(both, NOW, "a", use_count=2, last_used_at="2026-01-01")],
-        [Link(both, NOW, "b", use_count=3, last_used_at="2026-02-01"), Link(mine, NOW, "c", use_count=1)],
+        [Link(both, NOW, "b", use_count=3, last_used_at="2026-02-01"), Link(scope, NOW, "c", use_count=1)],
     )
     assert links == [
         Link(both, NOW, "a", use_count=5, last_used_at="2026-02-01"),
-        Link(mine, NOW, None, use_count=1),
+        Link(scope, NOW, None, use_count=1),
     ]
 
 
@@ -196,12 +196,12 @@ def spoken(fact: str, *texts: str, since: Instant = "") -> int:
 
 @pytest.mark.req("S-37")
 def test_a_fact_earns_its_boost_by_three_episodes_that_speak_of_it() -> None:
-    said = "We talked about plans. User plays the violin in an orchestra. Then it rained."
-    assert spoken("User plays the violin in an orchestra", said, said) == 0
-    assert spoken("User plays the violin in an orchestra", said, said, said) == 1
-    assert spoken("User plays the violin in an orchestra", said, said, said, said, said, said) == 2
-    assert spoken("User plays the violin in an orchestra", "Taxes.", said, "Bread.", said) == 0
-    assert spoken("User plays the violin in an orchestra", said, said, said, since=days_before(NOW, 1)) == 0
+    text = "We talked about plans. User plays the violin in an orchestra. Then it rained."
+    assert spoken("User plays the violin in an orchestra", text, text) == 0
+    assert spoken("User plays the violin in an orchestra", text, text, text) == 1
+    assert spoken("User plays the violin in an orchestra", text, text, text, text, text, text) == 2
+    assert spoken("User plays the violin in an orchestra", "Taxes.", text, "Bread.", text) == 0
+    assert spoken("User plays the violin in an orchestra", text, text, text, since=days_before(NOW, 1)) == 0
 
 
 @pytest.mark.req("S-37")
@@ -219,10 +219,10 @@ def test_a_boost_is_as_of_the_episode_that_earned_it_and_never_beyond_1() -> Non
     fact = memory("User plays the violin", days=40, salience=0.5)
     episodes = [episode("User plays the violin", days=day) for day in (9, 7, 5, 3)]
     (found,) = find_promotions([fact], episodes, POLICY, "")
-    after = found.strengthened(0, POLICY)
+    after = found.strengthen_fact(0, POLICY)
     assert after.salience == pytest.approx(0.55)
     assert after.anchor_at == days_before(NOW, 5)
-    assert replace(found, fact=replace(fact, salience=0.99)).strengthened(0, POLICY).salience == 1.0
+    assert replace(found, fact=replace(fact, salience=0.99)).strengthen_fact(0, POLICY).salience == 1.0
 
 
 # --- what is no longer needed -----------------------------------------------------------------------------------------
@@ -231,24 +231,24 @@ def test_a_boost_is_as_of_the_episode_that_earned_it_and_never_beyond_1() -> Non
 @pytest.mark.req("S-38", "S-35")
 def test_a_fact_is_faint_only_when_it_is_weak_and_idle() -> None:
     weak = 30 * math.log(0.5 / 0.2)  # days after which half a salience has faded to the floor
-    assert not is_faint(Aged(memory(days=weak - 0.01, salience=0.5)), NOW, replace(POLICY, idle_days=1), 30)
-    assert is_faint(Aged(memory(days=weak + 0.01, salience=0.5)), NOW, replace(POLICY, idle_days=1), 30)
-    assert not is_faint(Aged(memory(days=29, salience=0.1)), NOW, POLICY, 30)
-    assert is_faint(Aged(memory(days=30, salience=0.1)), NOW, POLICY, 30)
-    assert not is_faint(Aged(memory(days=300), last_used_at=days_before(NOW, 29)), NOW, POLICY, 30)
-    assert not is_faint(Aged(memory(days=300, kind=Kind.OVERRIDE, salience=0)), NOW, POLICY, 30)
+    assert not is_faint(MemoryAge(memory(days=weak - 0.01, salience=0.5)), NOW, replace(POLICY, idle_days=1), 30)
+    assert is_faint(MemoryAge(memory(days=weak + 0.01, salience=0.5)), NOW, replace(POLICY, idle_days=1), 30)
+    assert not is_faint(MemoryAge(memory(days=29, salience=0.1)), NOW, POLICY, 30)
+    assert is_faint(MemoryAge(memory(days=30, salience=0.1)), NOW, POLICY, 30)
+    assert not is_faint(MemoryAge(memory(days=300), last_used_at=days_before(NOW, 29)), NOW, POLICY, 30)
+    assert not is_faint(MemoryAge(memory(days=300, kind=Kind.OVERRIDE, salience=0)), NOW, POLICY, 30)
 
 
 @pytest.mark.req("N-12")
 def test_only_named_kinds_that_were_hardly_used_and_not_lately_are_overdue() -> None:
     policy = replace(POLICY, ttl=(("episodic", 30),))
     old = memory(days=40, kind=Kind.EPISODIC)
-    assert is_overdue(Aged(old), NOW, policy)
-    assert is_overdue(Aged(old, days_before(NOW, 30), uses=2), NOW, policy)
-    assert not is_overdue(Aged(old, days_before(NOW, 29), uses=2), NOW, policy)
-    assert not is_overdue(Aged(old, days_before(NOW, 35), uses=3), NOW, policy)
-    assert not is_overdue(Aged(memory(days=400)), NOW, policy)
-    assert not is_overdue(Aged(old), NOW, POLICY)
+    assert is_overdue(MemoryAge(old), NOW, policy)
+    assert is_overdue(MemoryAge(old, days_before(NOW, 30), uses=2), NOW, policy)
+    assert not is_overdue(MemoryAge(old, days_before(NOW, 29), uses=2), NOW, policy)
+    assert not is_overdue(MemoryAge(old, days_before(NOW, 35), uses=3), NOW, policy)
+    assert not is_overdue(MemoryAge(memory(days=400)), NOW, policy)
+    assert not is_overdue(MemoryAge(old), NOW, POLICY)
 
 
 def test_a_moment_before_all_time_is_the_beginning_of_it() -> None:

@@ -35,11 +35,11 @@ def test_a_caller_does_not_wait_for_threads_that_are_busy_elsewhere() -> None:
         return release.wait(timeout=120)
 
     with ThreadPoolExecutor(1) as other:
-        held = other.submit(crew.map, hold, range(2))
+        current = other.submit(crew.map, hold, range(2))
         begun.wait(timeout=120)
         assert crew.map(lambda piece: -piece, range(9)) == [-piece for piece in range(9)]
         release.set()
-        assert held.result(timeout=120) == [True, True]
+        assert current.result(timeout=120) == [True, True]
 
 
 @pytest.mark.parametrize("failing", range(4))

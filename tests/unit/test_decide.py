@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstone.engine.learning.neighbours import odds_of
+from memstone.engine.learn.neighbours import odds_of
 from memstone.language.en.changes import also_changed, decide_change, is_known, parse_statement, to_forget
-from memstone.language.en.wording import MAX_AMENDED_CHARS as MAX_CHARS
-from memstone.language.en.wording import append_amendment
-from memstone.model.fact import Action, Decision, Known, New
+from memstone.language.en.fact_text import MAX_AMENDED_CHARS as MAX_CHARS
+from memstone.language.en.fact_text import append_amendment
+from memstone.model.fact import Decision, FactAction, KnownMemory, New
 
 
-def decided(said: str, *known: str, quote: str = "", odds: float = 0.0) -> Decision:
-    memories = [Known(text, odds if at == 0 else 0.0) for at, text in enumerate(known)]
-    return decide_change(New(said, quote or said, "2026-11-16"), memories)
+def decided(sentence: str, *known: str, quote: str = "", odds: float = 0.0) -> Decision:
+    memories = [KnownMemory(text, odds if at == 0 else 0.0) for at, text in enumerate(known)]
+    return decide_change(New(sentence, quote or sentence, "2026-11-16"), memories)
 
 
 # --- known already ----------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def decided(said: str, *known: str, quote: str = "", odds: float = 0.0) -> Decis
 )
 def test_what_differs_in_a_word_that_counts_is_not_known(said: str, known: str) -> None:
     assert not is_known(parse_statement(said), parse_statement(known))
-    assert decided(said, known).action is not Action.IGNORE
+    assert decided(said, known).action is not FactAction.IGNORE
 
 
 @pytest.mark.req("X-11", "P-17", "C-58.16")
@@ -65,7 +65,7 @@ def test_what_differs_in_a_word_that_counts_is_not_known(said: str, known: str) 
     ],
 )
 def test_what_has_no_new_word_is_known(said: str, known: str) -> None:
-    assert decided(said, known).action is Action.IGNORE
+    assert decided(said, known).action is FactAction.IGNORE
 
 
 _NAMES: Final = "Ann Ben Cora Dov Eli Fay Gus Hal Ivy Jon".split()
@@ -100,15 +100,17 @@ def test_of_thousands_of_pairs_that_differ_none_is_taken_for_known() -> None:
     draw = random.Random(7)  # noqa: S311 - no secret
     pairs = [pair for _ in range(400) for pair in _statements(draw)]
     assert len(pairs) >= 5_000
-    lost = [pair for pair in pairs for one, other in (pair, pair[::-1]) if decided(one, other).action is Action.IGNORE]
+    lost = [
+        pair for pair in pairs for one, other in (pair, pair[::-1]) if decided(one, other).action is FactAction.IGNORE
+    ]
     assert lost == []
 
 
 @given(st.lists(st.sampled_from([*_NAMES, *_THINGS, "User", "likes", "not", "3"]), min_size=1, max_size=8))
 @settings(max_examples=200)
 def test_the_same_words_are_known_whatever_they_are(words: list[str]) -> None:
-    said = parse_statement(" ".join(words))
-    assert is_known(said, said)
+    statement = parse_statement(" ".join(words))
+    assert is_known(statement, statement)
 
 
 # --- changes ----------------------------------------------------------------------------------------------------------
@@ -137,7 +139,7 @@ def test_the_same_words_are_known_whatever_they_are(words: list[str]) -> None:
 )
 def test_what_cannot_hold_beside_a_memory_takes_its_place(said: str, known: str) -> None:
     found = decided(said, known)
-    assert (found.action, found.target, found.text) == (Action.REVISE, 0, ""), found
+    assert (found.action, found.target, found.text) == (FactAction.REVISE, 0, ""), found
 
 
 @pytest.mark.req("P-17", "D-4")
@@ -153,7 +155,7 @@ def test_what_cannot_hold_beside_a_memory_takes_its_place(said: str, known: str)
 )
 def test_where_a_memory_says_more_the_new_words_are_put_behind_it(said: str, known: str, odds: float) -> None:
     found = decided(said, known, quote="so that is how it is now", odds=odds) if odds else decided(said, known)
-    assert found.action is Action.REVISE
+    assert found.action is FactAction.REVISE
     assert found.text.startswith(known)
     assert ' On 2026-11-16: "' in found.text
 
@@ -176,27 +178,27 @@ def test_where_a_memory_says_more_the_new_words_are_put_behind_it(said: str, kno
     ],
 )
 def test_in_doubt_it_is_added(said: str, known: str) -> None:
-    assert decided(said, known).action is Action.ADD
+    assert decided(said, known).action is FactAction.ADD
 
 
 @pytest.mark.req("P-15")
 def test_what_the_curator_is_sure_of_changes_a_memory_and_what_it_is_not_does_not() -> None:
     known = "User plays the oboe in the town band."
-    assert decided("User hung up their mouthpiece.", known, odds=0.1).action is Action.ADD
-    assert decided("User hung up their mouthpiece.", known, odds=0.8).action is Action.REVISE
+    assert decided("User hung up their mouthpiece.", known, odds=0.1).action is FactAction.ADD
+    assert decided("User hung up their mouthpiece.", known, odds=0.8).action is FactAction.REVISE
 
 
 @pytest.mark.req("P-15")
 def test_every_memory_that_has_the_old_value_is_changed() -> None:
     new = New("User moved to Bergen.", "I moved to Bergen.", "2026-11-16")
     known = [
-        Known("User lives in Oslo."),
-        Known("User's sister lives in Oslo."),
-        Known("User lives in Oslo with their sister Ida."),
-        Known("User lives in Oslo.", is_others=True),
+        KnownMemory("User lives in Oslo."),
+        KnownMemory("User's sister lives in Oslo."),
+        KnownMemory("User lives in Oslo with their sister Ida."),
+        KnownMemory("User lives in Oslo.", is_others=True),
     ]
     main = decide_change(new, known)
-    assert (main.action, main.target) == (Action.REVISE, 0)
+    assert (main.action, main.target) == (FactAction.REVISE, 0)
     (other,) = also_changed(new, known, main)
     assert other.target == 2
     assert other.text == 'User lives in Oslo with their sister Ida. On 2026-11-16: "I moved to Bergen.".'
@@ -206,7 +208,7 @@ def test_every_memory_that_has_the_old_value_is_changed() -> None:
 def test_no_number_of_a_memory_is_lost_unless_it_is_the_one_that_changes() -> None:
     flight = "User's flight to Tokyo is on Dec 12 at 9am."
     found = decided("User's flight to Tokyo is in Dec.", flight, odds=0.95)
-    assert found.action is Action.IGNORE or flight in found.text
+    assert found.action is FactAction.IGNORE or flight in found.text
     found = decided("User's flight to Tokyo is off.", flight, odds=0.95)
     assert found.text.startswith(flight)
     assert decided("User weighs 83 kg now.", "User weighs 85 kg.").text == "", "another amount replaces as a whole"
@@ -220,10 +222,10 @@ def test_a_plan_never_takes_the_place_of_what_holds_until_then() -> None:
 
 def test_what_says_nothing_by_itself_is_not_added_and_may_still_change_something() -> None:
     new = New("So much for Iceland, we scrapped it.", day="2026-11-16", is_quote=True, adds=False)
-    assert decide_change(new, [Known("User plans a trip to Iceland.")]).action is Action.IGNORE
-    found = decide_change(new, [Known("User plans a trip to Iceland.", 0.8)])
+    assert decide_change(new, [KnownMemory("User plans a trip to Iceland.")]).action is FactAction.IGNORE
+    found = decide_change(new, [KnownMemory("User plans a trip to Iceland.", 0.8)])
     assert found.text == 'User plans a trip to Iceland. On 2026-11-16: "So much for Iceland, we scrapped it.".'
-    assert decide_change(New("User got it."), []).action is Action.IGNORE
+    assert decide_change(New("User got it."), []).action is FactAction.IGNORE
 
 
 # --- amending and forgetting ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from memstone.engine.storing.draft import dedupe_value
+from memstone.engine.store.draft import dedupe_value
 from memstone.model.scope import Scope
 
 ALL = ("user_id", "agent_id", "run_id")

@@ -51,7 +51,7 @@ ANSWERS: list[tuple[Dialect, dict[str, Any]]] = [
 @pytest.mark.req("O-40")
 @pytest.mark.parametrize(("dialect", "reply"), ANSWERS)
 def test_the_words_of_an_answer_are_heard_in_every_form(dialect: Dialect, reply: dict[str, Any]) -> None:
-    assert dialect.whole(reply).said == "Noted."
+    assert dialect.parse_reply(reply).full_text == "Noted."
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.base import Block
+from memstone.core.dialects.base import PromptBlock
 
 NOTE = "<system-reminder>\nIMPORTANT: I live in Berlin.\n</system-reminder>"
 DIALECT = Messages()
@@ -35,11 +35,11 @@ def test_a_note_is_neither_asked_about_nor_learned() -> None:
 def test_a_message_of_nothing_but_notes_and_results_is_not_the_users_turn() -> None:
     body = {"messages": [user(text("I live in Oslo.")), CALLS, user(RESULT, text(NOTE))]}
     assert DIALECT.question(body) == "I live in Oslo."
-    placed = DIALECT.with_memory(body, Block("what is known", volatile="what is known"))["messages"]
+    placed = DIALECT.with_memory(body, PromptBlock("what is known", volatile="what is known"))["messages"]
     assert placed == [user(text("what is known"), text("I live in Oslo.")), *body["messages"][1:]]
     assert DIALECT.messages({"messages": [user(text(NOTE))]}) == []
 
 
 def test_what_only_looks_like_a_note_stays() -> None:
-    said = "What does <system-reminder> mean?"
-    assert DIALECT.question({"messages": [{"role": "user", "content": said}]}) == said
+    text = "What does <system-reminder> mean?"
+    assert DIALECT.question({"messages": [{"role": "user", "content": text}]}) == text

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.quality.digest import Told, capitals, digest, main, named, table
+from benchmarks.quality.digest import DigestedSession, capitals, digest, main, named, table
 from memstone.model.digest import Digest
 from memstone.model.message import Message
 
@@ -42,10 +42,10 @@ def test_names_that_come_through_are_counted(tmp_path: Path) -> None:
 
 def test_made_up_words_are_counted() -> None:
     turns = [Message("user", turn["text"], turn["speaker"]) for turn in TALK]
-    lying = Told(turns, "", Digest("Ada: I painted Paris.", decisions=("They marry.",)))
+    lying = DigestedSession(turns, "", Digest("Ada: I painted Paris.", decisions=("They marry.",)))
 
     assert lying.invented == ["Paris", "They", "marry"]
-    assert Told(turns, "", digest(turns)).invented == []
+    assert DigestedSession(turns, "", digest(turns)).invented == []
 
 
 def test_names_are_counted_by_memstones_finder_and_without_it() -> None:

@@ -19,7 +19,7 @@ from memstone.core.llm.digest import (
     parse_digest,
     parse_narrative,
 )
-from memstone.core.llm.operations import Known
+from memstone.core.llm.operations import KnownFact
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.model.message import Message
 from tests.english import ENGLISH
@@ -34,13 +34,13 @@ TALK = [
 def answer(**changes: Any) -> dict[str, Any]:
     """An answer as it should be, with changes."""
     episode = {"summary": "Tom takes a job in Bergen.", "topics": ["new job"], "decisions": [], "action_items": []}
-    whole = {
+    full = {
         "episode": {**episode, "salience": 0.8},
         "entities": ["Tom"],
         "pinned_candidates": [],
         "identity_facts": [],
     }
-    return {**whole, **changes}
+    return {**full, **changes}
 
 
 def read(**changes: Any) -> LlmDigest:
@@ -51,7 +51,7 @@ def read(**changes: Any) -> LlmDigest:
 @pytest.mark.req("S-17")
 def test_a_model_is_told_the_date_what_is_known_and_what_happened_before() -> None:
     before = Before("Tom is a nurse.", (("2026-02-01", "y" * 300),))
-    known = [Known("7", "User lives in Bergen.", "2026-01-05")]
+    known = [KnownFact("7", "User lives in Bergen.", "2026-01-05")]
     question = digest_prompt(TALK, now=datetime(2026, 3, 2, tzinfo=UTC), before=before, known=known)
 
     system, user = (message["content"] for message in question.messages)
@@ -143,8 +143,8 @@ def test_a_fact_needs_words_of_the_user() -> None:
         ]
     )
 
-    told = [(fact.operation.text, fact.operation.turn, fact.operation.doubt) for fact in found.facts]
-    assert told == [
+    lines = [(fact.operation.text, fact.operation.turn, fact.operation.doubt) for fact in found.facts]
+    assert lines == [
         ("User is taking the job at the harbour office in Bergen.", 1, ""),
         ("User has 7 cats.", 3, "it has a number that nobody said"),
         ("User has 3 cats.", 3, ""),
@@ -159,8 +159,8 @@ def test_a_fact_needs_words_of_the_user() -> None:
 
 @pytest.mark.req("S-16", "S-17")
 def test_a_digest_says_what_becomes_of_what_is_known() -> None:
-    known = [Known("7", "User has two cats.", "2026-01-05"), Known("8", "User looks for a job.", "2026-01-05")]
-    told = answer(
+    known = [KnownFact("7", "User has two cats.", "2026-01-05"), KnownFact("8", "User looks for a job.", "2026-01-05")]
+    reply = answer(
         pinned_candidates=[
             {"op": "UPDATE", "memory": 1, "content": "User has three cats.", "turn": 3, "quote": "I have three cats"},
             {"op": "REMOVE", "memory": 2, "content": "", "turn": 1, "quote": "I am taking the job"},
@@ -169,7 +169,7 @@ def test_a_digest_says_what_becomes_of_what_is_known() -> None:
             {"op": "ADD", "memory": None, "content": "User's name is Tom.", "turn": 1, "quote": "Tom here"}
         ],
     )
-    found = parse_digest(json.dumps(told), TALK, known, language=ENGLISH)
+    found = parse_digest(json.dumps(reply), TALK, known, language=ENGLISH)
 
     assert [(str(one.operation.op), one.operation.memory, one.is_identity) for one in found.facts] == [
         ("ADD", None, True),
@@ -197,12 +197,12 @@ def test_of_many_facts_few_are_kept() -> None:
 @pytest.mark.req("S-4")
 def test_a_narrative_is_kept_as_it_was_written_if_the_facts_bear_it_out() -> None:
     facts = ["User's name is Ada.", "User lives in Oslo.", "Ada hat am 2. M\u00e4rz Geburtstag."]
-    whole = "Ada lives in Oslo. Ihr Geburtstag ist am 2. M\u00e4rz."
-    told = json.dumps({"narrative": whole})
+    full_text = "Ada lives in Oslo. Ihr Geburtstag ist am 2. M\u00e4rz."
+    text = json.dumps({"narrative": full_text})
 
-    assert parse_narrative(told, facts, 100, ENGLISH).text == whole
-    assert parse_narrative(told, facts, 5, ENGLISH).text == "Ada lives in Oslo."
-    assert parse_narrative(told, facts, 1, ENGLISH).text == ""
+    assert parse_narrative(text, facts, 100, ENGLISH).text == full_text
+    assert parse_narrative(text, facts, 5, ENGLISH).text == "Ada lives in Oslo."
+    assert parse_narrative(text, facts, 1, ENGLISH).text == ""
     invented = json.dumps({"narrative": "Ada studied medicine at Harvard and flies planes. She is 42."})
     assert parse_narrative(invented, facts, 100, ENGLISH).text == ""
     assert "- User lives in Oslo." in narrative_prompt(facts).messages[1]["content"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memstone.adapters.embed.openai import OpenAiEmbedder
-from memstone.adapters.embed.remote import COOL_DOWN_SECONDS, OPEN_AFTER, Outage
+from memstone.adapters.embed.remote import COOL_DOWN_SECONDS, OPEN_AFTER, ServiceOutage
 from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError, RateLimited
 from memstone.ports.io import Io, limit_model_calls
 from memstone.testing.modes import MODES, run
@@ -27,7 +27,7 @@ class Watch:
         return self.seconds
 
 
-def asks(outage: Outage) -> str:
+def asks(outage: ServiceOutage) -> str:
     """Whether a call is let through, and how: ``freely``, ``once`` or ``no``."""
     try:
         return "once" if outage.admit("the model") else "freely"
@@ -37,41 +37,41 @@ def asks(outage: Outage) -> str:
 
 def test_after_enough_attempts_in_vain_nobody_asks_until_one_may_try() -> None:
     watch = Watch()
-    outage = Outage(watch)
+    outage = ServiceOutage(watch)
     for _ in range(OPEN_AFTER):
         assert asks(outage) == "freely"
-        outage.given_up(DOWN, 1)
+        outage.record_failure(DOWN, 1)
     assert asks(outage) == "no"
     watch.seconds += COOL_DOWN_SECONDS
     assert [asks(outage), asks(outage)] == ["once", "no"]
-    outage.given_up(DOWN, 1)
+    outage.record_failure(DOWN, 1)
     watch.seconds += COOL_DOWN_SECONDS
     assert asks(outage) == "once"
-    outage.answered()
+    outage.record_answer()
     assert [asks(outage), asks(outage)] == ["freely", "freely"]
 
 
 @pytest.mark.parametrize("error", [DOWN, RateLimited("slow"), BackendTimeout("late")])
 def test_a_call_with_all_its_attempts_in_vain_is_enough(error: MemstoneError) -> None:
-    outage = Outage(Watch())
-    outage.given_up(error, OPEN_AFTER)
+    outage = ServiceOutage(Watch())
+    outage.record_failure(error, OPEN_AFTER)
     assert asks(outage) == "no"
 
 
 def test_one_call_that_waited_in_vain_is_enough() -> None:
-    outage = Outage(Watch())
-    outage.given_up(BackendTimeout("late"), 1)
+    outage = ServiceOutage(Watch())
+    outage.record_failure(BackendTimeout("late"), 1)
     assert asks(outage) == "no"
 
 
 def test_an_answer_of_any_kind_ends_the_row() -> None:
-    outage = Outage(Watch())
-    for answer in (outage.answered, lambda: outage.given_up(EmbeddingError("too long"), 1)):
-        outage.given_up(DOWN, OPEN_AFTER - 1)
+    outage = ServiceOutage(Watch())
+    for answer in (outage.record_answer, lambda: outage.record_failure(EmbeddingError("too long"), 1)):
+        outage.record_failure(DOWN, OPEN_AFTER - 1)
         answer()
-        outage.given_up(DOWN, OPEN_AFTER - 1)
+        outage.record_failure(DOWN, OPEN_AFTER - 1)
         assert asks(outage) == "freely"
-        outage.answered()
+        outage.record_answer()
 
 
 @pytest.fixture

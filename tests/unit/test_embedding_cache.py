@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memstone.adapters.embed.hashing import HashEmbedder
+from memstone.adapters.embed.hash_embedder import HashEmbedder
 from memstone.drive import drive
-from memstone.engine.storing.embedding import Embedding, VectorCache, checked_vectors
+from memstone.engine.store.embedding import Embedding, VectorCache, checked_vectors
 from memstone.errors import AuthenticationFailed, BackendUnavailable, DimensionMismatch, EmbeddingError, MemstoneError
 from memstone.model.memory import Vector
 

@@ -25,8 +25,8 @@ from memstone.errors import (
     RateLimited,
     embedding_reason,
 )
-from memstone.server.stored import apply_choices
-from memstone.server.urls import Guard
+from memstone.server.stored_settings import apply_choices
+from memstone.server.urls import UrlGuard
 from memstone.testing.wire import KEY, WireReply, WireServer, fake_openai
 
 OPENAI = {"provider": "openai", "config": {"model": "text-embedding-3-small"}}
@@ -159,7 +159,7 @@ def test_the_environment_names_the_remote_model_of_auto() -> None:
 
 @pytest.mark.req("N-2")
 def test_the_stored_source_of_a_service_follows_the_same_order() -> None:
-    settings, guard = Settings.of({"store": {"url": "memory:"}}), Guard([], lambda _host, _port: ["93.184.216.34"])
+    settings, guard = Settings.of({"store": {"url": "memory:"}}), UrlGuard([], lambda _host, _port: ["93.184.216.34"])
     chosen: dict[str, Any] = {"embeddingProviderModel": "openai/text-embedding-3-large"}
     assert apply_choices(settings, chosen, {}, guard).settings.embedder.provider == "local"
 

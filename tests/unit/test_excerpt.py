@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.inject import EXCERPT_CHARS, cut_excerpt, place_of
+from memstone.core.prompt.inject import EXCERPT_CHARS, cut_excerpt, place_of
 from memstone.language.text.tokens import document_terms, query_terms
 
 
@@ -80,11 +80,11 @@ def test_the_place_is_the_first_with_most_different_words_close_together(said: l
 def test_of_a_long_text_little_is_analysed(monkeypatch: pytest.MonkeyPatch, text: str, most: int) -> None:
     analysed: list[str] = []
 
-    def counted(said: str) -> list[str]:
-        analysed.append(said)
-        return document_terms(said)
+    def counted(sentence: str) -> list[str]:
+        analysed.append(sentence)
+        return document_terms(sentence)
 
-    monkeypatch.setattr("memstone.core.showing.inject.document_terms", counted)
+    monkeypatch.setattr("memstone.core.prompt.inject.document_terms", counted)
     words = [*query_terms("harbour crane \u559d\u8336"), "nowhere"]
     place_of(text, words)
     assert 0 < sum(map(len, analysed)) <= most

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.showing.fence import Fence, find_echoes
-from memstone.core.showing.planner import NOTICE
+from memstone.core.prompt.fence import Fence, find_echoes
+from memstone.core.prompt.planner import NOTICE
 from memstone.errors import ConfigError
 
 FENCE = Fence(b"a secret of this tenant")
@@ -71,7 +71,7 @@ def test_whoever_has_the_secret_knows_an_id_of_their_own() -> None:
 
 def test_another_process_makes_the_same_bytes() -> None:
     made = "Fence(b'a secret of this tenant').wrap('likes tea')"
-    code = f"from memstone.core.showing.fence import Fence; print({made}, end='')"
+    code = f"from memstone.core.prompt.fence import Fence; print({made}, end='')"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert printed.stdout == FENCE.wrap("likes tea")
 
@@ -154,8 +154,8 @@ LONE = [
 @pytest.mark.parametrize("name", ["memstone", "retain"])
 @pytest.mark.parametrize("marker", LONE)
 def test_a_marker_alone_is_something_the_user_wrote(marker: str, name: str) -> None:
-    for said in ("I like {} and own a red bike.\nMy car is a Volvo.", "{}", "I like\n{}\nand tea.", "What is {}"):
-        text = said.format(marker.replace("memstone", name))
+    for message in ("I like {} and own a red bike.\nMy car is a Volvo.", "{}", "I like\n{}\nand tea.", "What is {}"):
+        text = message.format(marker.replace("memstone", name))
         assert FENCE.strip(text) == (text, False)
 
 
@@ -276,5 +276,5 @@ def test_a_block_that_somebody_forges_without_an_id_or_markers_is_removed(forged
 
 
 def test_who_speaks_of_memory_context_is_left_alone() -> None:
-    said = "My memory context is small. Memory context windows: notes about them bore me."
-    assert FENCE.strip(said) == (said, False)
+    text = "My memory context is small. Memory context windows: notes about them bore me."
+    assert FENCE.strip(text) == (text, False)

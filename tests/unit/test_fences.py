@@ -41,10 +41,10 @@ def test_an_element_ends_within_so_many_characters() -> None:
 
 
 def test_what_is_left_out_are_fences_and_what_somebody_says() -> None:
-    said = 'I like tea. <p>I am code</p> Bob told me: "I never drink tea at home." I like "Dune".'
-    assert [one.text for one in own_sentences(said)] == ["I like tea.", "Bob told me:", 'I like "Dune".']
+    text = 'I like tea. <p>I am code</p> Bob told me: "I never drink tea at home." I like "Dune".'
+    assert [one.text for one in own_sentences(text)] == ["I like tea.", "Bob told me:", 'I like "Dune".']
 
 
 def test_of_very_many_sentences_the_last_are_read() -> None:
-    told = own_sentences("".join(f"I have {number} cats.\n" for number in range(3_000)))
-    assert (told[0].text, told[-1].text, len(told)) == ("I have 2500 cats.", "I have 2999 cats.", 500)
+    spans = own_sentences("".join(f"I have {number} cats.\n" for number in range(3_000)))
+    assert (spans[0].text, spans[-1].text, len(spans)) == ("I have 2500 cats.", "I have 2999 cats.", 500)

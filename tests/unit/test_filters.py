@@ -23,7 +23,7 @@ from memstone.core.checks.filters import (
     write_filters,
 )
 from memstone.errors import InvalidFilter
-from memstone.model.memory import Found, Link, Record, Status
+from memstone.model.memory import FoundMemory, Link, Record, Status
 from memstone.model.query import FIELDS, And, Condition, Not, Op, Or, Where, is_match
 from memstone.model.scope import Scope
 
@@ -367,7 +367,7 @@ def test_anything_is_either_parsed_or_refused_with_the_typed_error(written: Any)
     assert tree is None or isinstance(is_match(tree, {}), bool)
 
 
-def seen() -> Found:
+def seen() -> FoundMemory:
     record = Record(
         id="m1",
         text="Straße nach Oslo",
@@ -379,7 +379,7 @@ def seen() -> Found:
         anchor_at=NOON,
         metadata={"n": 1, "yes": True, "nil": None, "tags": ["A", 2, None, "ß"], "user_id": "other", "empty": ""},
     )
-    return Found(record, Link(Scope(user_id="ann"), NOON, use_count=3))
+    return FoundMemory(record, Link(Scope(user_id="ann"), NOON, use_count=3))
 
 
 @pytest.mark.req("C-37")

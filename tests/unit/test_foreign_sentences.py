@@ -83,6 +83,6 @@ def test_folders_are_read_and_what_is_no_text_is_named(tree: Path, capsys: pytes
     (texts / "more.txt").write_text(SAID)
     (tree / "notes.md").write_text(SAID)
     assert foreign_sentences.main([str(texts), "--root", str(tree)]) == 1
-    told = capsys.readouterr()
-    assert "sealed.bin is not text: left out" in told.err
-    assert "notes.md:1: " in told.out
+    lines = capsys.readouterr()
+    assert "sealed.bin is not text: left out" in lines.err
+    assert "notes.md:1: " in lines.out

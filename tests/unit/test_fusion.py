@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.ranking.fusion import (
-    Told,
+    TextSignals,
     by_ranks,
     calibrate_score,
     fuse_channels,
@@ -82,8 +82,8 @@ def test_below_zero_the_nearer_one_still_comes_first() -> None:
 
 @pytest.mark.req("C-9")
 def test_the_order_is_that_of_the_scores_shown() -> None:
-    shown = [score for _, score in order([(9, 1.0), (1, 0.5)], {1: -0.4, 3: 0.3})]
-    assert shown == sorted(shown, reverse=True)
+    visible = [score for _, score in order([(9, 1.0), (1, 0.5)], {1: -0.4, 3: 0.3})]
+    assert visible == sorted(visible, reverse=True)
 
 
 def test_reciprocal_ranks_put_what_all_agree_on_first() -> None:
@@ -95,8 +95,8 @@ def test_reciprocal_ranks_put_what_all_agree_on_first() -> None:
 
 @pytest.mark.req("N-35")
 def test_who_said_it_counts_and_a_question_is_no_answer() -> None:
-    told = {1: Told(speaker=1.0), 2: Told(asking=1.0)}
-    found = fuse_channels([(1, 1.0), (2, 1.0), (3, 1.0)], {}, near=frozenset(), told=told)
+    answer = {1: TextSignals(speaker=1.0), 2: TextSignals(asking=1.0)}
+    found = fuse_channels([(1, 1.0), (2, 1.0), (3, 1.0)], {}, near=frozenset(), answer=answer)
     assert [item.seq for item in found] == [1, 3, 2]
     assert [round(item.score, 3) for item in found] == [1.0, round(1 / 1.4, 3), round(0.2 / 1.4, 3)]
     assert (found[0].parts.speaker, found[2].parts.asking) == (1.0, 1.0)
@@ -128,17 +128,17 @@ def test_reciprocal_ranks_of_both_channels() -> None:
     assert found[0].parts.rrf == found[0].score
 
 
-tellings = st.builds(Told, st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+tellings = st.builds(TextSignals, st.sampled_from([0.0, 1.0]), st.floats(0, 1))
 
 
 def plainly(
-    text: dict[int, float], dense: dict[int, float], told: dict[int, Told], named: dict[int, float]
+    text: dict[int, float], dense: dict[int, float], answer: dict[int, TextSignals], named: dict[int, float]
 ) -> list[tuple[int, float, float]]:
     """The formula, one candidate at a time."""
     best = max(text.values(), default=0.0)
     keyword = {seq: max(0.0, score) / best if best > 0 else 1.0 for seq, score in text.items()}
     chosen = set(keyword) | set(dense) | set(named)
-    knows = {seq: told.get(seq, Told()) for seq in chosen}
+    knows = {seq: answer.get(seq, TextSignals()) for seq in chosen}
     reach = bool(keyword) + bool(dense) + (0.4 if any(one.speaker for one in knows.values()) else 0.0)
     found = []
     for seq in chosen:
@@ -156,9 +156,9 @@ def plainly(
     st.dictionaries(seqs, st.floats(0, 0.5)),
 )
 def test_columns_say_what_the_formula_says(
-    text: dict[int, float], dense: dict[int, float], told: dict[int, Told], named: dict[int, float]
+    text: dict[int, float], dense: dict[int, float], told: dict[int, TextSignals], named: dict[int, float]
 ) -> None:
-    found = fuse_channels(list(text.items()), dense, near=frozenset(dense), told=told, entities=named)
+    found = fuse_channels(list(text.items()), dense, near=frozenset(dense), answer=told, entities=named)
     expected = [one[:2] for one in plainly(text, dense, told, named)]
     assert [one.seq for one in found] == [seq for seq, _ in expected]
     assert [one.score for one in found] == pytest.approx([share**0.5 if dense else share for _, share in expected])

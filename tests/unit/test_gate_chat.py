@@ -77,7 +77,7 @@ def gated(message: str, *answers: Answer, mode: str = "llm", names: tuple[str, .
     """What the gate decides, and how often the model was asked."""
     llm = ScriptedLlm(answers)
     engine = compose_engine({"store": {"url": "memory:"}}, "blocking", llm=llm)
-    return drive(run_gate(engine.parts, message, mode, names)), len(llm.prompts)
+    return drive(run_gate(engine.runtime, message, mode, names)), len(llm.prompts)
 
 
 @pytest.mark.req("S-28", "D-10")
@@ -116,7 +116,7 @@ def test_a_model_that_fails_leaves_what_the_rules_said_and_the_reason_tells(answ
 @pytest.mark.req("D-10")
 def test_without_a_model_the_rules_decide_and_the_reason_tells() -> None:
     engine = compose_engine({"store": {"url": "memory:"}}, "blocking")
-    decision = drive(run_gate(engine.parts, NOTHING, "llm"))
+    decision = drive(run_gate(engine.runtime, NOTHING, "llm"))
     assert (decision.route, "no language model" in decision.reason) == (Route.NONE, True)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from memstone.adapters.embed.hashing import HashConfig, HashEmbedder
+from memstone.adapters.embed.hash_embedder import HashConfig, HashEmbedder
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 from memstone.ports.models import Embedder
@@ -75,7 +75,7 @@ def test_it_runs_the_same_on_an_event_loop() -> None:
 
 def test_another_process_gives_the_same_vector() -> None:
     script = (
-        "from memstone.adapters.embed.hashing import HashEmbedder as H; from memstone.drive import drive;"
+        "from memstone.adapters.embed.hash_embedder import HashEmbedder as H; from memstone.drive import drive;"
         "print(drive(H.make(64).embed(['Anna lives in Berlin'])).tobytes().hex())"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603

@@ -63,9 +63,9 @@ def test_an_accepted_id_is_stable_and_free_of_white_space(text: str) -> None:
 @pytest.mark.req("C-5")
 def test_a_scope_must_name_somebody() -> None:
     with pytest.raises(ScopeError) as caught:
-        Scope.of().required()
+        Scope.of().require_owner()
     assert str(caught.value) == NO_SCOPE == "At least one of user_id, agent_id, or run_id must be provided"
     for name in ("user_id", "agent_id", "run_id"):
         scope = Scope.of(**{name: "x"})
-        assert scope.required() is scope
+        assert scope.require_owner() is scope
     assert Scope.of(tenant_id="t").is_open

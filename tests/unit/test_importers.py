@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from memstone.core.importers import FORMATS, checked_format, detect_format, read_json, read_text, unwrap_list
-from memstone.core.importers.items import Item, Reading, Sort, parse_time, plain_text
+from memstone.core.importers.items import Sort, SourceItem, SourceReader, parse_time, plain_text
 from memstone.core.importers.tables import read_database as read_tables
 from memstone.core.importers.tables import shape_of
 from memstone.errors import InvalidInput, TooLarge
@@ -17,13 +17,13 @@ from memstone.errors import InvalidInput, TooLarge
 _SAMPLES: Final = Path(__file__).resolve().parents[1] / "data" / "imports"
 
 
-def reading(name: str, wanted: str = "auto") -> Reading:
-    into = Reading(1_000)
+def reading(name: str, wanted: str = "auto") -> SourceReader:
+    into = SourceReader(1_000)
     read_text((_SAMPLES / name).read_bytes(), wanted, into, Path(name).stem)
     return into
 
 
-def texts(found: Reading) -> list[str]:
+def texts(found: SourceReader) -> list[str]:
     return [item.text for item in found.items]
 
 
@@ -46,26 +46,26 @@ def test_a_format_is_recognised_by_what_a_file_holds(name: str, wanted: str) -> 
 
 def test_mem0_gives_text_time_speaker_and_metadata_and_no_ids() -> None:
     found = reading("mem0.json")
-    work, trains, said, permit = found.items
+    work, trains, source_item, permit = found.items
     assert (work.text, work.occurred_at) == ("Works as a marine biologist", "2025-02-03T16:15:00.000000Z")
     assert work.metadata == {"source": "chat", "categories": ["professional_details"]}
-    assert (trains.role, trains.name, said.role) == ("user", "Nora", "assistant")
+    assert (trains.role, trains.name, source_item.role) == ("user", "Nora", "assistant")
     assert permit.expires_at == "2024-02-01T00:00:00.000000Z"
-    assert {item.whose.user_id for item in found.items} == {"nora"}
+    assert {item.owner.user_id for item in found.items} == {"nora"}
     assert found.skipped == {"empty": 1}
 
 
 def test_a_gateways_page_gives_its_entries_with_type_key_and_time() -> None:
     coffee, database = reading("gateway.json").items
     assert (coffee.text, coffee.key, coffee.kind) == ("Drinks coffee black", "preference:coffee", "factual")
-    assert (coffee.metadata, coffee.whose.run_id) == ({"category": "preference"}, "s-1")
+    assert (coffee.metadata, coffee.owner.run_id) == ({"category": "preference"}, "s-1")
     assert (database.kind, database.occurred_at) == ("episodic", "2026-01-06T10:00:00.000000Z")
 
 
 @pytest.mark.parametrize("around", [lambda rows: rows, lambda rows: {"memories": rows}, lambda rows: {"data": rows}])
 def test_it_may_be_a_list_or_stand_in_a_field(around: Any) -> None:
     rows = json.loads((_SAMPLES / "gateway.json").read_text())["data"]
-    into = Reading(10)
+    into = SourceReader(10)
     read_json(around(rows), "auto", into)
     assert (into.format, len(into.items)) == ("gateway", 2)
 
@@ -97,8 +97,8 @@ def _node(parent: str | None, text: str, role: str = "user", **more: Any) -> dic
     return {"parent": parent, "children": [], "message": message}
 
 
-def _chatgpt(mapping: dict[str, Any], **more: Any) -> Reading:
-    into = Reading(100)
+def _chatgpt(mapping: dict[str, Any], **more: Any) -> SourceReader:
+    into = SourceReader(100)
     read_json([{"mapping": mapping, **more}], "chatgpt", into)
     return into
 
@@ -129,7 +129,7 @@ def test_a_tree_that_goes_in_circles_ends() -> None:
 )
 def test_a_broken_conversation_is_counted_and_costs_the_others_nothing(broken: Any) -> None:
     good = json.loads((_SAMPLES / "chatgpt.json").read_text())
-    into = Reading(100)
+    into = SourceReader(100)
     read_json([broken, *good], "chatgpt", into)
     assert "My daughter Ada waters them." in texts(into)
 
@@ -159,10 +159,10 @@ def test_a_list_of_facts_may_be_lines_texts_or_objects() -> None:
     found = reading("facts.jsonl")
     assert texts(found) == ["Plays the cello", "Is allergic to cashews"]
     assert found.skipped == {"not JSON": 1, "system or tool": 1}
-    into = Reading(10)
+    into = SourceReader(10)
     read_text(b'["one", {"text": "two"}, 3]', "auto", into)
     assert (texts(into), into.skipped) == (["one", "two"], {"not a memory": 1})
-    into = Reading(10)
+    into = SourceReader(10)
     read_text('{"text": "one\u2028and more"}\n{"text": "two"}'.encode(), "auto", into)
     assert (len(into.items), into.skipped) == (2, {})
 
@@ -180,7 +180,7 @@ def test_notes_are_points_and_paragraphs_under_their_headings() -> None:
 
 
 def test_a_list_that_another_assistant_wrote_down_has_its_dates() -> None:
-    into = Reading(10)
+    into = SourceReader(10)
     read_text(b"[2024-03-01] - Prefers short answers\n\n[unknown] - Has a dog called Bo\n", "markdown", into)
     assert [(item.text, item.occurred_at) for item in into.items] == [
         ("Prefers short answers", "2024-03-01T00:00:00.000000Z"),
@@ -236,7 +236,7 @@ def test_times_are_read_as_others_write_them(given: object, wanted: str | None) 
 
 
 def test_more_things_than_the_limit_are_refused() -> None:
-    into = Reading(2)
+    into = SourceReader(2)
     with pytest.raises(TooLarge, match="more than 2") as caught:
         read_text(b'["a", "b", "c"]', "facts", into)
     assert "limits.import_items" in str(caught.value.hint)
@@ -245,15 +245,17 @@ def test_more_things_than_the_limit_are_refused() -> None:
 def test_what_is_not_recognised_says_so() -> None:
     for raw in (b'{"weather": "fine"}', b"[1, 2]", b"{broken", b"\xff\xfe\xff"):
         with pytest.raises(InvalidInput):
-            read_text(raw, "auto", Reading(10))
+            read_text(raw, "auto", SourceReader(10))
     with pytest.raises(InvalidInput, match="nested"):
-        read_text(b"[" * 100_000 + b"]" * 100_000, "auto", Reading(10))
+        read_text(b"[" * 100_000 + b"]" * 100_000, "auto", SourceReader(10))
 
 
 def test_an_export_of_memstone_is_left_to_those_who_restore_it() -> None:
     with pytest.raises(InvalidInput, match="a Memstone export"):
         read_text(
-            b'{"type": "header", "format": "memstone-export", "version": 1}\n{"type": "memory"}\n', "auto", Reading(9)
+            b'{"type": "header", "format": "memstone-export", "version": 1}\n{"type": "memory"}\n',
+            "auto",
+            SourceReader(9),
         )
 
 
@@ -271,12 +273,12 @@ def test_an_object_alone_is_a_list_of_one() -> None:
 # --- databases --------------------------------------------------------------------------------------------------------
 
 
-def tables(given: dict[str, list[dict[str, Any]]]) -> Reading:
-    columns = {name: frozenset(rows[0]) for name, rows in given.items()}
+def tables(values: dict[str, list[dict[str, Any]]]) -> SourceReader:
+    columns = {name: frozenset(rows[0]) for name, rows in values.items()}
     shape = shape_of(columns)
     assert shape is not None
-    into = Reading(100)
-    read_tables(shape, columns, lambda name, _: given[name], into)
+    into = SourceReader(100)
+    read_tables(shape, columns, lambda name, _: values[name], into)
     into.format = shape.name
     return into
 
@@ -287,7 +289,7 @@ def test_the_older_table_of_a_gateway_is_read_when_the_modern_one_is_absent() ->
     old = {**row, "metadata": '{"a": 1}', "createdAt": "2025-01-01T00:00:00Z", "expiresAt": None}
     (item,) = tables({"memory": [old]}).items
     assert (item.text, item.key, item.metadata) == ("Old", "x:1", {"a": 1})
-    assert (item.occurred_at, item.whose.user_id) == ("2025-01-01T00:00:00.000000Z", "key:k")
+    assert (item.occurred_at, item.owner.user_id) == ("2025-01-01T00:00:00.000000Z", "key:k")
     new = {"id": "2", "api_key_id": "k", "content": "New", "metadata": "{broken", "created_at": "2026-01-01"}
     assert [item.text for item in tables({"memory": [old], "memories": [new]}).items] == ["New"]
 
@@ -321,8 +323,8 @@ def test_an_older_companion_gives_profile_edits_summaries_and_what_was_said() ->
         (Sort.TURN, "Hi"),
     ]
     assert found.skipped == {"deleted there": 2, "system or tool": 1}
-    said: Item = found.items[-1]
-    assert (said.title, said.conversation, said.whose.agent_id) == ("Boats", "c1", "osa")
+    source_item: SourceItem = found.items[-1]
+    assert (source_item.title, source_item.conversation, source_item.owner.agent_id) == ("Boats", "c1", "osa")
 
 
 def test_a_database_of_something_else_is_none() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from memstone import inject
 from memstone.core.dialects.anthropic import Messages
-from memstone.core.dialects.base import Block, Dialect
+from memstone.core.dialects.base import Dialect, PromptBlock
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.showing.fence import Fence
-from memstone.core.showing.inject import Position, SystemRole, insert_block
-from memstone.core.showing.planner import NOTICE, Item, plan_block
+from memstone.core.prompt.fence import Fence
+from memstone.core.prompt.inject import Position, SystemRole, insert_block
+from memstone.core.prompt.planner import NOTICE, BlockItem, plan_block
 from memstone.errors import InvalidInput
 from memstone.model.context import ContextPack
 
@@ -89,10 +89,10 @@ def test_nothing_is_lost_and_what_is_given_stays_as_it_is(
     before = [dict(message) for message in messages]
     found = insert_block(messages, (stable + volatile, stable, volatile), position)
     assert messages == before
-    told = "\n".join(str(one["content"]) for one in found)
-    assert all(message["content"] in told for message in messages)
-    assert stable in told
-    assert volatile in told
+    text = "\n".join(str(one["content"]) for one in found)
+    assert all(message["content"] in text for message in messages)
+    assert stable in text
+    assert volatile in text
     if not stable and not volatile:
         assert found == messages
 
@@ -116,11 +116,11 @@ SPEAKS: dict[Dialect, tuple[str, str]] = {
 
 def planned(*, stable: bool, volatile: bool) -> ContextPack:
     made = plan_block(
-        [Item("m1", "User lives in Oslo", date="2026-01-02")] if volatile else [],
+        [BlockItem("m1", "User lives in Oslo", date="2026-01-02")] if volatile else [],
         budget=800,
         today=date(2026, 5, 7),
         fence=Fence(b"secret"),
-        overrides=[Item("m2", "Answer in French")] if stable else [],
+        overrides=[BlockItem("m2", "Answer in French")] if stable else [],
     )
     return ContextPack(made.text, made.stable, made.volatile)
 
@@ -142,8 +142,8 @@ def test_no_message_holds_two_fences_or_two_notices(
     where, system = SPEAKS[dialect]
     pack = planned(stable=stable, volatile=volatile)
     body: dict[str, Any] = {where: messages} | ({system: prompt} if system and prompt else {})
-    sent = dialect.with_memory(body, Block(pack.text, pack.stable, pack.volatile, position, role))
-    told = [json.dumps(one) for one in (*sent[where], sent.get(system))]
-    assert all(one.count("<memstone-memory") <= 1 and one.count(NOTICE) <= 1 for one in told)
+    sent = dialect.with_memory(body, PromptBlock(pack.text, pack.stable, pack.volatile, position, role))
+    lines = [json.dumps(one) for one in (*sent[where], sent.get(system))]
+    assert all(one.count("<memstone-memory") <= 1 and one.count(NOTICE) <= 1 for one in lines)
     if any(one["role"] == "user" for one in messages):
-        assert all(any(text in one for one in told) for text in ["French"] * stable + ["Oslo"] * volatile)
+        assert all(any(text in one for one in lines) for text in ["French"] * stable + ["Oslo"] * volatile)

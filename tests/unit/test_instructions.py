@@ -50,13 +50,13 @@ def test_secrets_are_always_left_out_and_what_the_law_protects_unless_it_is_need
     for kind in load_domains():
         found = suggest_settings(kind.words.partition(" ")[0])
         assert SECRETS in found.exclude, kind.name
-    told = {name: text for name, (text, _) in PROTECTED.items()}
+    answer = {name: text for name, (text, _) in PROTECTED.items()}
     protected = suggest_settings("travel agent").exclude[-1]
-    assert all(text in protected for text in told.values())
-    assert told["health"] not in suggest_settings("telehealth triage").exclude[-1]
-    assert told["beliefs"] in suggest_settings("telehealth triage").exclude[-1]
-    assert told["beliefs"] not in suggest_settings("a guide for the prayers of our church").exclude[-1]
-    assert told["beliefs"] in suggest_settings("a coach who must never store religion").exclude[-1]
+    assert all(text in protected for text in answer.values())
+    assert answer["health"] not in suggest_settings("telehealth triage").exclude[-1]
+    assert answer["beliefs"] in suggest_settings("telehealth triage").exclude[-1]
+    assert answer["beliefs"] not in suggest_settings("a guide for the prayers of our church").exclude[-1]
+    assert answer["beliefs"] in suggest_settings("a coach who must never store religion").exclude[-1]
     assert "beyond what food depends on" in suggest_settings(COACH).exclude[-1]
 
 
@@ -68,9 +68,9 @@ def test_what_the_team_asks_for_comes_first() -> None:
     assert found.include[:2] == ("birthdays", "favourite songs")
     assert found.exclude[:2] == ("illnesses", "gossip")
     assert "- birthdays\n" in found.instructions
-    kept, _, left = found.instructions.partition("Leave out")
+    stored_text, _, left = found.instructions.partition("Leave out")
     assert "\n- gossip" in left
-    assert "\n- gossip" not in kept
+    assert "\n- gossip" not in stored_text
     tracked = suggest_settings("an app which keeps track of plants and watering days")
     assert tracked.include[:2] == ("plants", "watering days")
 
@@ -100,8 +100,8 @@ def answered(**value: object) -> str:
 
 @pytest.mark.req("N-42")
 def test_what_a_model_suggests_is_cleaned_and_what_must_be_left_out_is_added() -> None:
-    given = answered(exclude=["gossip"], categories=[{"name": "Diet", "about": "vegan"}, "Taste", {"about": "?"}, 7])
-    found = parse_instructions(f"Sure!\n```json\n{given}\n```", COACH, ENGLISH.advice).suggestion
+    text = answered(exclude=["gossip"], categories=[{"name": "Diet", "about": "vegan"}, "Taste", {"about": "?"}, 7])
+    found = parse_instructions(f"Sure!\n```json\n{text}\n```", COACH, ENGLISH.advice).suggestion
     assert found.include == ("one thing", "another thing")
     assert (found.exclude[0], SECRETS in found.exclude) == ("gossip", True)
     assert found.exclude[-1].startswith("what the law protects")

@@ -25,9 +25,9 @@ def words(*directions: int) -> bytes:
     return table.tobytes()
 
 
-def asked(text: str, *directions: int) -> judge.Asked:
+def asked(text: str, *directions: int) -> judge.JudgedQuestion:
     vector = np.zeros(len(judge.load_weights().meaning), "<f4").tobytes()
-    return judge.Asked(text, vector, text.split(), words(*directions), HEARD, ENGLISH.relevance)
+    return judge.JudgedQuestion(text, vector, text.split(), words(*directions), HEARD, ENGLISH.relevance)
 
 
 @given(st.floats(0.0001, 0.9999), st.booleans())
@@ -68,7 +68,10 @@ def test_what_was_read_counts_and_what_was_not_is_guessed() -> None:
     found = np.array([1.0, -1.0, -2.0])
     values = judge.with_read(found, {1: 7.0})
     assert values.tolist() == pytest.approx(
-        [value + by.share * told for value, told in zip(found, (start + slope, 7.0, start - 2 * slope), strict=True)],
+        [
+            value + by.share * answer
+            for value, answer in zip(found, (start + slope, 7.0, start - 2 * slope), strict=True)
+        ],
         abs=1e-5,
     )
     assert found.tolist() == [1.0, -1.0, -2.0]
@@ -76,7 +79,9 @@ def test_what_was_read_counts_and_what_was_not_is_guessed() -> None:
 
 
 def test_the_weights_fit_what_is_looked_at() -> None:
-    table = judge.build_features(asked("fiddle where", 3, 4), [judge.Told("The fiddle is in Cork", 0.5, words(3, 7))])
+    table = judge.build_features(
+        asked("fiddle where", 3, 4), [judge.JudgedMemory("The fiddle is in Cork", 0.5, words(3, 7))]
+    )
     by = judge.load_weights()
     assert table.shape == (1, len(by.middle)) == (1, 9 + FORMS + ASKED_FOR * FORMS + CUES)
     assert len(by.linear) == len(by.inner) == len(by.spread)
@@ -89,7 +94,10 @@ def test_the_weights_fit_what_is_looked_at() -> None:
 
 def test_nearer_is_more_relevant_and_a_larger_store_asks_for_more() -> None:
     question = asked("my fiddle insurance", 0, 3, 4)
-    near, far = judge.Told("My fiddle is insured", 0.7, words(0, 3, 4)), judge.Told("Tea at noon", 0.1, words(90, 91))
+    near, far = (
+        judge.JudgedMemory("My fiddle is insured", 0.7, words(0, 3, 4)),
+        judge.JudgedMemory("Tea at noon", 0.1, words(90, 91)),
+    )
     values = judge.score_memories(question, [near, far], 300)
     assert values[0] > values[1]
     assert judge.score_memories(question, [near], 3_000)[0] < values[0]
@@ -97,9 +105,12 @@ def test_nearer_is_more_relevant_and_a_larger_store_asks_for_more() -> None:
 
 def test_each_memory_is_judged_by_itself() -> None:
     question = asked("my fiddle insurance", 0, 3, 4)
-    told = [judge.Told("My fiddle is insured", 0.7, words(0, 3, 4)), judge.Told("Tea at noon", 0.1, words(90))]
-    together = judge.score_memories(question, told, 300)
-    alone = [float(judge.score_memories(question, [one], 300)[0]) for one in told]
+    memories = [
+        judge.JudgedMemory("My fiddle is insured", 0.7, words(0, 3, 4)),
+        judge.JudgedMemory("Tea at noon", 0.1, words(90)),
+    ]
+    together = judge.score_memories(question, memories, 300)
+    alone = [float(judge.score_memories(question, [one], 300)[0]) for one in memories]
     assert together.tolist() == pytest.approx(alone, abs=1e-4)
 
 
@@ -135,7 +146,7 @@ def test_little_words_count_only_where_there_are_no_others() -> None:
     assert word_weights(["who", "am", "i"], HEARD) == [0.1] * 3
     assert not any(
         math.isnan(value)
-        for value in judge.build_features(asked("who am i", 1, 2, 3), [judge.Told("", 0.0, words(1))])[0]
+        for value in judge.build_features(asked("who am i", 1, 2, 3), [judge.JudgedMemory("", 0.0, words(1))])[0]
     )
 
 

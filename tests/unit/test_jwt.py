@@ -97,8 +97,8 @@ def test_claims_that_are_missing_wrong_or_more_make_no_token(claims: dict[str, A
 
 def test_a_name_that_stands_there_twice_makes_no_token() -> None:
     head, body, signature = TOKEN.split(".")
-    said = base64.urlsafe_b64decode(body + "==").decode()
-    twice = said[:-1] + ',"role":"admin"}'
+    text = base64.urlsafe_b64decode(body + "==").decode()
+    twice = text[:-1] + ',"role":"admin"}'
     assert parse_token(f"{head}.{part(twice.encode())}.{signature}") is None
 
 

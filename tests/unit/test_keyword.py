@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.language.text.bm25 import by_keywords
-from memstone.model.memory import Found, Link, Record
+from memstone.model.memory import FoundMemory, Link, Record
 from memstone.model.scope import Scope
 
 
-def row(seq: int, text: str, key: str | None = None, day: int = 1, **metadata: Any) -> Found:
+def row(seq: int, text: str, key: str | None = None, day: int = 1, **metadata: Any) -> FoundMemory:
     when = f"2026-05-{day:02}T00:00:00.000000Z"
     record = Record(str(seq), text, "", when, when, when, when, when, seq=seq, key=key, metadata=metadata)
-    return Found(record, Link(Scope("default", "mia"), when))
+    return FoundMemory(record, Link(Scope("default", "mia"), when))
 
 
 def keyword_points(query: str, text: str, key: str | None = None, metadata: dict[str, Any] | None = None) -> int:
@@ -22,7 +22,7 @@ def keyword_points(query: str, text: str, key: str | None = None, metadata: dict
     return sum(points for _, points in by_keywords(query, [row(1, text, key, **(metadata or {}))]))
 
 
-def ranked(query: str, *rows: Found) -> list[tuple[int, int]]:
+def ranked(query: str, *rows: FoundMemory) -> list[tuple[int, int]]:
     return [(found.record.seq, points) for found, points in by_keywords(query, rows)]
 
 
@@ -103,5 +103,5 @@ def test_any_rows_come_in_order_and_only_with_points(rows: list[tuple[str, int]]
     found = by_keywords(query, [row(seq, text, day=day) for seq, (text, day) in enumerate(rows)])
     order = [(points, one.record.created_at) for one, points in found]
     assert order == sorted(order, reverse=True)
-    kept = {one.record.seq for one, _ in found}
-    assert kept == {seq for seq, (text, _) in enumerate(rows) if not query.strip() or keyword_points(query, text)}
+    remaining = {one.record.seq for one, _ in found}
+    assert remaining == {seq for seq, (text, _) in enumerate(rows) if not query.strip() or keyword_points(query, text)}

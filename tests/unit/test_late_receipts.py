@@ -44,9 +44,9 @@ def late(ledger: Any, number: str, written: Written, tenant: str = "t") -> Late:
     return Late(number, tenant, ledger, number, store)
 
 
-async def put(held: LateReceipts, io: AsyncIo, *those: Late) -> None:
+async def put(late_receipts: LateReceipts, io: AsyncIo, *those: Late) -> None:
     for one in those:
-        held.put(io, one)
+        late_receipts.put(io, one)
 
 
 @pytest.fixture(autouse=True)
@@ -61,10 +61,12 @@ def test_each_tenant_is_written_by_itself_and_what_nobody_waits_for_is_written_t
         return len(written) == 2
 
     async def steps() -> None:
-        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
-        await put(held, io, late(ledger, "a", written), late(ledger, "b", written, "u"), late(ledger, "c", written))
+        io, late_receipts, ledger = AsyncIo(), LateReceipts(), Ledger()
+        await put(
+            late_receipts, io, late(ledger, "a", written), late(ledger, "b", written, "u"), late(ledger, "c", written)
+        )
         await until_awaited(both)
-        assert await held.settled(io, 0.0)
+        assert await late_receipts.wait_until_stored(io, 0.0)
         await io.close()
 
     asyncio.run(steps())
@@ -75,23 +77,23 @@ def test_a_busy_store_is_tried_again() -> None:
     written: Written = []
 
     async def steps() -> LateReceipts:
-        io, held = AsyncIo(), LateReceipts()
-        await put(held, io, late(Ledger(StorageBusy("no"), StorageBusy("no")), "a", written))
-        assert await held.settled(io, 60.0)
-        return held
+        io, late_receipts = AsyncIo(), LateReceipts()
+        await put(late_receipts, io, late(Ledger(StorageBusy("no"), StorageBusy("no")), "a", written))
+        assert await late_receipts.wait_until_stored(io, 60.0)
+        return late_receipts
 
-    held = asyncio.run(steps())
-    assert (written, held.lost, held.failed) == ([["a"]], 0, None)
+    receipts = asyncio.run(steps())
+    assert (written, receipts.lost, receipts.failed) == ([["a"]], 0, None)
 
 
 def test_one_that_cannot_be_written_takes_no_other_with_it() -> None:
     written: Written = []
 
     async def steps() -> LateReceipts:
-        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
-        await put(held, io, *(late(ledger, number, written) for number in ("a", "bad", "c")))
-        assert await held.settled(io, 60.0)
-        return held
+        io, late_receipts, ledger = AsyncIo(), LateReceipts(), Ledger()
+        await put(late_receipts, io, *(late(ledger, number, written) for number in ("a", "bad", "c")))
+        assert await late_receipts.wait_until_stored(io, 60.0)
+        return late_receipts
 
     assert asyncio.run(steps()).lost == 1
     assert written == [["a"], ["c"]]
@@ -101,17 +103,17 @@ def test_a_store_that_is_stuck_holds_nobody_up_for_long_and_closing_gives_up() -
     written: Written = []
 
     async def steps() -> LateReceipts:
-        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
+        io, late_receipts, ledger = AsyncIo(), LateReceipts(), Ledger()
         ledger.stuck = asyncio.Event()
-        await put(held, io, late(ledger, "a", written))
-        assert not await held.settled(io, 0.01)
+        await put(late_receipts, io, late(ledger, "a", written))
+        assert not await late_receipts.wait_until_stored(io, 0.01)
         await ledger.reached.wait()
-        await put(held, io, late(ledger, "b", written))
-        await held.closed(io, 0.01)
-        assert held.lost == 1, "the first is under way and may still arrive"
+        await put(late_receipts, io, late(ledger, "b", written))
+        await late_receipts.flush_and_close(io, 0.01)
+        assert late_receipts.lost == 1, "the first is under way and may still arrive"
         ledger.stuck.set()
-        assert await held.settled(io, 60.0)
-        return held
+        assert await late_receipts.wait_until_stored(io, 60.0)
+        return late_receipts
 
     assert asyncio.run(steps()).lost == 1
     assert written == [["a"]]
@@ -119,20 +121,20 @@ def test_a_store_that_is_stuck_holds_nobody_up_for_long_and_closing_gives_up() -
 
 def test_what_a_loop_that_ended_left_is_written_on_the_next() -> None:
     written: Written = []
-    io, held = AsyncIo(), LateReceipts()
+    io, late_receipts = AsyncIo(), LateReceipts()
 
     async def begin() -> None:
         ledger = Ledger()
         ledger.stuck = asyncio.Event()
-        await put(held, io, late(ledger, "a", written))
-        held._hurry[0].ring()
+        await put(late_receipts, io, late(ledger, "a", written))
+        late_receipts._hurry[0].ring()
         await ledger.reached.wait()
-        await put(held, io, late(ledger, "b", written))
+        await put(late_receipts, io, late(ledger, "b", written))
 
     async def go_on() -> None:
-        for one in held._held:
+        for one in late_receipts._waiting_receipts:
             one.ledger = Ledger()  # type: ignore[assignment] # the other belongs to the loop that ended
-        assert await held.settled(io, 60.0)
+        assert await late_receipts.wait_until_stored(io, 60.0)
 
     asyncio.run(begin())
     assert written == []
@@ -145,10 +147,10 @@ def test_the_oldest_are_given_up_when_too_many_wait(monkeypatch: pytest.MonkeyPa
     written: Written = []
 
     async def steps() -> None:
-        io, held, ledger = AsyncIo(), LateReceipts(), Ledger()
-        await put(held, io, *(late(ledger, number, written) for number in "abc"))
-        assert held.lost == 1
-        assert await held.settled(io, 60.0)
+        io, late_receipts, ledger = AsyncIo(), LateReceipts(), Ledger()
+        await put(late_receipts, io, *(late(ledger, number, written) for number in "abc"))
+        assert late_receipts.lost == 1
+        assert await late_receipts.wait_until_stored(io, 60.0)
 
     asyncio.run(steps())
     assert written == [["b", "c"]]
@@ -161,9 +163,9 @@ def test_nobody_waits_for_a_store_that_has_just_refused(monkeypatch: pytest.Monk
         io, written, receipts = AsyncIo(), list[list[str]](), LateReceipts()
         receipts.put(io, late(Ledger(StorageBusy("busy")), "one", written))
 
-        assert await receipts.settled(io, 60.0) is False  # at once, and not after the pause
+        assert await receipts.wait_until_stored(io, 60.0) is False  # at once, and not after the pause
         assert (written, receipts.lost) == ([], 0)
-        assert await receipts.settled(io, 60.0) is False
+        assert await receipts.wait_until_stored(io, 60.0) is False
 
     asyncio.run(asyncio.wait_for(story(), 30))
 

@@ -9,7 +9,7 @@ import pytest
 
 from memstone import literals
 from memstone.core.checks.arguments import CALLER_KINDS, WORDS
-from memstone.core.showing.profile import Visibility
+from memstone.core.prompt.profile import Visibility
 from memstone.engine.search_request import SCOPES, checked_breadth
 from memstone.model.access import Role, Verb
 from memstone.model.context_gate import GateMode, Route

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.llm.decisions import Decisions, LlmDecision, Operation, decision_prompt, parse_decisions
-from memstone.core.llm.operations import Known
+from memstone.core.llm.decisions import DecisionKind, Decisions, LlmDecision, decision_prompt, parse_decisions
+from memstone.core.llm.operations import KnownFact
 from memstone.core.llm.parse import UnreadableAnswer
 
 FACTS = ["User lives in Oslo.", "User has a dog.", "User no longer skis."]
-BERGEN = Known("0b5c6a1e-bergen", "User lives in\nBergen.", "2025-12-24")
-CAT = Known("7f00-cat", "User has a cat.")
-SKI = Known("99aa-ski", "User skis every winter.")
+BERGEN = KnownFact("0b5c6a1e-bergen", "User lives in\nBergen.", "2025-12-24")
+CAT = KnownFact("7f00-cat", "User has a cat.")
+SKI = KnownFact("99aa-ski", "User skis every winter.")
 
 
 def read(*items: Any, facts: int = 3, memories: int = 3) -> Decisions:
@@ -71,7 +71,7 @@ def test_the_schema_is_in_the_strict_form() -> None:
     item = schema["properties"]["decisions"]["items"]
     assert item["required"] == [*item["properties"]]
     assert item["additionalProperties"] is schema["additionalProperties"] is False
-    assert item["properties"]["operation"]["enum"] == [*Operation]
+    assert item["properties"]["operation"]["enum"] == [*DecisionKind]
 
 
 @pytest.mark.req("C-23", "P-15")
@@ -80,10 +80,10 @@ def test_each_operation_is_read() -> None:
         decide(1, "UPDATE", 1, "User lives in Oslo."), decide(2, "ADD"), decide(3, "DELETE", 3), decide(3, "NONE", 2)
     )
     assert found.decisions == [
-        LlmDecision(1, Operation.UPDATE, 1, "User lives in Oslo.", "because"),
-        LlmDecision(2, Operation.ADD, None, "", "because"),
-        LlmDecision(3, Operation.DELETE, 3, "", "because"),
-        LlmDecision(3, Operation.NONE, 2, "", "because"),
+        LlmDecision(1, DecisionKind.UPDATE, 1, "User lives in Oslo.", "because"),
+        LlmDecision(2, DecisionKind.ADD, None, "", "because"),
+        LlmDecision(3, DecisionKind.DELETE, 3, "", "because"),
+        LlmDecision(3, DecisionKind.NONE, 2, "", "because"),
     ]
     assert found.log == []
     assert found.for_fact(3) == found.decisions[2:]
@@ -101,7 +101,7 @@ def test_each_operation_is_read() -> None:
     ],
 )
 def test_operations_are_read_in_every_usual_shape(answer: str) -> None:
-    assert parse_decisions(answer, 1, 2).decisions == [LlmDecision(1, Operation.UPDATE, 1, "User lives in Oslo.")]
+    assert parse_decisions(answer, 1, 2).decisions == [LlmDecision(1, DecisionKind.UPDATE, 1, "User lives in Oslo.")]
 
 
 def test_without_fact_numbers_one_decision_each_goes_by_place() -> None:
@@ -125,7 +125,10 @@ def test_a_memory_that_was_not_offered_is_not_touched(operation: str, target: An
 @pytest.mark.req("R-8")
 def test_an_invented_number_does_not_spoil_what_needs_none() -> None:
     found = read(decide(1, "ADD", 77), decide(2, "NONE", 77))
-    assert [(one.operation, one.target) for one in found.decisions] == [(Operation.ADD, None), (Operation.NONE, None)]
+    assert [(one.operation, one.target) for one in found.decisions] == [
+        (DecisionKind.ADD, None),
+        (DecisionKind.NONE, None),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ def test_a_fact_without_a_decision_is_left_to_the_caller() -> None:
 
 
 def test_an_update_without_text_takes_the_facts_own_words() -> None:
-    assert read(decide(1, "UPDATE", 1)).decisions == [LlmDecision(1, Operation.UPDATE, 1, "", "because")]
+    assert read(decide(1, "UPDATE", 1)).decisions == [LlmDecision(1, DecisionKind.UPDATE, 1, "", "because")]
 
 
 @pytest.mark.req("X-14")
@@ -168,9 +171,9 @@ def test_a_memory_is_changed_once_and_the_last_decision_counts() -> None:
         decide(1, "DELETE", 2),
     )
     assert [(one.fact, one.operation, one.target) for one in found.decisions] == [
-        (2, Operation.NONE, 1),
-        (3, Operation.UPDATE, 1),
-        (1, Operation.DELETE, 2),
+        (2, DecisionKind.NONE, 1),
+        (3, DecisionKind.UPDATE, 1),
+        (1, DecisionKind.DELETE, 2),
     ]
     assert found.log == ["DELETE of memory 1 for fact 1: a later decision changes it"]
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from memstone import Memory
 from memstone.adapters.embed import local
-from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
 from memstone.adapters.embed.onnx_model import DATA
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
@@ -36,7 +36,7 @@ SENTENCES = [
 
 
 def embedder(**settings: Any) -> LocalEmbedder:
-    return LocalEmbedder(LocalConfig(**settings), BlockingIo())
+    return LocalEmbedder(LocalEmbedderConfig(**settings), BlockingIo())
 
 
 def vectors_of(*texts: str, **settings: Any) -> Any:
@@ -45,7 +45,9 @@ def vectors_of(*texts: str, **settings: Any) -> Any:
 
 @pytest.fixture
 def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_shared", local._Shared(threading.Lock(), *({} for _ in local._Shared._fields[1:])))
+    monkeypatch.setattr(
+        local, "_shared", local._SharedModels(threading.Lock(), *({} for _ in local._SharedModels._fields[1:]))
+    )
 
 
 # --- the built-in model -----------------------------------------------------------------------------------------------
@@ -115,10 +117,10 @@ def test_many_threads_share_one_model_and_get_the_right_vectors() -> None:
 
 @pytest.mark.usefixtures("nothing_loaded")
 def test_threads_that_come_first_together_load_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    loads: list[LocalConfig] = []
+    loads: list[LocalEmbedderConfig] = []
     load = local._load_model
 
-    def counted(config: LocalConfig) -> Any:
+    def counted(config: LocalEmbedderConfig) -> Any:
         loads.append(config)
         return load(config)
 
@@ -134,7 +136,7 @@ def test_on_an_event_loop_the_work_goes_through_io() -> None:
         async def run(self, work: Callable[[], T]) -> T:
             return await asyncio.to_thread(work)
 
-    vectors = asyncio.run(LocalEmbedder(LocalConfig(), ThreadIo()).embed(["tea"]))
+    vectors = asyncio.run(LocalEmbedder(LocalEmbedderConfig(), ThreadIo()).embed(["tea"]))
 
     assert np.array_equal(vectors, vectors_of("tea"))
 
@@ -185,11 +187,11 @@ def own(model_dir: Path, *texts: str, **settings: Any) -> Any:
 
 @pytest.mark.req("X-20")
 def test_a_model_of_ones_own_gives_its_own_name_dimension_and_vectors(model_dir: Path) -> None:
-    mine = embedder(model_dir=model_dir, model_name="mine-v2")
+    local_embedder = embedder(model_dir=model_dir, model_name="mine-v2")
 
-    assert mine.model == "mine-v2"
-    assert drive(mine.dimension()) == 2
-    assert np.allclose(drive(mine.embed([""])), np.array([[101, 102]]) / np.hypot(101, 102))
+    assert local_embedder.model == "mine-v2"
+    assert drive(local_embedder.dimension()) == 2
+    assert np.allclose(drive(local_embedder.embed([""])), np.array([[101, 102]]) / np.hypot(101, 102))
 
 
 def test_the_built_in_model_works_from_a_directory_too(model_dir: Path) -> None:
@@ -327,4 +329,4 @@ def test_without_the_runtime_the_error_says_what_to_install(model_dir: Path, mon
 )
 def test_a_setting_that_makes_no_sense_is_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        LocalConfig(**settings)
+        LocalEmbedderConfig(**settings)

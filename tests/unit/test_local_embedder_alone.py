@@ -11,10 +11,10 @@ import pytest
 
 PRELUDE = """
 import os, sys
-from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.embed.local import LocalEmbedderConfig, LocalEmbedder
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
-embedder = LocalEmbedder(LocalConfig(), BlockingIo())
+embedder = LocalEmbedder(LocalEmbedderConfig(), BlockingIo())
 """
 
 

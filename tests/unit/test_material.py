@@ -14,8 +14,8 @@ def texts(message: str) -> list[str]:
 
 
 def test_a_sentence_with_code_in_it_stays_beside_the_output_of_a_program() -> None:
-    told = "I have `Pool::new(10)` here. My box has two cores."
-    assert texts(f"{told}\nsrc/routes.rs:41:35 unsatisfied\nthread 'main' Pool::new failed") == [
+    text = "I have `Pool::new(10)` here. My box has two cores."
+    assert texts(f"{text}\nsrc/routes.rs:41:35 unsatisfied\nthread 'main' Pool::new failed") == [
         "I have `Pool::new(10)` here.",
         "My box has two cores.",
     ]

@@ -107,12 +107,12 @@ def test_the_message_that_is_wrong_is_named() -> None:
 
 def test_fields_that_no_message_has_are_left_out_and_named_once() -> None:
     warnings: list[str] = []
-    given: list[Any] = [
+    items: list[Any] = [
         {"content": "a", "metadata": {"a": 1}, "timestamp": "2026-05-07"},
         {"content": "b", "timestamp": "2026-05-07", "reasoning_content": None, "citations": []},
         {"role": "tool", "content": "c", "artifact": "never stored anyway"},
     ]
-    assert [message.text for message in read_messages(given, LIMITS, warnings)] == ["a", "b", ""]
+    assert [message.text for message in read_messages(items, LIMITS, warnings)] == ["a", "b", ""]
     (warning,) = warnings
     assert warning.startswith("messages: metadata, timestamp was ignored: a message has role, content and name")
     assert "occurred_at" in warning
@@ -143,8 +143,8 @@ def test_words_may_stand_in_parts_as_other_services_write_them() -> None:
         {"functionCall": {"name": "weather", "args": {}}},
     ]
     warnings: list[str] = []
-    given: Any = [{"id": "1", "role": "user", "parts": vercel}, {"role": "model", "parts": gemini}]
-    first, second = read_messages(given, LIMITS, warnings)
+    value: Any = [{"id": "1", "role": "user", "parts": vercel}, {"role": "model", "parts": gemini}]
+    first, second = read_messages(value, LIMITS, warnings)
     assert (first.role, first.text) == ("user", "Oslo\n[file: cat.png]")
     assert (second.role, second.text) == ("assistant", "R\n[file: image/png]")
     assert [one.media_type for one in (*first.attachments, *second.attachments)] == ["image/png", "image/png"]

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from memstone.adapters.embed import local, minilm
-from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
-from memstone.adapters.embed.minilm import Graph, Linear, Norm, read_weights
+from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
+from memstone.adapters.embed.minilm import Linear, Norm, OnnxGraph, read_weights
 from memstone.adapters.embed.onnx_model import DATA, OnnxSentenceModel, WordPiece
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
@@ -41,7 +41,7 @@ def as_published() -> OnnxSentenceModel:
 
 @pytest.fixture(scope="module")
 def rewritten() -> OnnxSentenceModel:
-    return local._shared_model(LocalConfig())
+    return local._shared_model(LocalEmbedderConfig())
 
 
 def varied_texts() -> list[str]:
@@ -57,7 +57,9 @@ def cosines(some: Any, others: Any) -> Any:
 
 @pytest.fixture
 def nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "_shared", local._Shared(threading.Lock(), *({} for _ in local._Shared._fields[1:])))
+    monkeypatch.setattr(
+        local, "_shared", local._SharedModels(threading.Lock(), *({} for _ in local._SharedModels._fields[1:]))
+    )
 
 
 # --- the same vectors -------------------------------------------------------------------------------------------------
@@ -118,7 +120,7 @@ def test_no_weight_is_expanded() -> None:
 
 
 def test_a_written_graph_reads_back() -> None:
-    graph = Graph()
+    graph = OnnxGraph()
     constants: dict[str, npt.NDArray[Any]] = {
         "matrix": np.arange(600, dtype=np.float32).reshape(20, 30),
         "numbers": np.array([-1, 2**40], dtype=np.int64),
@@ -178,7 +180,7 @@ def test_a_runtime_that_refuses_the_rewritten_network_gets_the_published_one(
     monkeypatch: pytest.MonkeyPatch, as_published: OnnxSentenceModel
 ) -> None:
     monkeypatch.setattr(local, "rewrite_model", lambda _: b"an operator that is not known")
-    (vector,) = drive(LocalEmbedder(LocalConfig(), BlockingIo()).embed(["tea"]))
+    (vector,) = drive(LocalEmbedder(LocalEmbedderConfig(), BlockingIo()).embed(["tea"]))
 
     assert np.array_equal(vector, as_published.embed(["tea"])[0])
 
@@ -188,6 +190,6 @@ def test_only_the_built_in_model_is_rewritten(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.delattr(local, "rewrite_model")
     (tmp_path / "model.onnx").write_bytes(original() + b"\x32\x00")  # the same model, with an empty remark
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY), "utf-8")
-    own = LocalConfig(model_dir=tmp_path, model_name="own")
+    own = LocalEmbedderConfig(model_dir=tmp_path, model_name="own")
 
     assert drive(LocalEmbedder(own, BlockingIo()).embed(["tea"])).shape == (1, 384)

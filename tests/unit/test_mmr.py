@@ -32,8 +32,8 @@ def by_the_book(items: list[Item], limit: int, weight: float) -> list[int]:
 
     def worth(item: Item) -> float:
         score = (item[1] - least) / (best - least) if best > least else 1.0
-        mine = pieces(item[2])
-        alike = [len(mine & pieces(other[2])) / len(mine | pieces(other[2])) for other in chosen]
+        own = pieces(item[2])
+        alike = [len(own & pieces(other[2])) / len(own | pieces(other[2])) for other in chosen]
         return weight * score - (1 - weight) * max(alike, default=0.0)
 
     while left and len(chosen) < limit:

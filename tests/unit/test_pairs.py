@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memstone.adapters.embed import local, pairs
-from memstone.adapters.embed.local import LocalConfig, LocalEmbedder
+from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
 from memstone.adapters.embed.minilm import PARTS, Network, of_rows
 from memstone.adapters.embed.onnx_model import DATA, WordPiece, create_session, run_session
 from memstone.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_ids
@@ -37,7 +37,7 @@ def network() -> Network:
 def head(outputs: int = 2, **more: Any) -> dict[str, Any]:
     """Deltas that change nothing, and a head that takes something of everything."""
     chance = np.random.default_rng(3)
-    given = {
+    values = {
         "types": np.zeros((2, WIDTH)) + network().types()[0],
         "inner.weight": chance.normal(0, 0.05, (8, 5 * WIDTH)),
         "inner.bias": np.zeros(8),
@@ -46,7 +46,7 @@ def head(outputs: int = 2, **more: Any) -> dict[str, Any]:
         "direct.weight": chance.normal(0, 0.05, (outputs, 5 * WIDTH)),
         **more,
     }
-    return {name: np.asarray(value, np.float32) for name, value in given.items()}
+    return {name: np.asarray(value, np.float32) for name, value in values.items()}
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_a_short_text_is_never_cut_for_a_long_one(one: int, other: int) -> None:
 
 @pytest.mark.parametrize(("once", "near"), [(False, 0.9999), (True, 0.98)])
 def test_without_deltas_the_model_sees_what_it_sees_of_one_text(once: bool, near: float) -> None:  # noqa: FBT001
-    sentence, known = local._shared_model(LocalConfig()), network()
+    sentence, known = local._shared_model(LocalEmbedderConfig()), network()
     by_rows = create_session(of_rows(known, once=once), as_it_is=True)
     for pair in TEXTS[:3]:
         ids = np.array([pair_ids(TOKENIZER.encode(pair[0]), TOKENIZER.encode(pair[1]))[0]])
@@ -114,12 +114,12 @@ def test_deltas_are_added_to_the_weights() -> None:
     chance = np.random.default_rng(4)
     for place in range(len(PARTS)):
         own = network().linear(5, place)
-        given = {
+        values = {
             f"5.{place}.a": chance.normal(0, 0.05, (own.weights.shape[0], 4)).astype(np.float32),
             f"5.{place}.b": chance.normal(0, 0.05, (4, own.weights.shape[1])).astype(np.float32),
         }
-        changed = pairs.Changed(network(), given)
-        full = own.weights * own.scale + given[f"5.{place}.a"] @ given[f"5.{place}.b"]
+        changed = pairs.AdaptedNetwork(network(), values)
+        full = own.weights * own.scale + values[f"5.{place}.a"] @ values[f"5.{place}.b"]
         found = changed.linear(5, place)
         assert np.abs(found.weights * found.scale - full).max() <= found.scale.max() / 2 * 1.001
         assert np.array_equal(changed.linear(4, place).weights, network().linear(4, place).weights)
@@ -146,12 +146,12 @@ def test_a_file_of_deltas_reads_back() -> None:
 def test_a_task_is_known_by_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(local, "file_of", lambda task: tmp_path / f"{task}.npz")
     np.savez(tmp_path / "weather.npz", **head(3))
-    built_in = LocalEmbedder(LocalConfig(), BlockingIo())
+    built_in = LocalEmbedder(LocalEmbedderConfig(), BlockingIo())
     assert isinstance(built_in, PairReader)
     assert (built_in.reads("weather"), built_in.reads("cooking")) == (True, False)
     assert drive(built_in.read(TEXTS, "weather")).shape == (len(TEXTS), 3)
 
 
 def test_a_model_of_ones_own_reads_no_pairs(tmp_path: Path) -> None:
-    own = LocalEmbedder(LocalConfig(model_dir=tmp_path, model_name="own"), BlockingIo())
+    own = LocalEmbedder(LocalEmbedderConfig(model_dir=tmp_path, model_name="own"), BlockingIo())
     assert not own.reads("relevance")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.llm.parse import Parsed, UnreadableAnswer, parse_json
+from memstone.core.llm.parse import ParsedValue, UnreadableAnswer, parse_json
 
 pytestmark = pytest.mark.req("S-18", "C-20")
 
@@ -34,7 +34,7 @@ containers = st.lists(json_values, max_size=4) | st.dictionaries(st.text(), json
     ],
 )
 def test_plain_json_is_taken_as_it_stands(text: str, value: Any) -> None:
-    assert parse_json(text) == Parsed(value, "bare")
+    assert parse_json(text) == ParsedValue(value, "bare")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_plain_json_is_taken_as_it_stands(text: str, value: Any) -> None:
     ],
 )
 def test_a_fenced_block_is_unwrapped(text: str) -> None:
-    assert parse_json(text) == Parsed(FACTS, "fenced")
+    assert parse_json(text) == ParsedValue(FACTS, "fenced")
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_a_fenced_block_is_unwrapped(text: str) -> None:
     ],
 )
 def test_json_within_prose_is_found(text: str) -> None:
-    assert parse_json(text) == Parsed(FACTS, "embedded")
+    assert parse_json(text) == ParsedValue(FACTS, "embedded")
 
 
 def test_a_fence_inside_a_text_does_not_end_the_block() -> None:
     value = {"facts": ["User writes ```python``` blocks"]}
-    assert parse_json(f"```json\n{json.dumps(value)}\n```") == Parsed(value, "embedded")
+    assert parse_json(f"```json\n{json.dumps(value)}\n```") == ParsedValue(value, "embedded")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_fence_inside_a_text_does_not_end_the_block() -> None:
     ],
 )
 def test_left_over_commas_and_wrong_quotes_are_mended(text: str, value: Any) -> None:
-    assert parse_json(text) == Parsed(value, "repaired")
+    assert parse_json(text) == ParsedValue(value, "repaired")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_left_over_commas_and_wrong_quotes_are_mended(text: str, value: Any) -> 
     ],
 )
 def test_of_an_answer_without_end_what_is_complete_is_kept(text: str, value: Any) -> None:
-    assert parse_json(text) == Parsed(value, "truncated")
+    assert parse_json(text) == ParsedValue(value, "truncated")
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_a_cut_answer_gives_a_part_of_the_value_or_nothing(value: Any, data: st.
     assert is_part(found, [value, "last"])
 
 
-def is_part(found: Any, whole: Any) -> bool:
-    if isinstance(found, list) and isinstance(whole, list):
-        return len(found) <= len(whole) and all(map(is_part, found, whole))
-    if isinstance(found, dict) and isinstance(whole, dict):
-        return all(name in whole and is_part(value, whole[name]) for name, value in found.items())
-    return bool(found == whole)
+def is_part(found: Any, full: Any) -> bool:
+    if isinstance(found, list) and isinstance(full, list):
+        return len(found) <= len(full) and all(map(is_part, found, full))
+    if isinstance(found, dict) and isinstance(full, dict):
+        return all(name in full and is_part(value, full[name]) for name, value in found.items())
+    return bool(found == full)
 
 
 @given(st.text(alphabet="{}[]\"'\\,: ab1`\n", max_size=80))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.adapters.vectors.partition import Partition
+from memstone.adapters.vectors.partition import VectorPartition
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import DenseHit, DenseHits, TextHit, TextHits
@@ -91,9 +91,9 @@ def test_the_nearest_are_those_of_brute_force_however_the_rows_came_in(
 ) -> None:
     rows = rows_of(drawn)
     start = [one for one in rows if one.seq <= first]
-    partition = Partition.of(start, 1, DIM).updated([one for one in rows if one.seq > first], 2)
+    partition = VectorPartition.of(start, 1, DIM).apply_rows([one for one in rows if one.seq > first], 2)
     if partition is None:  # there was no room; then it is read as a whole
-        partition = Partition.of(rows, 2, DIM)
+        partition = VectorPartition.of(rows, 2, DIM)
     asked = replace(query(limit, agent=agent, run=run), layers=layers, among=among)
     hits, expected = partition.nearest(asked), brute_force(rows, asked)
     assert seqs(hits) == [seq for seq, _ in expected]
@@ -101,22 +101,22 @@ def test_the_nearest_are_those_of_brute_force_however_the_rows_came_in(
 
 
 def test_equal_scores_are_cut_in_favour_of_the_later_row() -> None:
-    partition = Partition.of([row(seq, [1, 0, 0, 0]) for seq in range(1, 41)], 1, DIM)
+    partition = VectorPartition.of([row(seq, [1, 0, 0, 0]) for seq in range(1, 41)], 1, DIM)
     assert seqs(partition.nearest(query(5, [1, 0, 0, 0]))) == [40, 39, 38, 37, 36]
 
 
 def test_a_partition_without_rows_finds_nothing_and_can_grow() -> None:
-    empty = Partition.of([], 0, DIM)
+    empty = VectorPartition.of([], 0, DIM)
     assert empty.nearest(query()) == []
-    grown = empty.updated(numbered(3), 1)
+    grown = empty.apply_rows(numbered(3), 1)
     assert grown is not None
     assert sorted(seqs(grown.nearest(query()))) == [1, 2, 3]
 
 
 def test_additions_are_not_seen_by_who_reads_the_older_one() -> None:
-    old = Partition.of(numbered(5), 1, DIM)
+    old = VectorPartition.of(numbered(5), 1, DIM)
     before = old.nearest(query())
-    new = old.updated(numbered(5, start=6), 2)
+    new = old.apply_rows(numbered(5, start=6), 2)
     assert new is not None
     assert (old.stamp, new.stamp) == (1, 2)
     assert old.nearest(query()) == before
@@ -126,56 +126,56 @@ def test_additions_are_not_seen_by_who_reads_the_older_one() -> None:
 
 @pytest.mark.req("R-18", "O-12")
 def test_what_left_is_not_found_and_who_reads_the_older_one_is_not_disturbed() -> None:
-    old = Partition.of(numbered(20), 1, DIM)
-    new = old.updated([gone(3), gone(7)], 2)
+    old = VectorPartition.of(numbered(20), 1, DIM)
+    new = old.apply_rows([gone(3), gone(7)], 2)
     assert new is not None
     assert set(range(1, 21)) - set(seqs(new.nearest(query(50)))) == {3, 7}
     assert len(old.nearest(query(50))) == 20
-    newer = new.updated([*numbered(2, start=21), gone(9)], 3)
+    newer = new.apply_rows([*numbered(2, start=21), gone(9)], 3)
     assert newer is not None
     assert set(range(1, 23)) - set(seqs(newer.nearest(query(50)))) == {3, 7, 9}
 
 
 @pytest.mark.req("R-18", "O-12")
 def test_also_says_nothing_of_what_left() -> None:
-    partition = Partition.of(numbered(20), 1, DIM).updated([gone(3)], 2)
+    partition = VectorPartition.of(numbered(20), 1, DIM).apply_rows([gone(3)], 2)
     assert partition is not None
     hits = partition.nearest(replace(query(1), also=(2, 3, 4, 99)))
     assert {hit.seq for hit in hits if hit.extra} == {2, 4} - {hits[0].seq}
 
 
 def test_a_change_of_a_known_row_asks_for_reading_it_again() -> None:
-    partition = Partition.of(numbered(20), 1, DIM)
-    assert partition.updated([row(7, direction(7), "bot")], 2) is None
+    partition = VectorPartition.of(numbered(20), 1, DIM)
+    assert partition.apply_rows([row(7, direction(7), "bot")], 2) is None
 
 
 def test_more_than_there_is_room_for_asks_for_reading_it_again() -> None:
-    partition = Partition.of(numbered(4), 1, DIM)
+    partition = VectorPartition.of(numbered(4), 1, DIM)
     room = len(partition.seqs) - partition.rows
-    assert partition.updated(numbered(room, start=5), 2) is not None
-    assert Partition.of(numbered(4), 1, DIM).updated(numbered(room + 1, start=5), 2) is None
+    assert partition.apply_rows(numbered(room, start=5), 2) is not None
+    assert VectorPartition.of(numbered(4), 1, DIM).apply_rows(numbered(room + 1, start=5), 2) is None
 
 
 def test_many_rows_that_left_ask_for_reading_it_again() -> None:
-    partition = Partition.of(numbered(20), 1, DIM)
-    assert partition.updated([gone(seq) for seq in range(1, 6)], 2) is not None
-    assert partition.updated([gone(seq) for seq in range(1, 7)], 2) is None
+    partition = VectorPartition.of(numbered(20), 1, DIM)
+    assert partition.apply_rows([gone(seq) for seq in range(1, 6)], 2) is not None
+    assert partition.apply_rows([gone(seq) for seq in range(1, 7)], 2) is None
 
 
 def test_a_row_that_came_and_went_in_between_changes_nothing() -> None:
-    partition = Partition.of(numbered(3), 1, DIM).updated([gone(4)], 2)
+    partition = VectorPartition.of(numbered(3), 1, DIM).apply_rows([gone(4)], 2)
     assert partition is not None
     assert sorted(seqs(partition.nearest(query()))) == [1, 2, 3]
 
 
 def test_it_says_how_much_memory_it_takes() -> None:
-    partition = Partition.of(numbered(1000), 1, DIM)
+    partition = VectorPartition.of(numbered(1000), 1, DIM)
     assert partition.bytes >= 1000 * (DIM * 4 + 8 + 3 * 4)
     assert partition.bytes == sum(array.nbytes for array in (partition.block, partition.seqs, partition.labels))
 
 
 def test_a_zero_vector_is_found_with_a_score_of_zero() -> None:
-    partition = Partition.of([row(1, [0, 0, 0, 0])], 1, DIM)
+    partition = VectorPartition.of([row(1, [0, 0, 0, 0])], 1, DIM)
     assert partition.nearest(query()) == [DenseHit(1, 0.0)]
 
 

@@ -20,13 +20,13 @@ SALT = b"0123456789abcdef"
 
 @pytest.mark.req("N-42")
 def test_a_password_is_recognised_by_what_is_kept_of_it_and_no_other_is() -> None:
-    kept = hash_password("a long sentence", SALT, CHEAP)
-    assert "sentence" not in kept
-    assert kept.startswith("$scrypt$ln=4,r=8,p=1$")
-    assert is_correct_password("a long sentence", kept)
-    assert not is_correct_password("a long sentenc", kept)
-    assert not is_correct_password("", kept)
-    assert hash_password("a long sentence", SALT[::-1], CHEAP) != kept
+    stored_text = hash_password("a long sentence", SALT, CHEAP)
+    assert "sentence" not in stored_text
+    assert stored_text.startswith("$scrypt$ln=4,r=8,p=1$")
+    assert is_correct_password("a long sentence", stored_text)
+    assert not is_correct_password("a long sentenc", stored_text)
+    assert not is_correct_password("", stored_text)
+    assert hash_password("a long sentence", SALT[::-1], CHEAP) != stored_text
 
 
 def test_the_usual_cost_is_as_much_work_as_is_recommended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,8 @@ def test_settings_stand_over_the_preset() -> None:
     plain = Settings.of({}).as_policy()
     assert plain.retrieval == PRESETS["facts"].retrieval
     assert plain.recall == PRESETS["facts"].recall
-    given = {"preset": "companion", "context": {"budget": 500}, "recall": {"half_life_days": 30 * 0.6931471805599453}}
-    chosen = Settings.of(given).as_policy()
+    values = {"preset": "companion", "context": {"budget": 500}, "recall": {"half_life_days": 30 * 0.6931471805599453}}
+    chosen = Settings.of(values).as_policy()
     assert (chosen.retrieval.token_budget, chosen.retrieval.gate) == (500, "heuristic")
     assert chosen.recall.decay_days == pytest.approx(30)
     assert chosen.recall.mmr == 0.85

@@ -33,8 +33,8 @@ def test_a_long_text_is_cut_between_words_and_never_in_a_mask() -> None:
     assert cut.endswith("word …")
     assert len(cut) <= MOST + 2
     for before in range(MOST - 30, MOST + 1):
-        shown = preview_text("x" * before + " alice@example.org and more " + "y" * 300)
-        assert shown.count("[redacted:") == shown.count("]")
+        output = preview_text("x" * before + " alice@example.org and more " + "y" * 300)
+        assert output.count("[redacted:") == output.count("]")
 
 
 @pytest.mark.req("N-25")

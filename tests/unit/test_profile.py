@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.ranking.fusion import Scored
-from memstone.core.showing.planner import plan_block, profile_tokens
-from memstone.core.showing.profile import (
+from memstone.core.prompt.planner import plan_block, profile_tokens
+from memstone.core.prompt.profile import (
     LONGEST,
     NOBODY,
     EndedFacts,
@@ -25,13 +24,14 @@ from memstone.core.showing.profile import (
     says_who,
     turn_rank,
 )
-from memstone.engine.recall.recalled import alike_by_words
+from memstone.core.ranking.fusion import ScoredCandidate
+from memstone.engine.recall.message_recall import alike_by_words
 from memstone.language.en.identity import importance_rank
-from memstone.language.en.untrusted import own_words
+from memstone.language.en.prompt_injection import own_words
 from memstone.language.text.normal import CHARS_PER_TOKEN
 from memstone.language.text.questions import Person, only_asks, person_of
 from memstone.model.fact import CLASSES
-from memstone.model.memory import Found
+from memstone.model.memory import FoundMemory
 from memstone.model.policy import RetrievalPolicy
 from memstone.model.query import ScoreParts
 from tests.english import ENGLISH
@@ -62,8 +62,8 @@ def turn(seq: int, text: str, date: str = "2026-01-02") -> ProfileTurn:
     return ProfileTurn(f"t{seq}", seq, text, date)
 
 
-def chosen(said: list[ProfileTurn], room: int) -> list[str]:
-    return [one.id for one in add_turns(NOBODY, said, room).turns]
+def chosen(turns: list[ProfileTurn], room: int) -> list[str]:
+    return [one.id for one in add_turns(NOBODY, turns, room).turns]
 
 
 # --- facts ------------------------------------------------------------------------------------------------------------
@@ -173,11 +173,11 @@ def test_the_profile_leaves_room_for_what_a_message_calls_for(budget: int, token
 
 
 def test_what_people_say_of_themselves_comes_first_and_stands_in_the_order_it_was_said() -> None:
-    said = [turn(1, "I keep bees."), turn(2, "The sea is blue."), turn(3, "My cat sleeps all day.")]
-    assert chosen(said, 1_000) == ["t1", "t2", "t3"]
-    assert chosen(said, 70) == ["t1", "t3"]
-    assert chosen(said, 40) == ["t3"], "of equals the newest"
-    assert chosen(said, 10) == []
+    turns = [turn(1, "I keep bees."), turn(2, "The sea is blue."), turn(3, "My cat sleeps all day.")]
+    assert chosen(turns, 1_000) == ["t1", "t2", "t3"]
+    assert chosen(turns, 70) == ["t1", "t3"]
+    assert chosen(turns, 40) == ["t3"], "of equals the newest"
+    assert chosen(turns, 10) == []
 
 
 def test_the_same_words_stand_there_once() -> None:
@@ -290,9 +290,9 @@ def test_a_wish_to_forget_is_not_told_on(said: str, left: str) -> None:
 
 
 def test_a_turn_says_more_than_its_facts() -> None:
-    said = "I moved to Lisbon. The piano comes by ship in October."
-    assert says_more(said, ["I moved to Lisbon."])
-    assert not says_more(said, ["I moved to Lisbon.", "The piano comes by ship in October."])
+    text = "I moved to Lisbon. The piano comes by ship in October."
+    assert says_more(text, ["I moved to Lisbon."])
+    assert not says_more(text, ["I moved to Lisbon.", "The piano comes by ship in October."])
     assert not says_more("Thanks, I moved to Lisbon.", ["I moved to Lisbon."])
 
 
@@ -362,5 +362,5 @@ def test_a_profile_holds_most_while_no_more_facts_are_left_out_than_are_in_it() 
 def test_a_message_and_a_memory_are_alike_by_their_words_where_these_are_known(
     words: float | None, alike: float
 ) -> None:
-    scored = Scored(1, 0.5, ScoreParts(semantic=0.4, words=words))
-    assert alike_by_words((cast("Found", None), scored)) == pytest.approx(alike)
+    scored = ScoredCandidate(1, 0.5, ScoreParts(semantic=0.4, words=words))
+    assert alike_by_words((cast("FoundMemory", None), scored)) == pytest.approx(alike)

@@ -14,7 +14,7 @@ from benchmarks.quality import ingredients, metrics, report, retrieval
 from benchmarks.quality.__main__ import main
 from benchmarks.quality.cases import ADVERSARIAL, Case, Question, Turn, lines, load, locomo, longmemeval
 from benchmarks.quality.embedding import KeptEmbedder
-from memstone.adapters.embed.hashing import HashEmbedder
+from memstone.adapters.embed.hash_embedder import HashEmbedder
 from memstone.drive import drive
 from memstone.errors import InvalidInput
 from memstone.model.memory import Vector
@@ -182,9 +182,9 @@ def test_a_difference_is_taken_question_by_question() -> None:
 
 
 def test_precision_and_recall_by_hand() -> None:
-    said = [True, True, True, False, False, False]
+    texts = [True, True, True, False, False, False]
     labels = [True, True, False, True, True, False]
-    found = metrics.detection(said, labels)
+    found = metrics.detection(texts, labels)
     assert found.precision.value == pytest.approx(2 / 3)
     assert found.recall.value == pytest.approx(2 / 4)
     assert found.f1.value == pytest.approx(4 / 7)
@@ -226,9 +226,9 @@ def test_sessions_are_scored_by_the_turns_found_in_them() -> None:
 
 
 def test_a_turn_that_is_not_found_costs_recall() -> None:
-    said = [Turn(f"t{at}", "s", "Ada", f"Herring number {at} swims by.") for at in range(60)]
+    texts = [Turn(f"t{at}", "s", "Ada", f"Herring number {at} swims by.") for at in range(60)]
     asked = Question("q", "herring", "single-hop", frozenset({"never said"}), frozenset({"s"}))
-    case = Case("c", tuple(said), (asked,))
+    case = Case("c", tuple(texts), (asked,))
     assert experiment([case]).answers()[0].scores["recall@20"] == 0.0
 
 
@@ -242,8 +242,8 @@ def test_adversarial_questions_stand_apart_from_the_mean_of_all() -> None:
 
 
 def test_the_name_of_a_turn_is_no_word_of_it() -> None:
-    said = (Turn("zebra", "s", "Ada", "I like tulips."), Turn("t2", "s", "Ada", "A zebra crossed the road."))
-    case = Case("c", said, (Question("q", "zebra", "single-hop", frozenset({"t2"}), frozenset({"s"})),))
+    texts = (Turn("zebra", "s", "Ada", "I like tulips."), Turn("t2", "s", "Ada", "A zebra crossed the road."))
+    case = Case("c", texts, (Question("q", "zebra", "single-hop", frozenset({"t2"}), frozenset({"s"})),))
     assert experiment([case]).answers()[0].scores["mrr"] == 1.0
 
 
@@ -320,9 +320,9 @@ def test_a_text_is_read_once_however_often_it_is_stored() -> None:
             self.read += pairs
             return [Vector(row.tobytes(), b"") for row in await self.embed([text for _, text in pairs])]
 
-    kept = KeptEmbedder(Counting.make())
-    first = drive(kept.embed_words([("", "red"), ("red", "green"), ("", "red")]))
-    again = drive(kept.embed_words([("red", "green"), ("", "red")]))
+    stored = KeptEmbedder(Counting.make())
+    first = drive(stored.embed_words([("", "red"), ("red", "green"), ("", "red")]))
+    again = drive(stored.embed_words([("red", "green"), ("", "red")]))
     assert again == [first[1], first[2]]
     assert first[0] == first[2] != first[1]
     assert Counting.read == [("", "red"), ("red", "green")]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.quality import abstention, extraction, facts, gate, updates
 from benchmarks.quality.embedding import KeptEmbedder
-from memstone.adapters.embed.hashing import HashEmbedder
+from memstone.adapters.embed.hash_embedder import HashEmbedder
 
 LOCOMO: list[dict[str, Any]] = [
     {
@@ -144,7 +144,7 @@ def test_what_is_shown_is_counted_for_both_kinds_of_questions(tmp_path: Path) ->
 
 
 def test_an_answer_that_is_held_back_is_found_but_not_shown() -> None:
-    found = abstention.Shown(frozenset({"m1", "m2"}), {rate: frozenset({"m2"}) for rate in abstention.RATES})
-    nothing = abstention.Shown(frozenset({"m1"}), {rate: frozenset() for rate in abstention.RATES})
+    found = abstention.SearchOutcome(frozenset({"m1", "m2"}), {rate: frozenset({"m2"}) for rate in abstention.RATES})
+    nothing = abstention.SearchOutcome(frozenset({"m1"}), {rate: frozenset() for rate in abstention.RATES})
     row = abstention._row(0.05, [(found, {"m1"}), (found, {"m2"})], [nothing, nothing])
     assert [cell.partition(" ")[0] for cell in row] == ["5%", ".000", "1.000", ".500", "1.000"]

@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstone.adapters.embed.curator import LocalCurator
+from memstone.language.en.fact_text import MAX_CHARS, Clause, FactText, build_wording
 from memstone.language.en.facts import INPUT_CHARS, MAX_FACTS, MIN_CHARS, read_message
-from memstone.language.en.wording import MAX_CHARS, Clause, Wording, build_wording
-from memstone.model.fact import Candidate, Curated, fact_key
+from memstone.model.fact import Candidate, CuratedFacts, fact_key
 from memstone.model.memory import Kind
 
 CURATOR: Final = LocalCurator()
 
 
-def read(message: str, *, before: str = "", speaker: str = "") -> Curated:
+def read(message: str, *, before: str = "", speaker: str = "") -> CuratedFacts:
     return read_message(message, CURATOR, before=before, speaker=speaker)
 
 
@@ -185,9 +185,9 @@ def test_a_speaker_is_called_by_name() -> None:
 
 @pytest.mark.req("O-39")
 def test_text_to_facts_is_a_pure_function() -> None:
-    said = "Hi, I'm Alice. I work at Acme Corp. My sister is vegan and I don't like olives."
-    assert read(said) == read(said)
-    assert texts(said) == [
+    text = "Hi, I'm Alice. I work at Acme Corp. My sister is vegan and I don't like olives."
+    assert read(text) == read(text)
+    assert texts(text) == [
         "User is Alice.",
         "User works at Acme Corp.",
         "User's sister is vegan.",
@@ -273,7 +273,7 @@ def test_an_answer_to_what_is_not_about_the_user_teaches_nothing(question: str, 
 
 @pytest.mark.parametrize("said", ["Two of us at work speak Basque", "We are five at home", "None of us eats meat"])
 def test_what_is_true_of_several_together_is_told_in_their_words(said: str) -> None:
-    assert build_wording(Clause(said, said)) == Wording(f'User said: "{said}"', is_quote=True)
+    assert build_wording(Clause(said, said)) == FactText(f'User said: "{said}"', is_quote=True)
 
 
 # --- tone -------------------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_tone_and_case_do_not_matter(said: str, told: str) -> None:
     ],
 )
 def test_who_asks_whether_they_said_it_says_it(said: str, told: str) -> None:
-    assert build_wording(Clause(said, said)) == Wording(told, is_quote=told.startswith("User asked"))
+    assert build_wording(Clause(said, said)) == FactText(told, is_quote=told.startswith("User asked"))
 
 
 @pytest.mark.parametrize(
@@ -477,8 +477,8 @@ def test_only_what_has_more_sentences_than_are_read_is_cut(separator: str, sente
 
 def test_one_message_gives_only_so_many_facts() -> None:
     fruits = "apples pears plums figs dates limes lemons kiwis mangos grapes olives quinces".split()
-    said = [f"I {verb} {fruit}." for fruit in fruits for verb in ("like", "prefer", "enjoy")]
-    few, many = read(" ".join(said[:3])), read(" ".join(said))
+    texts = [f"I {verb} {fruit}." for fruit in fruits for verb in ("like", "prefer", "enjoy")]
+    few, many = read(" ".join(texts[:3])), read(" ".join(texts))
     assert (len(few.facts), few.is_cut) == (3, False)
     assert (len(many.facts), many.is_cut) == (MAX_FACTS, True)
 
@@ -537,8 +537,8 @@ def test_a_memory_that_is_unclear_by_itself_stands_with_the_sentence_before_it()
 
 
 def test_what_is_surely_worth_keeping_is_quoted_with_what_stands_around_it_whatever_a_reader_would_say() -> None:
-    said = "what can I cook for my sister Ida? she's vegan"
-    assert [one.text for one in read_message(said, Strict("no memory has this")).facts] == [f'User said: "{said}"']
+    text = "what can I cook for my sister Ida? she's vegan"
+    assert [one.text for one in read_message(text, Strict("no memory has this")).facts] == [f'User said: "{text}"']
 
 
 def test_what_no_wording_makes_clear_is_no_memory_and_may_still_change_something() -> None:
@@ -570,18 +570,18 @@ def test_what_takes_back_the_sentence_before_is_stored_with_it() -> None:
     ["I get a raise", "I'm getting a raise in May", "my sister is pregnant", "you get a raise", "we get a raise"],
 )
 def test_a_sentence_with_two_subjects_in_a_row_is_quoted(who: str, teller: str, told: str) -> None:
-    said = f"{teller} {told}"
-    wording = build_wording(Clause(said, said), who)
+    text = f"{teller} {told}"
+    wording = build_wording(Clause(text, text), who)
     assert wording is not None
     assert f"{who} {who}" not in wording.text
     assert f"{who} you" not in wording.text
-    assert not wording.is_quote or wording.text == f'{who} said: "{said}"'
+    assert not wording.is_quote or wording.text == f'{who} said: "{text}"'
 
 
 def test_what_others_told_the_user_is_kept_in_the_words_of_the_user() -> None:
-    for said in ("My boss told me I get a raise.", "My mum told me my sister is pregnant."):
-        fact = only(said)
-        assert (fact.text, fact.is_quote) == (f'User said: "{said.rstrip(".")}"', True)
+    for message in ("My boss told me I get a raise.", "My mum told me my sister is pregnant."):
+        fact = only(message)
+        assert (fact.text, fact.is_quote) == (f'User said: "{message.rstrip(".")}"', True)
     assert texts("My manager told me that I will be promoted.") == [
         "User's manager told User that User will be promoted."
     ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.core.redact import Action, Redacted, RedactPolicy, Sensitive, redact_preview, redact_text
+from memstone.core.redact import RedactedText, RedactionAction, RedactPolicy, Sensitive, redact_preview, redact_text
 from memstone.errors import ConfigError
 from tests.patience import at_most
 
@@ -105,35 +105,35 @@ ORDINARY = [
 @pytest.mark.parametrize(("kind", "frame", "secret"), SECRETS)
 def test_a_secret_is_masked_and_the_text_around_it_stays(kind: str, frame: str, secret: str) -> None:
     result = redact_text(frame.format(secret))
-    assert result == Redacted(frame.format(f"[redacted:{kind}]"), (Sensitive(kind),))
+    assert result == RedactedText(frame.format(f"[redacted:{kind}]"), (Sensitive(kind),))
 
 
 @pytest.mark.parametrize(("kind", "frame", "secret"), SECRETS)
 def test_masking_twice_changes_nothing_more(kind: str, frame: str, secret: str) -> None:
     once = redact_text(frame.format(secret)).text
-    assert redact_text(once) == Redacted(once)
+    assert redact_text(once) == RedactedText(once)
 
 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_is_not_touched(text: str) -> None:
-    assert redact_text(text) == Redacted(text)
+    assert redact_text(text) == RedactedText(text)
 
 
 @pytest.mark.parametrize(("kind", "frame", "secret"), SECRETS)
 def test_a_kind_that_is_off_is_left_alone(kind: str, frame: str, secret: str) -> None:
-    assert Sensitive(kind) not in redact_text(frame.format(secret), RedactPolicy(**{kind: Action.OFF})).found
+    assert Sensitive(kind) not in redact_text(frame.format(secret), RedactPolicy(**{kind: RedactionAction.OFF})).found
 
 
 @pytest.mark.parametrize("kind", ["api_key", "card", "ssn"])
 def test_a_kind_to_be_dropped_refuses_the_whole_message(kind: str) -> None:
     frame, secret = next((frame, secret) for known, frame, secret in SECRETS if known == kind)
-    result = redact_text(f"Hello. {frame.format(secret)} Bye.", RedactPolicy(**{kind: Action.DROP}))
-    assert result == Redacted("", (Sensitive(kind),), dropped=True)
+    result = redact_text(f"Hello. {frame.format(secret)} Bye.", RedactPolicy(**{kind: RedactionAction.DROP}))
+    assert result == RedactedText("", (Sensitive(kind),), dropped=True)
 
 
 def test_a_drop_policy_keeps_messages_without_that_kind() -> None:
-    policy = RedactPolicy(card=Action.DROP)
-    assert redact_text("my password is hunter2", policy) == Redacted(
+    policy = RedactPolicy(card=RedactionAction.DROP)
+    assert redact_text("my password is hunter2", policy) == RedactedText(
         "my password is [redacted:password]", (Sensitive.PASSWORD,)
     )
 
@@ -145,7 +145,7 @@ def test_several_secrets_are_all_masked_and_each_kind_is_named_once() -> None:
 
 
 def test_addresses_links_and_phones_can_be_chosen() -> None:
-    policy = RedactPolicy(email=Action.MASK, phone=Action.MASK, url=Action.MASK)
+    policy = RedactPolicy(email=RedactionAction.MASK, phone=RedactionAction.MASK, url=RedactionAction.MASK)
     text = "Ask jane.doe@example.org, (415) 555-2671, +44 20 7946 0958 or https://example.org/a?b=c."
     assert redact_text(text, policy).text == (
         "Ask [redacted:email], [redacted:phone], [redacted:phone] or [redacted:url]."
@@ -185,7 +185,9 @@ PIECES = st.one_of(
 
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_any_text_is_masked_once_and_for_all(text: str) -> None:
-    everything = RedactPolicy(email=Action.MASK, url=Action.MASK, phone=Action.MASK, account=Action.MASK)
+    everything = RedactPolicy(
+        email=RedactionAction.MASK, url=RedactionAction.MASK, phone=RedactionAction.MASK, account=RedactionAction.MASK
+    )
     for policy in (RedactPolicy(), everything):
         once = redact_text(text, policy)
         assert redact_text(once.text, policy).text == once.text

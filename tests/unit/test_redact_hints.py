@@ -7,10 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from memstone.core.redact import _FINDERS, Action, RedactPolicy, Sensitive, possible_kinds, redact_moving, redact_text
+from memstone.core.redact import (
+    _FINDERS,
+    RedactionAction,
+    RedactPolicy,
+    Sensitive,
+    possible_kinds,
+    redact_moving,
+    redact_text,
+)
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-ALL = RedactPolicy(**{field.name: Action.MASK for field in fields(RedactPolicy)})
+ALL = RedactPolicy(**{field.name: RedactionAction.MASK for field in fields(RedactPolicy)})
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,8 @@ def test_the_projects_file_has_every_id_once_and_short_lines() -> None:
     expected = {f"{letter}-{number}" for letter, count in counts.items() for number in range(1, count + 1)}
     expected = (expected - {"C-58"}) | {f"C-58.{row}" for row in range(1, 43)}  # the rows stand for C-58
     loaded = requirements.load(requirements.ROOT / "tests" / "requirements.toml")
-    whole = {entry for entry in loaded if entry in expected or "." not in entry}
-    assert whole == expected
+    all_items = {entry for entry in loaded if entry in expected or "." not in entry}
+    assert all_items == expected
     # A row of which one part is not proven yet may have that part as a row of its own, beside it.
-    assert {entry.partition(".")[0] for entry in set(loaded) - whole} <= expected
+    assert {entry.partition(".")[0] for entry in set(loaded) - all_items} <= expected
     assert [entry.id for entry in loaded.values() if len(re.findall(r"\S+", entry.line)) > 12] == []

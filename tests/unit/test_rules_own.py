@@ -11,7 +11,7 @@ from memstone.language.en.changes import decide_change, parse_statement, slots_o
 from memstone.language.en.facts import read_message
 from memstone.language.en.own_prose import own_sentences
 from memstone.language.en.slots import own_facts, own_values, shipped_slots
-from memstone.model.fact import Action, Known, New
+from memstone.model.fact import FactAction, KnownMemory, New
 from memstone.model.policy import OwnRules
 from tests.english import ENGLISH
 
@@ -151,9 +151,9 @@ def test_braces_in_what_is_said_are_only_text() -> None:
 def test_one_value_of_many_replaces_nothing_and_is_nothing_new_the_second_time() -> None:
     own = rules(slots=(slot(name="key", cardinality="many", patterns=[r"key (?P<value>\w+)"]),))
     assert own_values("User has key red.", own.slots) == {"many:key": "red"}
-    known = [Known("User has key red.")]
-    assert decide_change(New("User has key blue.", own=own.slots), known).action is Action.ADD
-    assert decide_change(New("User has key red.", own=own.slots), known).action is Action.IGNORE
+    known = [KnownMemory("User has key red.")]
+    assert decide_change(New("User has key blue.", own=own.slots), known).action is FactAction.ADD
+    assert decide_change(New("User has key red.", own=own.slots), known).action is FactAction.IGNORE
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_what_a_gateway_is_given_is_brought_into_form(name: str, given: Any, nor
 
 @pytest.mark.req("O-65", "O-66", "O-67", "O-68", "O-69", "X-2")
 def test_a_gateway_has_five_settings_with_defaults() -> None:
-    shown = ("memoryEnabled", "memoryMaxTokens", "memoryRetentionDays", "memoryStrategy", "skillsEnabled")
-    assert {name: GATEWAY[name].normal(None) for name in shown} == {
+    visible = ("memoryEnabled", "memoryMaxTokens", "memoryRetentionDays", "memoryStrategy", "skillsEnabled")
+    assert {name: GATEWAY[name].normal(None) for name in visible} == {
         "memoryEnabled": True,
         "memoryMaxTokens": 2_000,
         "memoryRetentionDays": 30,
@@ -106,8 +106,8 @@ def test_what_a_companion_is_given_is_brought_into_form(name: str, default: Any,
     nothing: tuple[Any, ...] = (None, [], {})
     for wrong in nothing:
         assert companion_normal({name: wrong})[name] == default
-    for given, normal in table.items():
-        assert companion_normal({name: given})[name] == normal, given
+    for value, normal in table.items():
+        assert companion_normal({name: value})[name] == normal, value
 
 
 @pytest.mark.req("S-51")
@@ -139,7 +139,7 @@ def test_without_a_readable_file_there_are_defaults_and_nothing_is_written(
 @pytest.mark.req("S-42", "S-43", "S-44", "S-45", "S-46", "S-47", "S-48", "S-49", "S-50")
 def test_the_file_of_a_companion_is_a_configuration(tmp_path: Path) -> None:
     file = tmp_path / "memory.json"
-    given = {
+    values = {
         "enabled": False,
         "embeddingBackend": "remote",
         "embeddingModel": "bge-m3",
@@ -152,7 +152,7 @@ def test_the_file_of_a_companion_is_a_configuration(tmp_path: Path) -> None:
         "episodeRetentionDays": 0,
         "unknown": "left out",
     }
-    file.write_text(json.dumps(given), "utf-8")
+    file.write_text(json.dumps(values), "utf-8")
 
     settings = Settings.load(file, env={"MEMSTONE_EMBEDDER__CONFIG__API_KEY": "k"})
     policy = settings.as_policy()

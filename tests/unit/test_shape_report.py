@@ -224,7 +224,7 @@ def test_uses_of_the_engine_count_outside_of_it(tmp_path: Path) -> None:
     files = {
         "memstone/engine/engine.py": "self._engine\n",
         "memstone/engines.py": "self._engine = other._engine\n",
-        "memstone/a.py": 'memory._engine.parts  # and "x._engine"\n_engine\n',
+        "memstone/a.py": 'memory._engine.runtime  # and "x._engine"\n_engine\n',
     }
     figures = measure(tmp_path, files)
     assert figures["uses of ._engine outside the engine"].names == ("memstone.engines 2", "memstone.a 1")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstone.engine.storing.draft import ended_state, is_live, links_of, record_of, state_of
+from memstone.engine.store.draft import ended_state, is_live, links_of, record_of, state_of
 from memstone.model.memory import Kind, Layer, Link, Origin, Record, Status
 from memstone.model.scope import Scope
 
@@ -72,9 +72,9 @@ def test_a_state_tells_everything_about_a_version_but_its_words(
     state = through_json(state_of(record, seen_by))
 
     row = replace(later, version=record.version, status="superseded", valid_to=NOW)
-    told = record_of(state, row)
+    answer = record_of(state, row)
 
-    assert replace(told, seq=record.seq, valid_to=None) == record
+    assert replace(answer, seq=record.seq, valid_to=None) == record
     assert links_of(state, "t") == seen_by
     assert "what it says" not in json.dumps(state)
 
@@ -103,6 +103,6 @@ def test_a_new_field_of_a_record_is_part_of_its_state_unless_the_row_has_it() ->
 
 def test_a_short_state_leaves_the_row_as_it_is() -> None:
     row = Record("m", "x", "h", NOW, NOW, NOW, NOW, NOW, data={"a": 1}, salience=0.9, status="superseded")
-    told = record_of({"status": "active", "version": 1, "kind": "factual", "layer": "fact"}, row)
-    assert (told.data, told.salience, told.status) == ({"a": 1}, 0.9, "active")
+    record = record_of({"status": "active", "version": 1, "kind": "factual", "layer": "fact"}, row)
+    assert (record.data, record.salience, record.status) == ({"a": 1}, 0.9, "active")
     assert links_of({"status": "active"}, "t") is None

@@ -213,11 +213,11 @@ def test_dates_are_written_once_in_longer_texts(parts: list[str]) -> None:
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC)))
 def test_no_text_is_too_strange(text: str, said_at: datetime) -> None:
-    for said in (text, f"last week {text} on Monday, {text} May 3", f"{text}in {text} 3 days ago{text}"):
-        refs = resolve_dates(said, said_at)
-        assert all(ref.first <= ref.last and said[ref.start : ref.end] == ref.phrase for ref in refs)
-        annotate_relative_dates(said, said_at)
-        query_range(said, said_at)
+    for sentence in (text, f"last week {text} on Monday, {text} May 3", f"{text}in {text} 3 days ago{text}"):
+        refs = resolve_dates(sentence, said_at)
+        assert all(ref.first <= ref.last and sentence[ref.start : ref.end] == ref.phrase for ref in refs)
+        annotate_relative_dates(sentence, said_at)
+        query_range(sentence, said_at)
 
 
 @pytest.mark.parametrize(

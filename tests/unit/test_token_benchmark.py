@@ -12,9 +12,15 @@ from benchmarks.tokens.embedding import WORDS, embedder
 from benchmarks.tokens.judge import Verdict, judge
 from benchmarks.tokens.meter import Call, Meter
 from benchmarks.tokens.model import ScriptedModel
-from memstone.core.llm.decisions import Operation, decision_prompt, extraction_prompt, parse_decisions, parse_extraction
-from memstone.core.llm.operations import Known, Talk, learn_question, parse_operations
-from memstone.core.llm.questions import Question
+from memstone.core.llm.decisions import (
+    DecisionKind,
+    decision_prompt,
+    extraction_prompt,
+    parse_decisions,
+    parse_extraction,
+)
+from memstone.core.llm.operations import KnownFact, Talk, learn_question, parse_operations
+from memstone.core.llm.questions import ModelQuestion
 from memstone.model.instant import datetime_from_instant
 from memstone.model.message import Message
 from memstone.testing.wire import KEY, WireRequest
@@ -24,10 +30,10 @@ from tests.english import ENGLISH
 
 
 def test_the_words_that_show_a_fact_stand_in_one_message_of_its_conversation_and_in_no_other() -> None:
-    said = [(at, message) for at, one in enumerate(script.CONVERSATIONS) for message in one.messages]
+    turns = [(at, message) for at, one in enumerate(script.CONVERSATIONS) for message in one.messages]
     for at, conversation in enumerate(script.CONVERSATIONS):
         for fact in conversation.facts:
-            assert [(where, who.role) for where, who in said if fact.quote in who.content] == [(at, "user")], fact
+            assert [(where, who.role) for where, who in turns if fact.quote in who.content] == [(at, "user")], fact
 
 
 def test_conversations_have_two_to_six_messages_and_all_kinds_of_news() -> None:
@@ -82,18 +88,18 @@ def test_what_a_more_exact_memory_says_is_a_duplicate() -> None:
 # The model
 
 
-def asked(question: Question) -> dict[str, Any]:
+def asked(question: ModelQuestion) -> dict[str, Any]:
     form = {"type": "json_schema", "json_schema": {"name": question.schema["title"], "schema": question.schema}}
     return {"model": "m", "messages": list(question.messages), "response_format": form}
 
 
 def talk_of(at: int, known: tuple[str, ...] = ()) -> Talk:
-    turns = [Message(said.role, said.content) for said in script.CONVERSATIONS[at].messages]
-    near = [Known(text, text, "2026-01-01") for text in known]
+    turns = [Message(script_turns.role, script_turns.content) for script_turns in script.CONVERSATIONS[at].messages]
+    near = [KnownFact(text, text, "2026-01-01") for text in known]
     return Talk(turns, (), near, datetime_from_instant("2026-01-05T10:00:00Z"), language=ENGLISH)
 
 
-def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[Question, Talk]:
+def facts_question(at: int, known: tuple[str, ...] = ()) -> tuple[ModelQuestion, Talk]:
     talk = talk_of(at, known)
     return extraction_prompt(talk), talk
 
@@ -131,28 +137,30 @@ def test_only_the_attentive_model_leaves_out_what_it_is_shown() -> None:
 
 
 def test_the_model_decides_about_repeats_changes_and_news() -> None:
-    near = [Known(text, text) for text in ("User lives in Berlin.", "User eats everything.", "User has a dog.")]
+    near = [KnownFact(text, text) for text in ("User lives in Berlin.", "User eats everything.", "User has a dog.")]
     new = ["User's home is Berlin.", "User is a vegetarian.", "User plays the cello.", "User has a beagle named Milo."]
     question = decision_prompt(new, [near] * len(new))
     read = parse_decisions(ScriptedModel().answer(asked(question)).text, len(new), len(question.targets))
     assert [(one.operation, one.target) for one in read.decisions] == [
-        (Operation.NONE, 1),
-        (Operation.UPDATE, 2),
-        (Operation.ADD, None),
-        (Operation.UPDATE, 3),
+        (DecisionKind.NONE, 1),
+        (DecisionKind.UPDATE, 2),
+        (DecisionKind.ADD, None),
+        (DecisionKind.UPDATE, 3),
     ]
 
 
 def peer_question(existing: list[dict[str, str]]) -> dict[str, Any]:
-    said = "".join(f"{one.role}: {one.content}\n" for one in script.CONVERSATIONS[7].messages)
-    user = f"## Existing Memories\n{json.dumps(existing)}\n\n## New Messages\n{said}\n\n## Observation Date\n2026-01-05"
+    text = "".join(f"{one.role}: {one.content}\n" for one in script.CONVERSATIONS[7].messages)
+    user = f"## Existing Memories\n{json.dumps(existing)}\n\n## New Messages\n{text}\n\n## Observation Date\n2026-01-05"
     return {"model": "m", "messages": [{"role": "system", "content": "JSON"}, {"role": "user", "content": user}]}
 
 
 def test_the_peer_is_told_the_same_facts_and_which_memories_they_are_about() -> None:
     existing = [{"id": "0", "text": "User lives in Berlin."}, {"id": "1", "text": "User plays the cello."}]
-    told = json.loads(ScriptedModel().answer(peer_question(existing)).text)["memory"]
-    assert told == [{"id": "0", "text": "User lives in Leipzig.", "attributed_to": "user", "linked_memory_ids": ["0"]}]
+    answer = json.loads(ScriptedModel().answer(peer_question(existing)).text)["memory"]
+    assert answer == [
+        {"id": "0", "text": "User lives in Leipzig.", "attributed_to": "user", "linked_memory_ids": ["0"]}
+    ]
     all_of_it = json.loads(ScriptedModel(attentive=False).answer(peer_question(existing)).text)["memory"]
     assert [one["text"] for one in all_of_it] == ["User lives in Leipzig.", "User plays the cello."]
 

@@ -17,8 +17,10 @@ OSLO, VEGAN, NURSE, CATS = (
 SHOWN = [("oslo", OSLO), ("vegan", VEGAN), ("nurse", NURSE), ("cats", CATS)]
 
 
-def hit(question: str, answer: str, shown: list[tuple[str, str]] | None = None) -> list[str]:
-    return [one.id for one in measure_uses(question, answer, SHOWN if shown is None else shown, ENGLISH) if one.used]
+def hit(question: str, answer: str, visible: list[tuple[str, str]] | None = None) -> list[str]:
+    return [
+        one.id for one in measure_uses(question, answer, SHOWN if visible is None else visible, ENGLISH) if one.is_used
+    ]
 
 
 @pytest.mark.req("D-18", "D-7")
@@ -47,36 +49,40 @@ def test_words_of_the_question_prove_nothing() -> None:
 def test_one_telling_word_of_a_longer_memory_is_enough_and_a_common_one_is_not() -> None:
     peanuts = "User is allergic to peanuts and carries an epipen"
     walks = "User likes to take a long walk with her friends after work"
-    shown = [("peanuts", peanuts), ("walks", walks)]
-    assert hit("Suggest a snack", "Apple slices; nothing with peanuts, of course.", shown) == ["peanuts"]
-    assert hit("Suggest a snack", "Take whatever you like after work.", shown) == []
+    visible = [("peanuts", peanuts), ("walks", walks)]
+    assert hit("Suggest a snack", "Apple slices; nothing with peanuts, of course.", visible) == ["peanuts"]
+    assert hit("Suggest a snack", "Take whatever you like after work.", visible) == []
 
 
 @pytest.mark.req("D-18")
 def test_names_and_numbers_tell_more_than_other_words() -> None:
-    shown = [("trip", "User plans to go sailing with a whole crew and a parrot to see the Alhambra in Granada in 2027")]
-    (by_name,) = measure_uses("What next?", "Granada is fine, buy tickets and book hotels.", shown, ENGLISH)
-    (by_word,) = measure_uses("What next?", "Sailing is fine, buy tickets and book hotels.", shown, ENGLISH)
+    visible = [
+        ("trip", "User plans to go sailing with a whole crew and a parrot to see the Alhambra in Granada in 2027")
+    ]
+    (by_name,) = measure_uses("What next?", "Granada is fine, buy tickets and book hotels.", visible, ENGLISH)
+    (by_word,) = measure_uses("What next?", "Sailing is fine, buy tickets and book hotels.", visible, ENGLISH)
     assert by_name.words == ("granada",)
     assert by_word.words == ("sail",)
-    assert by_name.told > by_word.told
-    assert by_name.said > by_word.said
-    assert by_name.used
-    assert not by_word.used
+    assert by_name.memory_share > by_word.memory_share
+    assert by_name.answer_share > by_word.answer_share
+    assert by_name.is_used
+    assert not by_word.is_used
 
 
 def test_nothing_shown_and_nothing_said() -> None:
     assert measure_uses("", "", [], ENGLISH) == []
-    assert [one.told for one in measure_uses("", "", SHOWN, ENGLISH)] == [0.0] * 4
-    assert [one.said for one in measure_uses("x", "y", [("empty", "")], ENGLISH)] == [0.0]
+    assert [one.memory_share for one in measure_uses("", "", SHOWN, ENGLISH)] == [0.0] * 4
+    assert [one.answer_share for one in measure_uses("x", "y", [("empty", "")], ENGLISH)] == [0.0]
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=40), max_size=4))
 def test_a_share_is_a_share_whatever_is_said(question: str, answer: str, texts: list[str]) -> None:
     found = measure_uses(question, answer, [(str(at), text) for at, text in enumerate(texts)], ENGLISH)
     assert [one.id for one in found] == [str(at) for at in range(len(texts))]
-    assert all(0.0 <= one.told <= 1.0 >= one.said >= 0.0 for one in found)
-    assert all(one.told == one.said == 0.0 for one in measure_uses(answer, answer, [("same", answer)], ENGLISH))
+    assert all(0.0 <= one.memory_share <= 1.0 >= one.answer_share >= 0.0 for one in found)
+    assert all(
+        one.memory_share == one.answer_share == 0.0 for one in measure_uses(answer, answer, [("same", answer)], ENGLISH)
+    )
 
 
 DAY = "2026-01-01T00:00:00.000000Z"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memstone.core.checks.filters import found_fields, where_visible
-from memstone.model.memory import Found, Layer, Link, Record, Status
+from memstone.model.memory import FoundMemory, Layer, Link, Record, Status
 from memstone.model.query import is_match
 from memstone.model.scope import Scope
 
@@ -16,7 +16,7 @@ ALICE = Scope(user_id="alice", agent_id="guide", run_id="r1")
 
 
 def seen(scope: Scope = ALICE, link: Scope = ALICE, *, asked: dict[str, Any] | None = None, **changes: Any) -> bool:
-    found = Found(replace(RECORD, **changes), Link(link, THEN))
+    found = FoundMemory(replace(RECORD, **changes), Link(link, THEN))
     return is_match(where_visible(scope, NOW, **(asked or {})), found_fields(found))
 
 

@@ -18,16 +18,16 @@ def test_weights_belong_to_the_features_data_and_script_that_are_there(name: str
 
 @pytest.mark.parametrize("name", weights.read_manifest())
 def test_the_manifest_says_where_weights_come_from_and_what_they_are_worth(name: str) -> None:
-    told = weights.read_manifest()[name]
-    assert all(told[part] for part in ("file", "script", "data", "fitted_to", "fitted_at", "held_out")), told
-    assert weights.data_of(told["data"])
-    assert f'record("{name}")' in (weights.ROOT / told["script"]).read_text(), "whoever fits them records it"
+    answer = weights.read_manifest()[name]
+    assert all(answer[part] for part in ("file", "script", "data", "fitted_to", "fitted_at", "held_out")), answer
+    assert weights.data_of(answer["data"])
+    assert f'record("{name}")' in (weights.ROOT / answer["script"]).read_text(), "whoever fits them records it"
 
 
 def test_no_file_of_weights_is_without_a_manifest() -> None:
     package = weights.ROOT / "src" / "memstone"
     there = {str(path.relative_to(weights.ROOT)) for pattern in FITTED for path in package.rglob(pattern)}
-    assert there == {told["file"] for told in weights.read_manifest().values()}
+    assert there == {answer["file"] for answer in weights.read_manifest().values()}
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def test_a_change_of_the_features_is_told_until_somebody_answers_for_it(
     assert "some: the features they were fitted to have changed" in capsys.readouterr().out
     before = weights.read_manifest()["some"]
     assert weights.main(["--record", "some", "--behind", "only the length counts now"]) == 0
-    told = weights.read_manifest()["some"]
-    assert told["behind"] == "only the length counts now"
-    assert told["fitted_at"] == before["fitted_at"], "they were not fitted anew"
+    answer = weights.read_manifest()["some"]
+    assert answer["behind"] == "only the length counts now"
+    assert answer["fitted_at"] == before["fitted_at"], "they were not fitted anew"
     weights.record("some")
     assert "behind" not in weights.read_manifest()["some"]

@@ -63,7 +63,7 @@ class MemstoneTalk(Memstone):
         self._memory = Memory(
             {"store": {"url": f"sqlite:///{directory / 'memstone.db'}"}}, embedder=TalkingVectors(vectors)
         )
-        self._said: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
 
     def add(self, item: Item) -> str:
         """One turn."""
@@ -75,9 +75,9 @@ class MemstoneTalk(Memstone):
         self._memory.add_many([self._call(item) for item in items])
 
     def _call(self, item: Item) -> dict[str, Any]:
-        said = self._said[item.user] = self._said.get(item.user, -1) + 1
-        message = {"role": "user", "name": SPEAKERS[said % len(SPEAKERS)], "content": item.text}
-        run = f"{item.user}-{said // TURNS_OF_A_RUN}"
+        count = self._counts[item.user] = self._counts.get(item.user, -1) + 1
+        message = {"role": "user", "name": SPEAKERS[count % len(SPEAKERS)], "content": item.text}
+        run = f"{item.user}-{count // TURNS_OF_A_RUN}"
         return {"messages": [message], "user_id": item.user, "run_id": run, "infer": False}
 
 

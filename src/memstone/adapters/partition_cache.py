@@ -34,7 +34,7 @@ class Partition(Protocol[Row]):
         """How much memory it takes."""
         ...
 
-    def updated(self, rows: list[Row], stamp: int) -> Self | None:
+    def apply_rows(self, rows: list[Row], stamp: int) -> Self | None:
         """This partition with what changed, or None when it is better read again."""
         ...
 
@@ -46,7 +46,7 @@ P = TypeVar("P", bound=Partition[Any])
 Load: TypeAlias = Callable[[Tx, Name, "int | None"], Coroutine[Any, Any, list[Row]]]
 
 
-class Held(Generic[P, Row]):
+class PartitionCache(Generic[P, Row]):
     """Partitions by name, the least recently used let go first when they take more than ``most`` bytes."""
 
     def __init__(self, ledger: Ledger, most: int, load: Load[Row], build: Callable[[list[Row], int, Name], P]) -> None:
@@ -65,19 +65,19 @@ class Held(Generic[P, Row]):
         """What is held of a user, brought up to date."""
         ledger = self._ledger.of(name[0])
         while True:
-            held = self.partitions.get(name)
-            if held is not None and held.stamp == await _read_stamp(ledger, name):
-                return self._mark_used(name, held)
-            stamp, rows = await ledger.read(lambda tx: self._read_changes(tx, name, held.stamp if held else None))  # noqa: B023
+            current = self.partitions.get(name)
+            if current is not None and current.stamp == await _read_stamp(ledger, name):
+                return self._mark_used(name, current)
+            stamp, rows = await ledger.read(lambda tx: self._read_changes(tx, name, current.stamp if current else None))  # noqa: B023
             call_stamps()[name[:2]] = stamp
-            if held is not None and rows is None:
-                return self._mark_used(name, held)
-            if held is not None and stamp < held.stamp:  # the tenant was reset elsewhere
-                self._let_go(name, held)
+            if current is not None and rows is None:
+                return self._mark_used(name, current)
+            if current is not None and stamp < current.stamp:  # the tenant was reset elsewhere
+                self._let_go(name, current)
                 continue
-            if held is None:
+            if current is None:
                 return self._keep(name, self._build(rows or [], stamp, name))
-            grown = self._grow(name, held, rows or [], stamp)
+            grown = self._grow(name, current, rows or [], stamp)
             if grown is not None:
                 return grown
 
@@ -86,7 +86,7 @@ class Held(Generic[P, Row]):
         stamp = await tx.vectors.stamp(*name[:2])
         if since is not None and stamp == since:
             return stamp, None
-        if since and not await tx.vectors.noted(*name[:2], since):
+        if since and not await tx.vectors.has_change(*name[:2], since):
             return _EMPTIED, []
         return stamp, await self._load(tx, name, since)
 
@@ -95,17 +95,17 @@ class Held(Generic[P, Row]):
             self.partitions.move_to_end(name)
         return partition
 
-    def _let_go(self, name: Name, held: P) -> None:
+    def _let_go(self, name: Name, current: P) -> None:
         with self._guard:
-            if self.partitions.get(name) is held:
+            if self.partitions.get(name) is current:
                 del self.partitions[name]
 
-    def _grow(self, name: Name, held: P, rows: list[Row], stamp: int) -> P | None:
+    def _grow(self, name: Name, current: P, rows: list[Row], stamp: int) -> P | None:
         """Additions share the memory of the partition they extend, so only one may extend it; None: look again."""
         with self._guard:
-            if self.partitions.get(name) is not held:
+            if self.partitions.get(name) is not current:
                 return None
-            grown = held.updated(rows, stamp)
+            grown = current.apply_rows(rows, stamp)
             if grown is None:  # more than additions at the end: it is read again as a whole
                 del self.partitions[name]
             else:
@@ -118,7 +118,7 @@ class Held(Generic[P, Row]):
             if known is None or known.stamp < partition.stamp:
                 self.partitions[name] = partition
             self.partitions.move_to_end(name)
-            while len(self.partitions) > 1 and sum(held.bytes for held in self.partitions.values()) > self.most:
+            while len(self.partitions) > 1 and sum(current.bytes for current in self.partitions.values()) > self.most:
                 self.partitions.popitem(last=False)
         return partition
 

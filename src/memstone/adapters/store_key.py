@@ -244,18 +244,18 @@ class ProcessKey:
 
 def _parse_key(text: str, place: str) -> bytes:
     """Return the key that a text stands for: one of our own form, or any secret that is long enough."""
-    given = text.strip()
-    if given.startswith(_FORM):
+    value = text.strip()
+    if value.startswith(_FORM):
         try:
-            key = bytes.fromhex(given.removeprefix(_FORM))
+            key = bytes.fromhex(value.removeprefix(_FORM))
         except ValueError:
             key = b""
         if len(key) == _KEY_BYTES:
             return key
         raise ConfigError(f"{place} contains an incomplete key", hint="restore it from your own copy")
-    if len(given) < _LEAST_CHARS:
+    if len(value) < _LEAST_CHARS:
         raise ConfigError(f"{place} contains no valid key: a key has at least {_LEAST_CHARS} characters", hint=_NEW)
-    return hashlib.sha256(b"memstone key 1\n" + given.encode()).digest()
+    return hashlib.sha256(b"memstone key 1\n" + value.encode()).digest()
 
 
 # --- sealing short texts with AES-256-GCM, by the package ``cryptography`` --------------------------------------------
@@ -268,7 +268,7 @@ _LOST: Final = "restore the key it was encrypted with (see store.key), or set th
 
 
 class AesGcm:
-    """See ``memstone.ports.storage.Sealing``."""
+    """See ``memstone.ports.storage.Sealer``."""
 
     def is_sealed(self, text: str) -> bool:
         """Return whether a text is an encrypted one."""

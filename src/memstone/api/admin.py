@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from memstone.api.base import Group
 from memstone.drive import drive
-from memstone.engine.scoping import Progress, Source
+from memstone.engine.request_scope import Progress, Source
 from memstone.model.access import Subjects
 from memstone.model.ids import clean_id
 from memstone.model.instant import When
@@ -133,7 +133,7 @@ class AccountVerbs(Group):
         from memstone.engine.access import accounts
 
         user, agent = clean_id(user_id, "user_id"), clean_id(agent_id, "agent_id")
-        wanted = accounts.Changes(name=name, role=role, user_id=user, agent_id=agent)
+        wanted = accounts.AccountEdit(name=name, role=role, user_id=user, agent_id=agent)
         return drive(self.engine.run(accounts.create_account, login, password, wanted))
 
     def update(
@@ -154,7 +154,7 @@ class AccountVerbs(Group):
         """
         from memstone.engine.access import accounts
 
-        wanted = accounts.Changes(login, name, role, password, user_id, agent_id, disabled)
+        wanted = accounts.AccountEdit(login, name, role, password, user_id, agent_id, disabled)
         return drive(self.engine.run(accounts.set_account, account, wanted))
 
     def remove(self, account: str, *, dry_run: bool = False) -> AccountRemoval:
@@ -188,7 +188,7 @@ class BackupVerbs(Group):
 
         Returns the manifest: ``path``, ``schema``, ``created_at``, the rows of every table, and the SHA-256 of all.
         """
-        from memstone.engine.moving import backup
+        from memstone.engine.transfer import backup
 
         return drive(self.engine.run(backup.write_backup, path, progress))
 
@@ -197,7 +197,7 @@ class BackupVerbs(Group):
 
         ``origin`` is ``ours`` if it is signed with this store's key, otherwise ``foreign``.
         """
-        from memstone.engine.moving import backup
+        from memstone.engine.transfer import backup
 
         return drive(self.engine.run(backup.verify_backup, path))
 
@@ -217,7 +217,7 @@ class BackupVerbs(Group):
 
         Returns the manifest, its ``origin``, and how many were ``erased_again``.
         """
-        from memstone.engine.moving import backup
+        from memstone.engine.transfer import backup
 
         return drive(self.engine.run(backup.restore_backup, path, progress, foreign=foreign))
 
@@ -300,17 +300,17 @@ class AdminVerbs(Group):
         idle, the report is ``pending`` until then, and ``verify_erasure`` says when it is done. With ``dry_run`` only
         the counts are returned, and nothing is erased.
         """
-        from memstone.engine.erasing import erase
+        from memstone.engine.change import erase
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.dry(dry_run).run(erase.erase_subject, given, memory_id, progress))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.dry(dry_run).run(erase.erase_subject, values, memory_id, progress))
 
     def verify_erasure(self, report: Mapping[str, Any]) -> ErasureVerification:
         """Check that this store wrote an erasure report, and that nothing erased has come back.
 
         Returns ``{"ok", "unchanged", "sealed_by_this_store", "complete", "not_looked_at", "left", "subject"}``.
         """
-        from memstone.engine.erasing import erase as erasure_report
+        from memstone.engine.change import erase as erasure_report
 
         return drive(self.engine.run(erasure_report.verify_report, report))
 
@@ -342,7 +342,7 @@ class AdminVerbs(Group):
         Returns ``{"format", "stored", "known", "quarantined", "turns", "facts", "episodes", "identity", "queued",
         "skipped": {reason: count}}``.
         """
-        from memstone.engine.moving import import_memories
+        from memstone.engine.transfer import import_memories
         from memstone.registry import load_adapter
 
         who = (user_id, agent_id, run_id, from_user)
@@ -399,8 +399,8 @@ class AdminVerbs(Group):
         """
         from memstone.engine.upkeep import consolidate
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(consolidate.consolidate_scope, given, everybody=everybody, dry_run=dry_run))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(consolidate.consolidate_scope, values, everybody=everybody, dry_run=dry_run))
 
     def summarize(
         self,
@@ -422,8 +422,8 @@ class AdminVerbs(Group):
         """
         from memstone.engine.upkeep import summarize
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(summarize.summarize_scope, given, max_tokens, older_than_days, dry_run=dry_run))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(summarize.summarize_scope, values, max_tokens, older_than_days, dry_run=dry_run))
 
     def list_scopes(self, kind: ScopeKind = "user", *, limit: int = 100, offset: int = 0) -> ScopeList:
         """List the users (or with ``kind`` the ``agent`` or ``run`` ids), most memories first.
@@ -451,8 +451,8 @@ class AdminVerbs(Group):
         """
         from memstone.engine import management
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(management.build_dashboard, given, limit, everybody=everybody))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(management.build_dashboard, values, limit, everybody=everybody))
 
     def jobs(
         self,
@@ -471,17 +471,17 @@ class AdminVerbs(Group):
         ``empty``, ``error`` or ``dead_letter``. Each row has its ``outcome`` word for word, the decisions about facts,
         and its cost: model, tokens, milliseconds.
         """
-        from memstone.engine.work import jobs
+        from memstone.engine.background import jobs
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(jobs.list_jobs, given, task, status, limit, everybody=everybody))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(jobs.list_jobs, values, task, status, limit, everybody=everybody))
 
     def work(self, seconds: float | None = None, *, all_tenants: bool = False) -> WorkerResult:
         """Run a worker: learn from sessions as they become due, until it is stopped or the time is over.
 
         ``seconds=0`` does what is due now. Any number of workers, in any number of processes, can share a store.
         """
-        from memstone.engine.work import worker
+        from memstone.engine.background import worker
 
         return drive(self.engine.run(worker.run_worker, seconds, all_tenants=all_tenants))
 
@@ -507,7 +507,7 @@ class AdminVerbs(Group):
         """
         from memstone.engine import status as health
 
-        return drive(health.check_health(self.engine.parts))
+        return drive(health.check_health(self.engine.runtime))
 
     def status(self) -> EngineInfo:
         """Return every channel and service of the engine: whether it is ``available``, and if not, the ``reason``."""

@@ -36,5 +36,5 @@ class GraphVerbs(Group):
         offset: int = 0,
     ) -> RelationList:
         """List how people and things are related, newest first; ``valid_to`` marks what no longer holds."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.relations(given, limit, offset))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.relations(values, limit, offset))

@@ -73,5 +73,5 @@ class IdentityVerbs(Group):
         """
         from memstone.engine.layers import identity
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(identity.standing_instructions, given))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(identity.standing_instructions, values))

@@ -38,7 +38,7 @@ class SessionVerbs(Group):
         to do and ``pending`` if it will be retried; ``distillation`` says what happened: ``distilled``, ``no_signals``,
         ``skipped:...``, ``empty:...``, ``dead_letter:...`` or ``error:...``.
         """
-        from memstone.engine.work.sessions import SessionRequest, ingest_session
+        from memstone.engine.background.sessions import SessionRequest, ingest_session
 
         request = SessionRequest(turns, user_id, agent_id, run_id, occurred_at, metadata, skip_extraction)
         return drive(self.engine.run(ingest_session, request))
@@ -55,10 +55,10 @@ class SessionVerbs(Group):
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` is the
         outcome: ``distilled``, or why not.
         """
-        from memstone.engine.work import sessions
+        from memstone.engine.background import sessions
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(sessions.end_session, given))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(sessions.end_session, values))
 
     def backfill(
         self,
@@ -77,10 +77,10 @@ class SessionVerbs(Group):
 
         Returns how many were ``ingested``, ``known`` and ``failed``, whether it was ``cancelled``, and ``results``.
         """
-        from memstone.engine.work import backfill
+        from memstone.engine.background import backfill
 
-        given = {"user_id": user_id, "agent_id": agent_id}
-        return drive(self.engine.run(backfill.backfill_conversations, conversations, given, progress))
+        values = {"user_id": user_id, "agent_id": agent_id}
+        return drive(self.engine.run(backfill.backfill_conversations, conversations, values, progress))
 
     def flush(
         self,
@@ -96,8 +96,8 @@ class SessionVerbs(Group):
 
         Returns ``{"stored": n, "waiting": n}``.
         """
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.flush(given, everybody=everybody))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.flush(values, everybody=everybody))
 
     def transcript(
         self,
@@ -114,8 +114,8 @@ class SessionVerbs(Group):
         """
         from memstone.engine import management
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(management.read_transcript, given, limit, offset))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(management.read_transcript, values, limit, offset))
 
     def episodes(
         self,

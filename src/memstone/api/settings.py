@@ -76,8 +76,8 @@ class SettingVerbs(Group):
         """
         from memstone.engine import settings
 
-        given = {"user_id": user_id, "agent_id": agent_id}
-        return drive(self.engine.dry(dry_run).run(settings.unset_settings, names, given))
+        values = {"user_id": user_id, "agent_id": agent_id}
+        return drive(self.engine.dry(dry_run).run(settings.unset_settings, names, values))
 
     def pause(
         self,
@@ -95,8 +95,8 @@ class SettingVerbs(Group):
         """
         from memstone.engine.access import admission
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(admission.pause_scope, given, until))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(admission.pause_scope, values, until))
 
     def resume(
         self,
@@ -109,8 +109,8 @@ class SettingVerbs(Group):
         """End a pause; name exactly the ids it was made for."""
         from memstone.engine.access import admission
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.dry(dry_run).run(admission.resume_scope, given))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.dry(dry_run).run(admission.resume_scope, values))
 
     def pauses(
         self,
@@ -123,8 +123,8 @@ class SettingVerbs(Group):
         """List the pauses that apply to the ids you name, or with ``everybody`` all of them, and until when."""
         from memstone.engine.access import admission
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(admission.list_pauses, given, everybody=everybody))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(admission.list_pauses, values, everybody=everybody))
 
     def suggest_instructions(self, use_case: str) -> InstructionSuggestion:
         """Suggest instructions and settings for a use case in plain words, such as "a cooking coach".
@@ -132,6 +132,6 @@ class SettingVerbs(Group):
         If a language model is configured, it is asked once; otherwise rules answer. ``source`` says which. Secrets, and
         what the law protects, are left out unless the use case needs them. It only suggests: nothing is changed.
         """
-        from memstone.engine.learning import instructions
+        from memstone.engine.learn import instructions
 
         return drive(self.engine.run(instructions.suggest_instructions, use_case))

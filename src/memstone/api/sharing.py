@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memstone.api.base import Group
 from memstone.drive import drive
-from memstone.engine.scoping import Progress
+from memstone.engine.request_scope import Progress
 
 if TYPE_CHECKING:
     from memstone.results import ReassignResult, ShareResult, UpdateResult
@@ -29,10 +29,10 @@ class SharingVerbs(Group):
 
         Nothing is copied. ``event`` is ``NONE`` if they already have it, or another memory that says the same.
         """
-        from memstone.engine.storing import sharing
+        from memstone.engine.store import sharing
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(sharing.share_memory, memory_id, given, reason))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(sharing.share_memory, memory_id, values, reason))
 
     def unshare(
         self,
@@ -45,10 +45,10 @@ class SharingVerbs(Group):
         dry_run: bool = False,
     ) -> ShareResult:
         """Take a memory away from someone. The others keep it; with the last one it is deleted: ``event`` says so."""
-        from memstone.engine.storing import sharing
+        from memstone.engine.store import sharing
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.dry(dry_run).run(sharing.unshare_memory, memory_id, given, reason))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.dry(dry_run).run(sharing.unshare_memory, memory_id, values, reason))
 
     def replace(
         self,
@@ -67,10 +67,10 @@ class SharingVerbs(Group):
         gets its next version under the same id. Returns the memory with its ``event`` and, if it is a new one, the
         ``old_id``.
         """
-        from memstone.engine.storing import sharing
+        from memstone.engine.store import sharing
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(sharing.replace_memory_text, memory_id, text, given, metadata, reason))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.run(sharing.replace_memory_text, memory_id, text, values, metadata, reason))
 
     def reassign(
         self,
@@ -86,6 +86,6 @@ class SharingVerbs(Group):
 
         Returns ``{"job_id", "moved", "merged", "signals", "receipts"}``.
         """
-        from memstone.engine.undoing import reassign
+        from memstone.engine.change import reassign
 
         return drive(self.engine.run(reassign.reassign_scope, from_scope, to_scope, progress))

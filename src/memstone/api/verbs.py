@@ -21,10 +21,10 @@ from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.drive import drive, drive_iter
 from memstone.engine.add_request import AddRequest
-from memstone.engine.recall.listing import ListRequest
-from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
+from memstone.engine.recall.lookup import ListRequest
+from memstone.engine.request_scope import ContextRequest, ExportLines, IngestRequest, Progress
 from memstone.engine.search_request import SearchRequest
-from memstone.engine.storing.revise import UNSET, UpdateRequest
+from memstone.engine.store.revise import UNSET, UpdateRequest
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 
@@ -356,8 +356,8 @@ class MemoryVerbs(Group):
         dry_run: bool = False,
     ) -> DeleteAllResult:
         """Delete everything in a scope, in every layer. Returns ``{"deleted": n}``."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.dry(dry_run).delete_all(given, filters))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive(self.engine.dry(dry_run).delete_all(values, filters))
 
     def history(self, memory_id: str) -> list[HistoryEvent]:
         """List everything that happened to a memory, oldest first; deleted memories keep their history."""
@@ -369,9 +369,9 @@ class MemoryVerbs(Group):
         ``memory`` is None if it was deleted, and ``turn`` is None if it was not learned from a turn, or its turn is
         gone; the ``history`` stays. Raises ``NotFoundError`` if there never was such a memory.
         """
-        from memstone.engine.recall import listing
+        from memstone.engine.recall import lookup
 
-        return drive(self.engine.run(listing.explain_memory, memory_id))
+        return drive(self.engine.run(lookup.explain_memory, memory_id))
 
     def reset(self) -> None:
         """Remove all memories, with their history and indexes."""
@@ -390,8 +390,8 @@ class MemoryVerbs(Group):
         everybody: bool = False,
     ) -> Iterator[dict[str, Any]]:
         """Export every version, link and event of a scope, or with ``everybody`` of all, one dictionary per line."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive_iter(self.engine.export(given, everybody=everybody))
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return drive_iter(self.engine.export(values, everybody=everybody))
 
     def load(self, records: ExportLines) -> LoadResult:
         """Restore an export with ids and history; what already exists is left alone.
@@ -408,6 +408,6 @@ class MemoryVerbs(Group):
 
         Returns ``{"undone": n, "results": [{"id", "event", "memory", "status", "event_id", "undoes"}]}``.
         """
-        from memstone.engine.undoing import undo
+        from memstone.engine.change import undo
 
         return drive(self.engine.run(undo.undo_changes, event_id, job_id))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_store
+from memstone.cli.arguments import Arguments, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import (
+from memstone.cli.terminal import (
     Column,
-    Table,
+    TextTable,
     day_time,
     escape_control_chars,
     is_terminal,
@@ -45,7 +45,7 @@ def accounts() -> None:
 @_FROM_STDIN
 @for_store
 def add(
-    given: Given,
+    arguments: Arguments,
     *,
     login: str,
     name: str,
@@ -56,20 +56,20 @@ def add(
 ) -> int:
     """Create an account. Memstone asks for the password and never shows it."""
     password = _read_password(from_stdin=password_stdin)
-    with given.memory(create=True) as memory:
+    with arguments.memory(create=True) as memory:
         made = memory.admin.accounts.create(login, password, name=name, role=role, user_id=for_user, agent_id=for_agent)
-    if not given.answered(made):
+    if not arguments.print_json(made):
         print_line(f"{escape_control_chars(made['login'])} can log in as {made['role']}")
     return OK
 
 
 @accounts.command("list")
 @for_store
-def listed(given: Given) -> int:
+def list_accounts(arguments: Arguments) -> int:
     """List the accounts."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         found = memory.admin.accounts.list()
-    if not given.answered({"results": found}):
+    if not arguments.print_json({"results": found}):
         _show_accounts(found)
     return OK if found else NOTHING
 
@@ -79,7 +79,7 @@ def _show_accounts(found: Sequence[AccountItem]) -> None:
         print_note("there are no accounts")
         return
     columns = [Column("LOGIN", grows=True), Column("ROLE"), Column("NAME", grows=True, spare=1), Column("ACCESS")]
-    table = Table([*columns, Column("LAST LOGIN", spare=2), Column("ID", spare=3)])
+    table = TextTable([*columns, Column("LAST LOGIN", spare=2), Column("ID", spare=3)])
     for one in found:
         reach = one["user_id"] or one["agent_id"] or "the whole tenant"
         role = f"{one['role']} (disabled)" if one["disabled"] else one["role"]
@@ -96,7 +96,7 @@ def _show_accounts(found: Sequence[AccountItem]) -> None:
 @click.option("--for-agent", help="Limit the account to this agent's memories; '' removes the limit.")
 @for_store
 def change(
-    given: Given,
+    arguments: Arguments,
     *,
     account: str,
     login: str | None,
@@ -107,38 +107,38 @@ def change(
 ) -> int:
     """Change an account, given by its login or id."""
     values = {"login": login, "name": name, "role": role, "user_id": for_user, "agent_id": for_agent}
-    return _change_account(given, account, "was changed", **values)
+    return _change_account(arguments, account, "was changed", **values)
 
 
 @accounts.command("disable")
 @click.argument("account")
 @for_store
-def disable(given: Given, *, account: str) -> int:
+def disable(arguments: Arguments, *, account: str) -> int:
     """Stop an account from logging in and end its sessions."""
-    return _change_account(given, account, "can no longer log in", disabled=True)
+    return _change_account(arguments, account, "can no longer log in", disabled=True)
 
 
 @accounts.command("enable")
 @click.argument("account")
 @for_store
-def enable(given: Given, *, account: str) -> int:
+def enable(arguments: Arguments, *, account: str) -> int:
     """Let a disabled account log in again."""
-    return _change_account(given, account, "can log in", disabled=False)
+    return _change_account(arguments, account, "can log in", disabled=False)
 
 
 @accounts.command("passwd")
 @click.argument("account")
 @_FROM_STDIN
 @for_store
-def passwd(given: Given, *, account: str, password_stdin: bool) -> int:
+def passwd(arguments: Arguments, *, account: str, password_stdin: bool) -> int:
     """Change an account's password and end its sessions."""
-    return _change_account(given, account, "has a new password", password=_read_password(from_stdin=password_stdin))
+    return _change_account(arguments, account, "has a new password", password=_read_password(from_stdin=password_stdin))
 
 
-def _change_account(given: Given, account: str, done: str, **values: Any) -> int:
-    with given.memory() as memory:
+def _change_account(arguments: Arguments, account: str, done: str, **values: Any) -> int:
+    with arguments.memory() as memory:
         answer = memory.admin.accounts.update(account, **values)
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(f"{escape_control_chars(answer['login'])} {done}")
     return OK
 
@@ -146,11 +146,11 @@ def _change_account(given: Given, account: str, done: str, **values: Any) -> int
 @accounts.command("remove")
 @click.argument("account")
 @for_store
-def remove(given: Given, *, account: str) -> int:
+def remove(arguments: Arguments, *, account: str) -> int:
     """Remove an account and end its sessions."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         gone = memory.admin.accounts.remove(account)
-    if not given.answered(gone):
+    if not arguments.print_json(gone):
         print_line(f"{escape_control_chars(gone['login'])} was removed")
     return OK
 
@@ -158,11 +158,11 @@ def remove(given: Given, *, account: str) -> int:
 @accounts.command("rotate-key")
 @click.option("--at-once", is_flag=True, help="Stop accepting existing tokens immediately.")
 @for_store
-def rotate_key(given: Given, *, at_once: bool) -> int:
+def rotate_key(arguments: Arguments, *, at_once: bool) -> int:
     """Change the key that signs login tokens. Nobody has to log in again."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         answer = memory.admin.accounts.rotate_token_key(grace=not at_once)
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line("tokens are now signed with a new key")
     return OK
 
@@ -176,14 +176,14 @@ def _read_password(*, from_stdin: bool) -> str:
             "cannot ask for a password: there is no terminal",
             hint="use --password-stdin to read it from standard input",
         )
-    given: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return given
+    text: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+    return text
 
 
 @click.command()
 @click.argument("use_case", metavar="USE_CASE")
 @for_store
-def instructions(given: Given, *, use_case: str) -> int:
+def instructions(arguments: Arguments, *, use_case: str) -> int:
     """Suggest what to remember for a use case, as settings.
 
     Describe the use case in plain words. If a language model is configured, it makes the suggestion; otherwise rules
@@ -191,9 +191,12 @@ def instructions(given: Given, *, use_case: str) -> int:
     """
     from memstone.memory import Memory
 
-    with given.logging(), Memory(_in_memory_settings(given)) as memory:  # no store is needed to think about one
+    with (
+        arguments.configure_logging(),
+        Memory(_in_memory_settings(arguments)) as memory,
+    ):  # no store is needed to think about one
         answer = memory.settings.suggest_instructions(use_case)
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(_as_toml(answer["example_settings"]["extract"]))
         for one in answer.get("degraded", ()):
             print_note(f"warning: made by rules, because the language model failed: {one['message']}", "warn")
@@ -206,8 +209,8 @@ def instructions(given: Given, *, use_case: str) -> int:
 _BY: Final = {"llm": "the language model", "rules": "rules"}
 
 
-def _in_memory_settings(given: Given) -> Any:
-    settings = given.settings()
+def _in_memory_settings(arguments: Arguments) -> Any:
+    settings = arguments.settings()
     store = settings.store.model_copy(update={"url": "memory:"})
     embedder = settings.embedder.model_copy(update={"provider": "none", "remote": None})
     return settings.model_copy(update={"store": store, "embedder": embedder})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, TypeVar, get_
 import click
 
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Column, Table, as_json, day_time, print_line, print_note, print_table
+from memstone.cli.terminal import Column, TextTable, as_json, day_time, print_line, print_note, print_table
 from memstone.errors import NotFoundError, UsageError
 from memstone.literals import CallerKind, LayerName, Strategy
 
@@ -33,7 +33,7 @@ Function: TypeAlias = Callable[..., Any]
 
 
 @dataclass(slots=True)
-class Given:
+class Arguments:
     """What was given, wherever it stood."""
 
     db: str | None = None
@@ -73,7 +73,7 @@ class Given:
         from memstone.config import store_path
         from memstone.memory import Memory
 
-        with self.logging():
+        with self.configure_logging():
             settings = self.settings()
             if damaged:
                 settings = settings.model_copy(update={"store": settings.store.model_copy(update={"check": False})})
@@ -86,10 +86,10 @@ class Given:
                 yield memory
 
     @contextmanager
-    def logging(self) -> Iterator[None]:
+    def configure_logging(self) -> Iterator[None]:
         """Show the library's warnings, and with ``--verbose`` everything it logs."""
         handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(_Plain())
+        handler.setFormatter(_PlainFormatter())
         handler.addFilter(lambda record: self.verbose or not hasattr(record, "event"))  # events are for machines
         log = logging.getLogger("memstone")
         before = log.level
@@ -101,14 +101,14 @@ class Given:
             log.removeHandler(handler)
             log.setLevel(before)
 
-    def answered(self, value: Any) -> bool:
+    def print_json(self, value: Any) -> bool:
         """Print a value as the one JSON document, if that is wanted."""
         if self.json:
             print_line(as_json(value))
         return self.json
 
 
-class _Plain(logging.Formatter):
+class _PlainFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return f"{record.levelname.lower()}: {record.getMessage()}"
 
@@ -122,7 +122,7 @@ def store_url(db: str) -> str:
 
 def _store_option(context: click.Context, option: click.Parameter, value: Any) -> Any:
     if value not in (None, False):
-        setattr(context.ensure_object(Given), str(option.name), value)
+        setattr(context.ensure_object(Arguments), str(option.name), value)
     return value
 
 
@@ -178,10 +178,10 @@ def for_store(function: Function) -> Function:
 
     @click.pass_context
     def call_without_scope(context: click.Context, /, *args: Any, **options: Any) -> Any:
-        given = context.ensure_object(Given)
-        if any(given.scope().values()):
+        arguments = context.ensure_object(Arguments)
+        if any(arguments.scope().values()):
             raise click.UsageError(f"{context.info_name} does not take --user, --agent or --run", context)
-        return function(given, *args, **options)
+        return function(arguments, *args, **options)
 
     return _apply_options(_copy_function_details(call_without_scope, function), (*_STORE, *_TALK))
 
@@ -214,15 +214,15 @@ def read_text_argument(value: str) -> str:
         raise click.UsageError("standard input is not UTF-8 text") from None
 
 
-def parse_metadata(given: Sequence[str]) -> dict[str, Any] | None:
+def parse_metadata(items: Sequence[str]) -> dict[str, Any] | None:
     """``k=v`` pairs and JSON objects as one mapping; None when nothing was given."""
     merged: dict[str, Any] = {}
-    for one in given:
+    for one in items:
         for name, value in _parse_metadata_item(one).items():
             if name in merged:
                 raise click.BadParameter(f"{name!r} appears twice", param_hint="--metadata")
             merged[name] = value
-    return merged if given else None
+    return merged if items else None
 
 
 def _parse_metadata_item(one: str) -> dict[str, Any]:
@@ -234,9 +234,9 @@ def _parse_metadata_item(one: str) -> dict[str, Any]:
     return {name.strip(): parse_scalar(value)}
 
 
-def parse_filter_options(given: Sequence[str]) -> list[Any] | None:
+def parse_filter_options(items: Sequence[str]) -> list[Any] | None:
     """Every ``--filter``, all of which must hold; what they mean is for the library to say."""
-    return [_parse_filter(one) for one in given] or None
+    return [_parse_filter(one) for one in items] or None
 
 
 def _parse_filter(one: str) -> Any:
@@ -277,20 +277,20 @@ def _json_object(one: str, option: str) -> dict[str, Any]:
 T = TypeVar("T")
 
 
-def ask_confirmation(given: Given, question: str, *, without: str) -> bool:
+def ask_confirmation(arguments: Arguments, question: str, *, without: str) -> bool:
     """Whether somebody says yes; ``without`` is what ``--yes`` does without asking."""
-    return _ask_user(given, without, lambda: click.confirm(question, err=True))
+    return _ask_user(arguments, without, lambda: click.confirm(question, err=True))
 
 
-def confirm_by_typing(given: Given, wanted: str, question: str, *, without: str) -> bool:
+def confirm_by_typing(arguments: Arguments, wanted: str, question: str, *, without: str) -> bool:
     """Whether somebody types a word: a yes is given too quickly for some things."""
-    said: str = _ask_user(given, without, lambda: click.prompt(question, err=True, default="", show_default=False))
-    return said.strip() == wanted
+    text: str = _ask_user(arguments, without, lambda: click.prompt(question, err=True, default="", show_default=False))
+    return text.strip() == wanted
 
 
-def _ask_user(given: Given, without: str, ask: Callable[[], T]) -> T:
+def _ask_user(arguments: Arguments, without: str, ask: Callable[[], T]) -> T:
     hint = f"use --yes to {without} without asking"
-    if given.json:  # a program reads what is said, and would read the question
+    if arguments.json:  # a program reads what is said, and would read the question
         raise UsageError("with --json, Memstone does not ask questions", hint=hint)
     try:
         return ask()
@@ -310,11 +310,11 @@ _SKIP: Final = "Skip this many."
 @click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=int, default=0, help=_SKIP)
 @for_scope
-def entities(given: Given, *, limit: int, offset: int) -> int:
+def entities(arguments: Arguments, *, limit: int, offset: int) -> int:
     """List people, places and things, most mentioned first."""
-    with given.memory() as memory:
-        answer = memory.graph.entities(**given.scope(), limit=limit, offset=offset)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.graph.entities(**arguments.scope(), limit=limit, offset=offset)
+    if not arguments.print_json(answer):
         _show_entities(answer)
     return OK if answer["results"] else NOTHING
 
@@ -323,7 +323,7 @@ def _show_entities(answer: EntityList) -> None:
     if not answer["results"]:
         print_note("no entities found")
         return
-    table = Table(
+    table = TextTable(
         [
             Column("MENTIONS", right=True),
             Column("TYPE"),
@@ -341,14 +341,14 @@ def _show_entities(answer: EntityList) -> None:
 @click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=int, default=0, help=_SKIP)
 @for_scope
-def relations(given: Given, *, limit: int, offset: int) -> int:
+def relations(arguments: Arguments, *, limit: int, offset: int) -> int:
     """List how people and things are related, newest first.
 
     UNTIL shows since when a relation no longer holds.
     """
-    with given.memory() as memory:
-        answer = memory.graph.relations(**given.scope(), limit=limit, offset=offset)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.graph.relations(**arguments.scope(), limit=limit, offset=offset)
+    if not arguments.print_json(answer):
         _show_relations(answer)
     return OK if answer["results"] else NOTHING
 
@@ -357,7 +357,7 @@ def _show_relations(answer: RelationList) -> None:
     if not answer["results"]:
         print_note("no relations found")
         return
-    table = Table(
+    table = TextTable(
         [
             Column("SOURCE", grows=True),
             Column("RELATION"),

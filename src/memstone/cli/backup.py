@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memstone.cli.arguments import Given, ask_confirmation, for_store
+from memstone.cli.arguments import Arguments, ask_confirmation, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Progress, day_time, print_line, print_note
+from memstone.cli.terminal import Progress, day_time, print_line, print_note
 from memstone.errors import Corrupted
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _VERIFIED: Final = {
 @click.argument("file", type=click.Path())
 @click.option("--verify", is_flag=True, help="Check the backup FILE instead of creating one.")
 @for_store
-def backup(given: Given, file: str, *, verify: bool) -> int:
+def backup(arguments: Arguments, file: str, *, verify: bool) -> int:
     """Copy the whole store into FILE while it is in use.
 
     FILE is one archive with a manifest (schema, row counts of every table, SHA-256 checksums), signed with the store's
@@ -36,29 +36,29 @@ def backup(given: Given, file: str, *, verify: bool) -> int:
     Memstone picks a name in it. To put a backup back, use `memstone restore`. Keep a copy of the key separate from the
     backups: on another machine, you need it to restore keys and accounts.
     """
-    return _verify_file(given, file) if verify else _write_file(given, file)
+    return _verify_file(arguments, file) if verify else _write_file(arguments, file)
 
 
-def _verify_file(given: Given, file: str) -> int:
+def _verify_file(arguments: Arguments, file: str) -> int:
     progress = Progress("checking")
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         try:
             answer = memory.admin.backups.verify(file)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(f"{_VERIFIED[answer['origin']]}: {_format_counts(answer)}")
     return OK
 
 
-def _write_file(given: Given, file: str) -> int:
+def _write_file(arguments: Arguments, file: str) -> int:
     progress = Progress("copying")
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         try:
             answer = memory.admin.backups.create(file, progress=progress)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(f"written to {answer['path']}: {_format_counts(answer)}")
         if answer["key_place"]:
             print_note(f"signed with the key in {answer['key_place']}: keep a copy of it elsewhere", "dim")
@@ -71,7 +71,7 @@ def _write_file(given: Given, file: str) -> int:
 @click.option("--key-file", type=click.Path(exists=True, dir_okay=False), help=_KEY_FILE)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
-def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes: bool) -> int:
+def restore(arguments: Arguments, file: str, *, foreign: bool, key_file: str | None, yes: bool) -> int:
     """Replace the whole store with the backup FILE.
 
     Memstone checks FILE first, then replaces the store in one step, also for programs that have it open. Anything that
@@ -84,9 +84,9 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
     if key_file is not None:
         from memstone.compose import adopt_store_key
 
-        adopt_store_key(given.settings(), Path(key_file))
-    with given.memory(create=True, damaged=True) as memory:
-        if not (yes or _confirm_restore(given, memory)):
+        adopt_store_key(arguments.settings(), Path(key_file))
+    with arguments.memory(create=True, damaged=True) as memory:
+        if not (yes or _confirm_restore(arguments, memory)):
             print_note("nothing was restored")
             return NOTHING
         progress = Progress("restoring")
@@ -94,7 +94,7 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
             answer = memory.admin.backups.restore(file, foreign=foreign, progress=progress)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(f"restored as of {day_time(answer['created_at'])}: {_format_counts(answer)}")
         if answer["erased_again"]:
             print_note(f"{answer['erased_again']:,} later erasures were applied again", "note")
@@ -103,16 +103,21 @@ def restore(given: Given, file: str, *, foreign: bool, key_file: str | None, yes
     return OK
 
 
-def _left_out(told: BackupRemainder) -> list[str]:
-    return [*told.get("objects", ()), *(f"{count:,} rows of {table}" for table, count in told.get("rows", {}).items())]
+def _left_out(backup_remainder: BackupRemainder) -> list[str]:
+    return [
+        *backup_remainder.get("objects", ()),
+        *(f"{count:,} rows of {table}" for table, count in backup_remainder.get("rows", {}).items()),
+    ]
 
 
-def _confirm_restore(given: Given, memory: Memory) -> bool:
+def _confirm_restore(arguments: Arguments, memory: Memory) -> bool:
     try:
         memories = f"{memory.stats()['memories']:,} memories"
     except Corrupted:
         memories = "damaged store"
-    return memories.startswith("0 ") or ask_confirmation(given, f"Replace the existing {memories}?", without="restore")
+    return memories.startswith("0 ") or ask_confirmation(
+        arguments, f"Replace the existing {memories}?", without="restore"
+    )
 
 
 def _format_counts(answer: BackupManifest) -> str:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_store, store_url
+from memstone.cli.arguments import Arguments, for_store, store_url
 from memstone.cli.fail import OK
-from memstone.cli.rendering import (
+from memstone.cli.terminal import (
     Column,
-    Table,
+    TextTable,
     columns_of,
     display_width,
     event_style,
@@ -46,7 +46,7 @@ def demo_time(day: int, hour: int = 12, minute: int = 0) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DemoMessage:
     """One thing that is said: in whose conversation, when, by whom."""
 
     user: str
@@ -60,18 +60,18 @@ class Said:
 
 
 BEGINNING: Final = (
-    Said("maya", demo_time(2, 9, 10), "Maya", "I live in Oslo, and I work as an architect at Nordlys."),
-    Said("maya", demo_time(2, 9, 12), "Maya", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
-    Said("maya", demo_time(2, 9, 13), "Maya", "Could you book a table for two on Friday?"),
-    Said("maya", demo_time(2, 9, 14), "assistant", "Done: the Harbour Grill on Friday at 19:00."),
-    Said("jonas", demo_time(2, 18, 40), "Jonas", "My daughter Ella plays the cello on Thursdays."),
-    Said("maya", demo_time(3, 8, 5), "Maya", "My team's standup is at 9:30 in the blue room."),
-    Said("maya", demo_time(3, 20, 15), "Maya", "I'm planning a surprise party for Jonas on Saturday."),
-    Said("maya", demo_time(3, 20, 16), "Maya", "And remember, I'm allergic to hazelnuts!"),
+    DemoMessage("maya", demo_time(2, 9, 10), "Maya", "I live in Oslo, and I work as an architect at Nordlys."),
+    DemoMessage("maya", demo_time(2, 9, 12), "Maya", "I'm allergic to hazelnuts. My sister Ingrid is vegan."),
+    DemoMessage("maya", demo_time(2, 9, 13), "Maya", "Could you book a table for two on Friday?"),
+    DemoMessage("maya", demo_time(2, 9, 14), "assistant", "Done: the Harbour Grill on Friday at 19:00."),
+    DemoMessage("jonas", demo_time(2, 18, 40), "Jonas", "My daughter Ella plays the cello on Thursdays."),
+    DemoMessage("maya", demo_time(3, 8, 5), "Maya", "My team's standup is at 9:30 in the blue room."),
+    DemoMessage("maya", demo_time(3, 20, 15), "Maya", "I'm planning a surprise party for Jonas on Saturday."),
+    DemoMessage("maya", demo_time(3, 20, 16), "Maya", "And remember, I'm allergic to hazelnuts!"),
 )
 NEWS: Final = (
-    Said("maya", demo_time(5, 8, 0), "Maya", "The standup is at 10:15 now."),
-    Said("maya", demo_time(5, 8, 1), "Maya", "By the way, I moved to Bergen."),
+    DemoMessage("maya", demo_time(5, 8, 0), "Maya", "The standup is at 10:15 now."),
+    DemoMessage("maya", demo_time(5, 8, 1), "Maya", "By the way, I moved to Bergen."),
 )
 NOTE: Final = "Gym: the door code is 4711"
 FRIDAY: Final = demo_time(6, 17)
@@ -154,7 +154,7 @@ class Stage:
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
         """Show rows."""
-        table = Table(columns)
+        table = TextTable(columns)
         for row in rows:
             table.add(*row)
         for line in table.lines(self._columns(), style_text):
@@ -183,16 +183,18 @@ class Stage:
 
 def _hit_row(hit: dict[str, Any]) -> list[str]:
     parts = hit["score_parts"]
-    shown = [f"{render_bar(parts.get(name, 0.0), _BAR)} {parts.get(name, 0.0):.2f}" for name in ("keyword", "semantic")]
-    return [f"{hit['score']:.2f}", *shown, hit["memory"]]
+    visible = [
+        f"{render_bar(parts.get(name, 0.0), _BAR)} {parts.get(name, 0.0):.2f}" for name in ("keyword", "semantic")
+    ]
+    return [f"{hit['score']:.2f}", *visible, hit["memory"]]
 
 
 def _format_call(verb: str, args: Sequence[Any], options: dict[str, Any]) -> str:
     """The call as one would write it."""
-    given = [_format_argument(one) for one in args] + [
+    items = [_format_argument(one) for one in args] + [
         f"{name}={_format_argument(value)}" for name, value in options.items()
     ]
-    return f"memory.{verb}({', '.join(given)})"
+    return f"memory.{verb}({', '.join(items)})"
 
 
 def _format_argument(value: Any) -> str:
@@ -216,19 +218,19 @@ _MEMORY: Final = Column("MEMORY", grows=True)
 @click.command()
 @click.option("--slow", is_flag=True, help="Pause between the steps, on a terminal.")
 @for_store
-def demo(given: Given, *, slow: bool) -> int:
+def demo(arguments: Arguments, *, slow: bool) -> int:
     """Show what Memstone does, in a made-up week.
 
     The demo runs on this machine, in a temporary store that is removed at the end. Use --db to keep it in a new file.
     """
-    if given.config:
+    if arguments.config:
         raise UsageError("the demo uses its own settings", hint="leave out --config")
-    if given.db and Path(given.db).expanduser().exists():
-        raise UsageError(f"{given.db} already exists", hint="the demo needs a new file")
+    if arguments.db and Path(arguments.db).expanduser().exists():
+        raise UsageError(f"{arguments.db} already exists", hint="the demo needs a new file")
     clock = StoppedClock(BEGINNING[0].when)
-    with given.logging(), _open_demo_memory(given.db, clock) as memory:
-        stage = Stage(memory, clock, quiet=given.json, slow=slow and is_terminal(sys.stdout))
-        _run_steps(stage, given)
+    with arguments.configure_logging(), _open_demo_memory(arguments.db, clock) as memory:
+        stage = Stage(memory, clock, quiet=arguments.json, slow=slow and is_terminal(sys.stdout))
+        _run_steps(stage, arguments)
     return OK
 
 
@@ -242,8 +244,8 @@ def _open_demo_memory(db: str | None, clock: StoppedClock) -> Iterator[Memory]:
             yield memory
 
 
-def _run_steps(stage: Stage, given: Given) -> None:
-    if not given.json:
+def _run_steps(stage: Stage, arguments: Arguments) -> None:
+    if not arguments.json:
         _open_curtain()
     for step in (
         _learn_facts,
@@ -261,8 +263,8 @@ def _run_steps(stage: Stage, given: Given) -> None:
         "The current facts, and every turn, because turns are memories too. Expired memories are hidden, not erased.",
     )
     counts = stage.quietly("stats")
-    if not given.answered({"steps": stage.steps}):
-        _close_curtain(counts, given.db)
+    if not arguments.print_json({"steps": stage.steps}):
+        _close_curtain(counts, arguments.db)
 
 
 def _open_curtain() -> None:
@@ -292,16 +294,16 @@ def _learn_facts(stage: Stage) -> None:
     _add_statements(stage, BEGINNING)
 
 
-def _add_statements(stage: Stage, told: Sequence[Said]) -> list[dict[str, Any]]:
+def _add_statements(stage: Stage, messages: Sequence[DemoMessage]) -> list[dict[str, Any]]:
     """Say things one after the other, the first call shown; gives what became of their facts."""
     rows: list[list[object]] = []
     changes: list[dict[str, Any]] = []
-    for number, said in enumerate(told):
-        stage.clock.moment = said.when
+    for number, message in enumerate(messages):
+        stage.clock.moment = message.when
         add = stage.quietly if number else stage.call
-        learned = _changes_from_answer(add("add", said.message(), user_id=said.user))
+        learned = _changes_from_answer(add("add", message.message(), user_id=message.user))
         facts = [(one["event"], one["memory"]) for one in learned] or [("-", "")]
-        begin = [_format_weekday_time(said.when), said.speaker, said.text]
+        begin = [_format_weekday_time(message.when), message.speaker, message.text]
         rows += [[*(["", "", ""] if more else begin), *fact] for more, fact in enumerate(facts)]
         changes += learned
     stage.table([Column("WHEN"), Column("SPEAKER"), Column("SAID", grows=True), _EVENT, _LEARNED], rows)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memstone.cli.arguments import Given, ask_confirmation, confirm_by_typing, for_scope, for_store
+from memstone.cli.arguments import Arguments, ask_confirmation, confirm_by_typing, for_scope, for_store
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.rendering import Column, Progress, Table, print_line, print_note, print_table
+from memstone.cli.terminal import Column, Progress, TextTable, print_line, print_note, print_table
 from memstone.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _REPORT: Final = "Write the report to this file. Without it, only --json prints 
 )
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_scope
-def erase(given: Given, *, memory_id: str | None, report: str | None, verify: str | None, yes: bool) -> int:
+def erase(arguments: Arguments, *, memory_id: str | None, report: str | None, verify: str | None, yes: bool) -> int:
     """Erase everything about someone, for good.
 
     This covers every layer and version, the history, queued work, names, words and vectors, and the backups made with
@@ -39,36 +39,36 @@ def erase(given: Given, *, memory_id: str | None, report: str | None, verify: st
     check it later.
     """
     if verify is not None:
-        return _verify_report(given, verify, other=bool(memory_id or report))
-    with given.memory() as memory:
-        if not (yes or _confirm_erasure(given, memory_id)):
+        return _verify_report(arguments, verify, other=bool(memory_id or report))
+    with arguments.memory() as memory:
+        if not (yes or _confirm_erasure(arguments, memory_id)):
             print_note("nothing was erased")
             return NOTHING
         progress = Progress("erasing")
         try:
-            answer = memory.admin.erase(**given.scope(), memory_id=memory_id, progress=progress)
+            answer = memory.admin.erase(**arguments.scope(), memory_id=memory_id, progress=progress)
         finally:
             progress.finish()
     if report is not None:
         Path(report).write_text(json.dumps(answer, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _show_erasure(answer, report)
     return OK if answer["pending"] or all(check["ok"] for check in answer["checks"]) else FAILED
 
 
-def _confirm_erasure(given: Given, memory_id: str | None) -> bool:
+def _confirm_erasure(arguments: Arguments, memory_id: str | None) -> bool:
     """Whether somebody typed what is to be erased."""
-    named = [(name.removesuffix("_id"), value) for name, value in given.scope().items() if value]
+    named = [(name.removesuffix("_id"), value) for name, value in arguments.scope().items() if value]
     named += [("memory", memory_id)] if memory_id else []
     if not named:
         return True  # nobody is named, which the library refuses with its own words
-    told, wanted = ", ".join(f"{name} {value}" for name, value in named), str(named[-1][1])
-    print_note(f"This erases everything of {told}, also from backups. It cannot be undone.", "warn")
-    return confirm_by_typing(given, wanted, f"Type {wanted} to erase it", without="erase")
+    text, wanted = ", ".join(f"{name} {value}" for name, value in named), str(named[-1][1])
+    print_note(f"This erases everything of {text}, also from backups. It cannot be undone.", "warn")
+    return confirm_by_typing(arguments, wanted, f"Type {wanted} to erase it", without="erase")
 
 
 def _show_erasure(answer: ErasureReport, report: str | None) -> None:
-    table = Table([Column("TABLE", grows=True), Column("ROWS", right=True)])
+    table = TextTable([Column("TABLE", grows=True), Column("ROWS", right=True)])
     for name, count in answer["erased"].items():
         table.add(name, f"{count:,}")
     if table.rows:
@@ -110,16 +110,16 @@ def _show_check(check: ErasureCheck) -> None:
         print_note(f"error: {check['check']}: {problem}", "bad")
 
 
-def _verify_report(given: Given, file: str, *, other: bool) -> int:
-    if other or any(given.scope().values()):
+def _verify_report(arguments: Arguments, file: str, *, other: bool) -> int:
+    if other or any(arguments.scope().values()):
         raise click.UsageError("--verify only checks a report and cannot be combined with other options")
     try:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
     except ValueError as error:
         raise InvalidInput(f"{file} is not JSON: {error}", hint="use --report to write such a file") from error
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         answer = memory.admin.verify_erasure(report)
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _show_verified(answer)
     return OK if answer["ok"] else NOTHING
 
@@ -148,15 +148,15 @@ COMMANDS: Final = (erase,)
 @click.option("--apply", "applied", is_flag=True, help="Mask the secrets found. Without it, they are only counted.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
-def redact(given: Given, *, applied: bool, yes: bool) -> int:
+def redact(arguments: Arguments, *, applied: bool, yes: bool) -> int:
     """Find secrets in stored memories, and mask them.
 
     Memstone masks credentials and card numbers before it stores anything. Use this command for what was stored earlier,
     or under another extract.redact setting. It looks through every version, the history and the inbox. Masking cannot
     be undone. Backups and exports are not changed.
     """
-    with given.memory() as memory:
-        if applied and not (yes or ask_confirmation(given, "Mask every secret found, for good?", without="mask")):
+    with arguments.memory() as memory:
+        if applied and not (yes or ask_confirmation(arguments, "Mask every secret found, for good?", without="mask")):
             print_note("nothing was masked")
             return NOTHING
         progress = Progress("masking" if applied else "looking")
@@ -164,14 +164,14 @@ def redact(given: Given, *, applied: bool, yes: bool) -> int:
             answer = memory.admin.redact(progress, dry_run=not applied)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _masking_show(answer)
     return FAILED if answer.get("degraded") else OK
 
 
 def _masking_show(answer: RedactResult) -> None:
     if answer["found"]:
-        table = Table([Column("KIND", grows=True), Column("ROWS", right=True)])
+        table = TextTable([Column("KIND", grows=True), Column("ROWS", right=True)])
         for kind, count in sorted(answer["by_kind"].items()):
             table.add(kind, f"{count:,}")
         print_table(table)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from memstone.cli.rendering import escape_control_chars, print_note
+from memstone.cli.terminal import escape_control_chars, print_note
 from memstone.errors import Conflict, MemstoneError, NotFoundError, ScopeError, UsageError
 from memstone.model.scope import NO_SCOPE
 

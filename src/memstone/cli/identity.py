@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import Given, for_scope
+from memstone.cli.arguments import Arguments, for_scope
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import (
+from memstone.cli.terminal import (
     Column,
-    Table,
+    TextTable,
     day_time,
     escape_control_chars,
     print_line,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.group(invoke_without_command=True)
 @for_scope
-def identity(given: Given) -> int:
+def identity(arguments: Arguments) -> int:
     """Show who a user is, or change it.
 
     Overrides are what the user wrote: every model sees them, whatever the budget. The derived part comes from what the
@@ -36,80 +36,80 @@ def identity(given: Given) -> int:
     """
     if click.get_current_context().invoked_subcommand is not None:
         return OK
-    with given.memory() as memory:
-        answer = memory.identity.get(user_id=_require_user(given))
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.identity.get(user_id=_require_user(arguments))
+    if not arguments.print_json(answer):
         _show_identity(answer)
     return OK if answer["overrides"] or answer["derived"] or answer["narrative"] else NOTHING
 
 
-def _require_user(given: Given) -> str:
-    if given.user is None:
+def _require_user(arguments: Arguments) -> str:
+    if arguments.user is None:
         raise click.UsageError("an identity belongs to a user: use --user")
-    return given.user
+    return arguments.user
 
 
 @identity.command("add")
 @click.argument("text")
 @for_scope
-def add_override(given: Given, text: str) -> int:
+def add_override(options: Arguments, text: str) -> int:
     """Add something to keep in mind for good.
 
     TEXT may be `-` for standard input. A text that is already there is not added again.
     """
-    said = arguments.read_text_argument(text)
-    with given.memory(create=True) as memory:
-        answer = memory.identity.add_override(said, user_id=_require_user(given))
-    return _report_change(given, answer)
+    sentence = arguments.read_text_argument(text)
+    with options.memory(create=True) as memory:
+        answer = memory.identity.add_override(sentence, user_id=_require_user(options))
+    return _report_change(options, answer)
 
 
 @identity.command("remove")
 @click.argument("number", type=click.IntRange(min=1))
 @for_scope
-def remove_override(given: Given, number: int) -> int:
+def remove_override(arguments: Arguments, number: int) -> int:
     """Delete an override by its NUMBER in `memstone identity`."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         try:
-            answer = memory.identity.remove_override(number - 1, user_id=_require_user(given))
+            answer = memory.identity.remove_override(number - 1, user_id=_require_user(arguments))
         except NotFoundError:
             raise NotFoundError(
                 f"there is no override number {number}", hint="`memstone identity` shows them"
             ) from None
-    return _report_change(given, answer)
+    return _report_change(arguments, answer)
 
 
 @identity.command("set")
 @click.argument("texts", nargs=-1)
 @click.option("--clear", is_flag=True, help="Delete all overrides.")
 @for_scope
-def set_overrides(given: Given, texts: Sequence[str], *, clear: bool) -> int:
+def set_overrides(arguments: Arguments, texts: Sequence[str], *, clear: bool) -> int:
     """Replace all overrides with these TEXTS."""
     if bool(texts) == clear:
         raise click.UsageError("give the texts, or use --clear to remove all of them")
-    with given.memory(create=True) as memory:
-        answer = memory.identity.set_overrides(list(texts), user_id=_require_user(given))
-    return _report_change(given, answer)
+    with arguments.memory(create=True) as memory:
+        answer = memory.identity.set_overrides(list(texts), user_id=_require_user(arguments))
+    return _report_change(arguments, answer)
 
 
 @identity.command("write")
 @click.argument("text", required=False)
 @click.option("--back", is_flag=True, help="Stop writing it by hand: the next consolidation rewrites it.")
 @for_scope
-def write_narrative(given: Given, text: str | None, *, back: bool) -> int:
+def write_narrative(options: Arguments, text: str | None, *, back: bool) -> int:
     """Write the text about the user by hand.
 
     Consolidation then leaves it alone. TEXT may be `-` for standard input.
     """
     if (text is None) != back:
         raise click.UsageError("give the text, or use --back")
-    said = None if text is None else arguments.read_text_argument(text)
-    with given.memory(create=not back) as memory:
-        answer = memory.identity.set_narrative(said, user_id=_require_user(given))
-    return _report_change(given, answer)
+    message = None if text is None else arguments.read_text_argument(text)
+    with options.memory(create=not back) as memory:
+        answer = memory.identity.set_narrative(message, user_id=_require_user(options))
+    return _report_change(options, answer)
 
 
-def _report_change(given: Given, answer: IdentityResult) -> int:
-    if not given.answered(answer):
+def _report_change(arguments: Arguments, answer: IdentityResult) -> int:
+    if not arguments.print_json(answer):
         for warning in answer.get("warnings", ()):
             print_note(f"warning: {warning}", "warn")
         _show_identity(answer)
@@ -137,7 +137,7 @@ def _show_identity(answer: IdentityResult) -> None:
 
 def _show_numbered_entries(title: str, entries: Sequence[DerivedItem] | Sequence[IdentityItem]) -> None:
     print_line(style_text(title, "head"))
-    table = Table([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
+    table = TextTable([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
     for number, entry in enumerate(entries, 1):
         table.add(number, entry["id"], entry["text"])
     print_table(table)
@@ -154,11 +154,11 @@ def _print_separator(before: Sequence[Any]) -> None:
 @click.option("--offset", type=int, default=0, help="Skip this many.")
 @click.option("--since", metavar="TIME", help="Only sessions since this time, in ISO 8601.")
 @for_scope
-def episodes(given: Given, *, limit: int, offset: int, since: str | None) -> int:
+def episodes(arguments: Arguments, *, limit: int, offset: int, since: str | None) -> int:
     """List what past sessions were about, newest first."""
-    with given.memory() as memory:
-        answer = memory.sessions.episodes(**given.scope(), limit=limit, offset=offset, since=since)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.sessions.episodes(**arguments.scope(), limit=limit, offset=offset, since=since)
+    if not arguments.print_json(answer):
         _show_episodes(answer["results"])
     return OK if answer["results"] else NOTHING
 
@@ -167,7 +167,7 @@ def _show_episodes(found: Sequence[EpisodeItem]) -> None:
     if not found:
         print_note("there are no episodes yet")
         return
-    table = Table(
+    table = TextTable(
         [
             Column("HELD"),
             Column("RUN", spare=1),

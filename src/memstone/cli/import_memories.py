@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_scope
+from memstone.cli.arguments import Arguments, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.rendering import Progress, print_line, print_note
+from memstone.cli.terminal import Progress, print_line, print_note
 from memstone.cli.transcripts import (
     ARRAY_HINT,
-    Item,
-    Line,
-    Tally,
+    InputLine,
+    LineCounts,
+    TranscriptCall,
     exported_items,
     items_from_lines,
     read_export_records,
@@ -55,21 +55,21 @@ def is_foreign(file: str) -> bool:
     return found is not None and detect_format(unwrap_list(found)) not in (None, FACTS)
 
 
-def read_array_objects(file: str) -> Iterator[Line] | None:
+def read_array_objects(file: str) -> Iterator[InputLine] | None:
     """The objects of a JSON array as if each stood on a line; None when the file is no array."""
     if file == "-":
         return None
     path = Path(file)
     with path.open("rb") as stream:
         found = _read_document(path, stream.read(_HEAD))
-    given = unwrap_list(found) if found is not None else None
-    return None if given is None else iter([_make_line(at, one) for at, one in enumerate(given, start=1)])
+    items = unwrap_list(found) if found is not None else None
+    return None if items is None else iter([_make_line(at, one) for at, one in enumerate(items, start=1)])
 
 
-def _make_line(number: int, value: Any) -> Line:
+def _make_line(number: int, value: Any) -> InputLine:
     if isinstance(value, dict):
-        return Line(number, value)
-    return Line(number, {}, InvalidInput(f"expected an object, not {type(value).__name__}", hint=ARRAY_HINT))
+        return InputLine(number, value)
+    return InputLine(number, {}, InvalidInput(f"expected an object, not {type(value).__name__}", hint=ARRAY_HINT))
 
 
 def _read_document(path: Path, head: bytes) -> Any:
@@ -103,7 +103,7 @@ _RESTORE_HINT: Final = (
 
 
 _FORMAT: Final = "The format of FILE, if it is not recognised: " + ", ".join(FORMATS[1:]) + "."
-_MINE: Final = "The data belongs to --user: its facts need no approval."
+_SPEAKS_FOR_USER: Final = "The data belongs to --user: its facts need no approval."
 _RESTORE: Final = "FILE is a Memstone export: restore it with ids and history."
 _AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memories."
 
@@ -113,7 +113,7 @@ _AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memorie
 @click.option("--restore", is_flag=True, help=_RESTORE)
 @click.option("--as-new", is_flag=True, help=_AS_NEW)
 @click.option("--format", "format_", type=click.Choice(FORMATS), default=AUTO, metavar="NAME", help=_FORMAT)
-@click.option("--mine", is_flag=True, help=_MINE)
+@click.option("--mine", "speaks_for_user", is_flag=True, help=_SPEAKS_FOR_USER)
 @click.option("--from-user", metavar="ID", help="Import only this user's memories from FILE.")
 @click.option(
     "--learn/--no-learn",
@@ -122,13 +122,13 @@ _AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memorie
 )
 @for_scope
 def import_(
-    given: Given,
+    arguments: Arguments,
     file: str,
     *,
     restore: bool,
     as_new: bool,
     format_: str,
-    mine: bool,
+    speaks_for_user: bool,
     from_user: str | None,
     learn: bool,
 ) -> int:
@@ -144,18 +144,18 @@ def import_(
 
     You can run an import again: known memories are not stored twice, and deleted ones stay deleted.
     """
-    if restore and (as_new or any(given.scope().values())):
+    if restore and (as_new or any(arguments.scope().values())):
         raise click.UsageError("--restore puts everything back where it was and cannot be combined with other options")
-    asked = format_ != AUTO or mine or from_user is not None
+    asked = format_ != AUTO or speaks_for_user or from_user is not None
     if asked and (restore or as_new):
         raise click.UsageError("a Memstone export does not take --format, --mine or --from-user")
     if asked or (not (restore or as_new) and is_foreign(file)):
-        how = {"format": format_, "trusted": mine, "from_user": from_user, "learn": learn}
-        return _import_foreign(given, file, how)
-    return _import_lines(given, file, restore=restore, as_new=as_new)
+        how = {"format": format_, "trusted": speaks_for_user, "from_user": from_user, "learn": learn}
+        return _import_foreign(arguments, file, how)
+    return _import_lines(arguments, file, restore=restore, as_new=as_new)
 
 
-def _import_lines(given: Given, file: str, *, restore: bool, as_new: bool) -> int:
+def _import_lines(arguments: Arguments, file: str, *, restore: bool, as_new: bool) -> int:
     with _open_input(file) as stream:
         progress = Progress("importing")
         size = 0 if file == "-" else Path(file).stat().st_size
@@ -165,8 +165,8 @@ def _import_lines(given: Given, file: str, *, restore: bool, as_new: bool) -> in
         try:
             exported = _is_export(first, wanted=restore or as_new)
             if restore:
-                return _restore_export(given, everything, progress)
-            return _take_in(given, everything, progress, exported=exported)
+                return _restore_export(arguments, everything, progress)
+            return _take_in(arguments, everything, progress, exported=exported)
         finally:
             progress.finish()
 
@@ -174,15 +174,15 @@ def _import_lines(given: Given, file: str, *, restore: bool, as_new: bool) -> in
 # --- what other systems exported --------------------------------------------------------------------------------------
 
 
-def _import_foreign(given: Given, file: str, how: dict[str, Any]) -> int:
+def _import_foreign(arguments: Arguments, file: str, how: dict[str, Any]) -> int:
     progress = Progress("importing")
-    with given.memory(create=True) as memory, _open_input(file) as stream:
+    with arguments.memory(create=True) as memory, _open_input(file) as stream:
         try:
             source = stream if file == "-" else file
-            answer = memory.admin.import_from(source, **given.scope(), **how, progress=progress)
+            answer = memory.admin.import_from(source, **arguments.scope(), **how, progress=progress)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _show_foreign(answer)
     if answer.get("degraded"):
         return FAILED
@@ -221,7 +221,7 @@ def _open_input(file: str) -> Iterator[BinaryIO]:
             yield stream
 
 
-def _is_export(first: Line | None, *, wanted: bool) -> bool:
+def _is_export(first: InputLine | None, *, wanted: bool) -> bool:
     """Whether it is an export of Memstone, and that is what the caller says it is."""
     exported = first is not None and first.value.get("format") in formats_of("export")
     if exported and not wanted:
@@ -233,11 +233,11 @@ def _is_export(first: Line | None, *, wanted: bool) -> bool:
     return exported
 
 
-def _restore_export(given: Given, lines: Iterable[Line], progress: Progress) -> int:
-    with given.memory(create=True) as memory:
+def _restore_export(arguments: Arguments, lines: Iterable[InputLine], progress: Progress) -> int:
+    with arguments.memory(create=True) as memory:
         counts = memory.load(read_export_records(lines))
     progress.finish()
-    if not given.answered(counts):
+    if not arguments.print_json(counts):
         known = counts["already_there"]
         print_line(
             f"{counts['memories']:,} versions and {counts['events']:,} events restored, {known:,} already existed"
@@ -245,31 +245,31 @@ def _restore_export(given: Given, lines: Iterable[Line], progress: Progress) -> 
     return OK
 
 
-def _take_in(given: Given, lines: Iterable[Line], progress: Progress, *, exported: bool) -> int:
-    tally = Tally()
-    wanted = (exported_items if exported else items_from_lines)(lines, given.scope(), tally)
-    at_once = min(_AT_ONCE, given.settings().limits.batch)
-    with given.memory(create=True) as memory:
+def _take_in(arguments: Arguments, lines: Iterable[InputLine], progress: Progress, *, exported: bool) -> int:
+    tally = LineCounts()
+    wanted = (exported_items if exported else items_from_lines)(lines, arguments.scope(), tally)
+    at_once = min(_AT_ONCE, arguments.settings().limits.batch)
+    with arguments.memory(create=True) as memory:
         while batch := list(islice(wanted, at_once)):
             _store_batch(memory, batch, tally)
     progress.finish()
-    if not given.answered(tally.as_dict()):
+    if not arguments.print_json(tally.as_dict()):
         _show_tally(tally)
     return _exit_code(tally)
 
 
-def _store_batch(memory: Memory, batch: list[Item], tally: Tally) -> None:
+def _store_batch(memory: Memory, batch: list[TranscriptCall], tally: LineCounts) -> None:
     for item, answer in zip(batch, memory.add_many([item.call for item in batch])["results"], strict=True):
         tally.count(item, answer)
 
 
-def _exit_code(tally: Tally) -> int:
+def _exit_code(tally: LineCounts) -> int:
     if tally.failed or not (tally.added or tally.updated or tally.already_known or tally.deferred):
         return NOTHING
     return FAILED if tally.deferred else OK
 
 
-def _show_tally(tally: Tally) -> None:
+def _show_tally(tally: LineCounts) -> None:
     for one in tally.as_dict()["errors"]:
         print_note(f"line {one['line']}: {one['message']}" + (f" ({one['hint']})" if one["hint"] else ""), "bad")
     if tally.failed > len(tally.errors):
@@ -290,7 +290,7 @@ def _show_tally(tally: Tally) -> None:
     print_line(_format_tally(tally))
 
 
-def _format_tally(tally: Tally) -> str:
+def _format_tally(tally: LineCounts) -> str:
     counted: tuple[tuple[int, str], ...] = (
         (tally.updated, "updated"),
         (tally.already_known, "already known"),

@@ -18,7 +18,7 @@ from memstone.cli import (
     fail,
     identity,
     import_memories,
-    reading,
+    read_commands,
     serve,
     settings,
     sharing,
@@ -27,13 +27,13 @@ from memstone.cli import (
     undo,
     upkeep,
     worker,
-    writing,
+    write_commands,
 )
 from memstone.cli import erase as masking
-from memstone.cli import reading as shown
+from memstone.cli import read_commands as shown
 from memstone.cli import transfer as cli_transfer
 from memstone.cli import upkeep as consolidate
-from memstone.cli.arguments import Given, add_program_options
+from memstone.cli.arguments import Arguments, add_program_options
 from memstone.cli.demo import demo
 
 # --- the program and its commands -------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ def memstone(context: click.Context) -> None:
 
 
 for command in (
-    *writing.COMMANDS,
-    *reading.COMMANDS,
+    *write_commands.COMMANDS,
+    *read_commands.COMMANDS,
     *shown.SHOWN_COMMANDS,
     *identity.COMMANDS,
     *undo.COMMANDS,
@@ -135,7 +135,7 @@ def run_command(args: Sequence[str]) -> int:
 def _carried_out(args: Sequence[str]) -> int:
     """Not click's own ``main``: that decides about errors and exit codes itself."""
     try:
-        with memstone.make_context("memstone", list(args), obj=Given()) as context:
+        with memstone.make_context("memstone", list(args), obj=Arguments()) as context:
             code = memstone.invoke(context)
     except click.exceptions.Exit as leaving:  # --help and --version
         return leaving.exit_code

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_store
+from memstone.cli.arguments import Arguments, for_store
 from memstone.cli.fail import OK
-from memstone.cli.rendering import print_line, print_note
+from memstone.cli.terminal import print_line, print_note
 from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -29,33 +29,33 @@ _FIRST_KEY: Final = "first"
 @click.option("--host", help="Address to listen on. Default: server.host, or 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on. Default: server.port, or 8420.")
 @for_store
-def serve(given: Given, *, host: str | None, port: int | None) -> int:
+def serve(arguments: Arguments, *, host: str | None, port: int | None) -> int:
     """Run the service: REST, gateway, MCP and metrics.
 
     The first start creates a key and shows it once.
     """
     try:
-        from memstone.server import serving
+        from memstone.server import process
         from memstone.server.app import create_app
         from memstone.server.observe import configure_logging
-        from memstone.server.stored import with_stored
+        from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
-    settings = _override_address(given.settings(), host, port)
-    token, shown = _first_key(settings), _Shown()
+    settings = _override_address(arguments.settings(), host, port)
+    token, visible = _first_key(settings), _KeyPrinter()
     try:
         repeats = configure_logging(
             settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
         )
         app = create_app(with_stored(settings))
-        serving.serve_app(
+        process.serve_app(
             app,
             settings.server,
-            lambda port: _print_startup_help(_override_address(settings, None, port), token, shown, given),
+            lambda port: _print_startup_help(_override_address(settings, None, port), token, visible, arguments),
             repeats,
         )
     finally:
-        shown(token)  # a start that failed or was interrupted: it is good for the next one
+        visible(token)  # a start that failed or was interrupted: it is good for the next one
     return OK
 
 
@@ -76,7 +76,7 @@ def _first_key(settings: Settings) -> str | None:
         return token
 
 
-class _Shown:
+class _KeyPrinter:
     """Shows a key: once, however often it is asked to."""
 
     def __init__(self) -> None:
@@ -91,7 +91,9 @@ class _Shown:
         sys.stdout.flush()
 
 
-def _print_startup_help(settings: Settings, token: str | None, shown: _Shown, given: Given | None = None) -> None:
+def _print_startup_help(
+    settings: Settings, token: str | None, visible: _KeyPrinter, arguments: Arguments | None = None
+) -> None:
     """Where it listens, and three lines to paste."""
     from memstone.config import store_place
 
@@ -100,7 +102,7 @@ def _print_startup_help(settings: Settings, token: str | None, shown: _Shown, gi
     print_line(f"The API is described at {address}/openapi.json")
     if token is None:
         print_note("a key already exists; create another with `memstone keys create`")
-    shown(token)
+    visible(token)
     print_line("")
     print_line(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
         f'curl {address}/v1/memories -H "Authorization: Bearer $MEMSTONE_KEY" '
@@ -112,7 +114,7 @@ def _print_startup_help(settings: Settings, token: str | None, shown: _Shown, gi
             f'import os; from memstone import Client; print(Client("{address}", os.environ["MEMSTONE_KEY"]).{asked})'
         )
     )
-    if (named := _memory_arguments(settings, given or Given())) is not None:
+    if (named := _memory_arguments(settings, arguments or Arguments())) is not None:
         print_line(_python_command(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
     print_line("")
     sys.stdout.flush()
@@ -123,7 +125,7 @@ def _python_command(code: str) -> str:
     return f"{shlex.quote(sys.executable or 'python')} -c {shlex.quote(code)}"
 
 
-def _memory_arguments(settings: Settings, given: Given) -> str | None:
+def _memory_arguments(settings: Settings, arguments: Arguments) -> str | None:
     """What the library is told to be the same memory; None where a line cannot say it without telling a secret.
 
     A file of settings is named, with ``--db`` laid over it. Without one it is the preset and the store, as far as these
@@ -131,11 +133,11 @@ def _memory_arguments(settings: Settings, given: Given) -> str | None:
     """
     from memstone.config import DEFAULT_PATH, store_path
 
-    path, file = store_path(settings), given.config or os.environ.get("MEMSTONE_CONFIG")
-    if path is None and (given.db or not file):
+    path, file = store_path(settings), arguments.config or os.environ.get("MEMSTONE_CONFIG")
+    if path is None and (arguments.db or not file):
         return None
     if file:
-        over = f", {json.dumps({'MEMSTONE_STORE__URL': _sqlite_url(path)})}" if given.db else ""
+        over = f", {json.dumps({'MEMSTONE_STORE__URL': _sqlite_url(path)})}" if arguments.db else ""
         return f"Settings.load({json.dumps(str(Path(file).expanduser().absolute()))}{over})"
     preset = {} if settings.preset == type(settings).model_fields["preset"].default else {"preset": settings.preset}
     store = {} if path == DEFAULT_PATH.expanduser() else {"store": {"url": _sqlite_url(path)}}
@@ -158,7 +160,7 @@ def _client_host(host: str) -> str:
     "--for-user", default="me", show_default=True, help="Choose whose memory it is, unless a call names a user."
 )
 @for_store
-def mcp(given: Given, *, for_user: str) -> int:
+def mcp(arguments: Arguments, *, for_user: str) -> int:
     """Serve memory tools to an assistant over stdin/stdout (MCP)."""
     try:
         from memstone.server.mcp.stdio import serve_stdio
@@ -166,7 +168,7 @@ def mcp(given: Given, *, for_user: str) -> int:
         raise MissingExtra(
             "this needs the extras 'mcp' and 'server'", hint="pip install 'memstone[mcp,server]'"
         ) from error
-    serve_stdio(given.settings(), for_user)
+    serve_stdio(arguments.settings(), for_user)
     return OK
 
 
@@ -190,7 +192,7 @@ def keys() -> None:
 @click.option("--expires", help="Expiry date or time.")
 @for_store
 def create(
-    given: Given,
+    arguments: Arguments,
     *,
     name: str,
     verbs: tuple[VerbName, ...],
@@ -200,7 +202,7 @@ def create(
     expires: str | None,
 ) -> int:
     """Create a key and show it, once."""
-    with given.memory(create=True) as memory:
+    with arguments.memory(create=True) as memory:
         made = memory.admin.keys.create(
             name,
             verbs=verbs or ("read", "write"),
@@ -209,7 +211,7 @@ def create(
             may_assert_user=may_assert_user,
             expires_at=expires,
         )
-    if not given.answered(made):
+    if not arguments.print_json(made):
         print_line(made["key"])
         print_note(f"{_describe_key(made)}; it is shown only once")
     return OK
@@ -217,11 +219,11 @@ def create(
 
 @keys.command("list")
 @for_store
-def listed(given: Given) -> int:
+def list_keys(arguments: Arguments) -> int:
     """List the keys, without their secrets, which are not stored."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         found = memory.admin.keys.list()
-    if not given.answered({"results": found}):
+    if not arguments.print_json({"results": found}):
         for key in found:
             print_line(f"{key['prefix']}  {_describe_key(key)}")
     return OK
@@ -242,12 +244,12 @@ def listed(given: Given) -> int:
 )
 @for_store
 def change(
-    given: Given, *, key_id: str, name: str | None, verbs: tuple[VerbName, ...], may_assert_user: bool | None
+    arguments: Arguments, *, key_id: str, name: str | None, verbs: tuple[VerbName, ...], may_assert_user: bool | None
 ) -> int:
     """Change the name or permissions of a key, not its secret."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         changed = memory.admin.keys.update(key_id, name=name, verbs=verbs or None, may_assert_user=may_assert_user)
-    if not given.answered(changed):
+    if not arguments.print_json(changed):
         print_line(f"{changed['prefix']}  {_describe_key(changed)}")
     return OK
 
@@ -256,11 +258,11 @@ def change(
 @click.argument("key_id")
 @click.option("--grace", default=3_600.0, show_default=True, help="Seconds to keep accepting the old secret.")
 @for_store
-def rotate(given: Given, *, key_id: str, grace: float) -> int:
+def rotate(arguments: Arguments, *, key_id: str, grace: float) -> int:
     """Give a key a new secret under the same id."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         made = memory.admin.keys.rotate(key_id, grace_seconds=grace)
-    if not given.answered(made):
+    if not arguments.print_json(made):
         print_line(made["key"])
     return OK
 
@@ -268,11 +270,11 @@ def rotate(given: Given, *, key_id: str, grace: float) -> int:
 @keys.command("revoke")
 @click.argument("key_id")
 @for_store
-def revoke(given: Given, *, key_id: str) -> int:
+def revoke(arguments: Arguments, *, key_id: str) -> int:
     """Revoke a key immediately."""
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         ended = memory.admin.keys.revoke(key_id)
-    if not given.answered(ended):
+    if not arguments.print_json(ended):
         print_line(f"{ended['prefix']} is revoked")
     return OK
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_scope, for_scope_or_everybody, for_store
+from memstone.cli.arguments import Arguments, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import (
+from memstone.cli.terminal import (
     Column,
     Progress,
-    Table,
+    TextTable,
     day_time,
     escape_control_chars,
     print_line,
@@ -32,14 +32,14 @@ _WHY: Final = "The reason; stored in the history."
 @click.argument("memory_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", help=_WHY)
 @for_scope
-def share(given: Given, memory_id: str, *, reason: str | None) -> int:
+def share(arguments: Arguments, memory_id: str, *, reason: str | None) -> int:
     """Share a memory with someone else.
 
     Use --user, --agent and --run to say with whom. The user * means everybody, project:NAME a project.
     """
-    with given.memory() as memory:
-        answer = memory.sharing.share(memory_id, **given.scope(), reason=reason)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.sharing.share(memory_id, **arguments.scope(), reason=reason)
+    if not arguments.print_json(answer):
         shared = answer["event"] == "LINK"
         print_line(f"shared {answer['id']}" if shared else f"nothing to do: {answer['reason']} ({answer['id']})")
     return OK
@@ -49,14 +49,14 @@ def share(given: Given, memory_id: str, *, reason: str | None) -> int:
 @click.argument("memory_id", metavar="ID")
 @click.option("--reason", metavar="TEXT", help=_WHY)
 @for_scope
-def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
+def unshare(arguments: Arguments, memory_id: str, *, reason: str | None) -> int:
     """Take a shared memory away from someone.
 
     The others keep it. When the last one loses it, it is deleted.
     """
-    with given.memory() as memory:
-        answer = memory.sharing.unshare(memory_id, **given.scope(), reason=reason)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.sharing.unshare(memory_id, **arguments.scope(), reason=reason)
+    if not arguments.print_json(answer):
         last = answer["event"] == "DELETE"
         print_line(f"deleted {memory_id}: nobody else shared it" if last else f"unshared {memory_id}")
     return OK
@@ -67,14 +67,14 @@ def unshare(given: Given, memory_id: str, *, reason: str | None) -> int:
 @click.argument("text")
 @click.option("--reason", metavar="TEXT", help=_WHY)
 @for_scope
-def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> int:
+def replace(arguments: Arguments, memory_id: str, text: str, *, reason: str | None) -> int:
     """Change a shared memory for one of its holders.
 
     To change it for everybody, use `update`.
     """
-    with given.memory() as memory:
-        answer = memory.sharing.replace(memory_id, text, **given.scope(), reason=reason)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.sharing.replace(memory_id, text, **arguments.scope(), reason=reason)
+    if not arguments.print_json(answer):
         done = "replaced by" if answer["event"] == "REPLACE" else "updated"
         print_line(f"{done} {answer['id']}: {escape_control_chars(answer['memory'])}")
     return OK
@@ -84,11 +84,11 @@ def replace(given: Given, memory_id: str, text: str, *, reason: str | None) -> i
 @click.option("--limit", "-n", type=int, default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=int, default=0, help="Skip this many.")
 @for_scope
-def updates(given: Given, *, limit: int, offset: int) -> int:
+def updates(arguments: Arguments, *, limit: int, offset: int) -> int:
     """List which memories replaced which, newest first."""
-    with given.memory() as memory:
-        answer = memory.review.replacements(**given.scope(), limit=limit, offset=offset)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.review.replacements(**arguments.scope(), limit=limit, offset=offset)
+    if not arguments.print_json(answer):
         _show_updates(answer["results"])
     return OK if answer["results"] else NOTHING
 
@@ -103,7 +103,7 @@ def _show_updates(results: Sequence[ReplacementItem]) -> None:
         Column("NEW", grows=True),
         Column("REASON", grows=True, spare=1),
     ]
-    table = Table([*columns, Column("OLD ID", spare=2), Column("NEW ID", spare=2)])
+    table = TextTable([*columns, Column("OLD ID", spare=2), Column("NEW ID", spare=2)])
     for one in results:
         texts = (one["old_memory"], one["new_memory"] or "-", one["reason"])
         table.add(day_time(one["created_at"]), *texts, one["old_id"], one["new_id"])
@@ -118,42 +118,42 @@ def _show_updates(results: Sequence[ReplacementItem]) -> None:
 @click.option("--to-agent", metavar="ID", help="The agent to move them to.")
 @click.option("--to-run", metavar="ID", help="The conversation to move them to.")
 @for_store
-def reassign(given: Given, **ids: str | None) -> int:
+def reassign(arguments: Arguments, **ids: str | None) -> int:
     """Rename a user, or merge two users into one.
 
     Everything that belongs to one goes to the other. Where both have the same memory, the older one stays. To take it
     back, use `memstone undo --job ID`. If the command is interrupted, run it again.
     """
     old, new = _scope_for_side(ids, "from"), _scope_for_side(ids, "to")
-    progress = Progress("moving", hidden=given.json)
-    with given.memory() as memory:
+    progress = Progress("moving", hidden=arguments.json)
+    with arguments.memory() as memory:
         try:
             answer = memory.sharing.reassign(old, new, progress)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(f"{answer['moved']:,} moved, {answer['merged']:,} of them merged")
         print_note(f"job {answer['job_id']}")
     return OK if answer["moved"] else NOTHING
 
 
 def _scope_for_side(ids: dict[str, str | None], side: str) -> dict[str, str]:
-    given = {f"{name}_id": ids[f"{side}_{name}"] for name in ("user", "agent", "run")}
-    return {name: value for name, value in given.items() if value is not None}
+    values = {f"{name}_id": ids[f"{side}_{name}"] for name in ("user", "agent", "run")}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @click.command()
 @click.argument("memory_id", metavar="ID")
 @click.option("--useful/--useless", required=True, help="Your verdict.")
 @click.option("--receipt", is_flag=True, help="ID is a receipt: the feedback is about everything it shows.")
-@click.option("--note", "said", metavar="TEXT", help=_WHY)
+@click.option("--note", metavar="TEXT", help=_WHY)
 @for_scope
-def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said: str | None) -> int:
+def feedback(arguments: Arguments, memory_id: str, *, useful: bool, receipt: bool, note: str | None) -> int:
     """Say whether a memory was useful, which changes its weight."""
     about = {"receipt_id" if receipt else "memory_id": memory_id}
-    with given.memory() as memory:
-        answer = memory.review.feedback(**about, useful=useful, note=said, **given.scope())
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.review.feedback(**about, useful=useful, note=note, **arguments.scope())
+    if not arguments.print_json(answer):
         print_line(f"noted for {len(answer['ids']):,} {'memory' if len(answer['ids']) == 1 else 'memories'}")
     return OK
 
@@ -161,23 +161,23 @@ def feedback(given: Given, memory_id: str, *, useful: bool, receipt: bool, said:
 @click.command()
 @click.option("--since", metavar="TIME", help="Count only what happened since this time.")
 @for_scope_or_everybody
-def metrics(given: Given, *, since: str | None) -> int:
+def metrics(arguments: Arguments, *, since: str | None) -> int:
     """Count memories: stored, replaced, repeated and used.
 
     Use --user for one user, or --everybody for all.
     """
-    if given.agent or given.run:
+    if arguments.agent or arguments.run:
         raise click.UsageError("metrics takes only --user or --everybody")
-    with given.memory() as memory:
-        answer = memory.admin.metrics(user_id=given.user, everybody=given.everybody, since=since)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.admin.metrics(user_id=arguments.user, everybody=arguments.everybody, since=since)
+    if not arguments.print_json(answer):
         rates = {
             "memory_replacement_rate": answer["memory_replacement_rate"],
             "memory_dedup_rate": answer["memory_dedup_rate"],
             "retrieval_hit_rate": answer["retrieval_hit_rate"],
         }
-        shown = [(name, _format_percent(value)) for name, value in rates.items()]
-        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *shown])
+        visible = [(name, _format_percent(value)) for name, value in rates.items()]
+        show_pairs([("memory_total_count", f"{answer['memory_total_count']:,}"), *visible])
         print_line(style_text("  ".join(f"{name} {count:,}" for name, count in answer["counts"].items()), "dim"))
     return OK
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import Given, for_scope
+from memstone.cli.arguments import Arguments, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.rendering import Progress, print_line, print_note
+from memstone.cli.terminal import Progress, print_line, print_note
 from memstone.errors import InvalidInput, MemstoneError
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ _METADATA: Final = "Metadata for every turn; a value that is valid JSON is read 
 @click.option("--expires", metavar="TIME", help="Time after which the turns are no longer shown.")
 @click.option("--learn", is_flag=True, help=_LEARN)
 @for_scope
-def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, expires: str | None, learn: bool) -> int:
+def ingest(
+    options: Arguments, file: str, *, pairs: Sequence[str], at: str | None, expires: str | None, learn: bool
+) -> int:
     """Store the conversation in FILE as it is, turn by turn.
 
     FILE is a JSON list of messages or one message per line, and may be `-` for standard input. A message has content
@@ -44,11 +46,11 @@ def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, exp
     """
     turns = _read_messages(file)
     progress = Progress("storing")
-    with given.memory(create=True) as memory:
+    with options.memory(create=True) as memory:
         try:
             answer = memory.ingest(
                 turns,
-                **given.scope(),
+                **options.scope(),
                 metadata=arguments.parse_metadata(pairs),
                 occurred_at=at,
                 expires_at=expires,
@@ -57,7 +59,7 @@ def ingest(given: Given, file: str, *, pairs: Sequence[str], at: str | None, exp
             )
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not options.print_json(answer):
         _show_ingest(answer)
     return _exit_code(answer)
 
@@ -121,7 +123,7 @@ COMMANDS: Final = (ingest,)
 # --- the lines of a file that is imported, and what each of them asks to remember -------------------------------------
 
 
-SHOWN: Final = 10
+MAX_LISTED_LINES: Final = 10
 """How many lines that went wrong are named."""
 _TEXT: Final = ("text", "memory", "content")
 _TEXT_HINT: Final = "put the text in text, memory or content; for conversations, use `memstone ingest`"
@@ -132,7 +134,7 @@ ARRAY_HINT: Final = "expected one object per line; convert an array with jq -c '
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class InputLine:
     """One line: an object, or what is wrong with it."""
 
     number: int
@@ -141,7 +143,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class TranscriptCall:
     """A call of ``add`` that a line asks for."""
 
     number: int
@@ -149,7 +151,7 @@ class Item:
 
 
 @dataclass(slots=True)
-class Tally:
+class LineCounts:
     """What became of the lines."""
 
     added: int = 0
@@ -176,10 +178,10 @@ class Tally:
     def fail(self, number: int, error: Mapping[str, Any]) -> None:
         """Count a line that went wrong, and keep the first of them."""
         self.failed += 1
-        if len(self.errors) < SHOWN:
+        if len(self.errors) < MAX_LISTED_LINES:
             self.errors.append({"line": number, **error})
 
-    def count(self, item: Item, answer: Mapping[str, Any]) -> None:
+    def count(self, item: TranscriptCall, answer: Mapping[str, Any]) -> None:
         """Count what ``add_many`` says of an item."""
         if answer["status"] == "error":
             self.fail(item.number, answer["error"])
@@ -200,7 +202,7 @@ class Tally:
             self.updated += 1
 
 
-def read_lines(file: BinaryIO, progress: Callable[[int], None]) -> Iterator[Line]:
+def read_lines(file: BinaryIO, progress: Callable[[int], None]) -> Iterator[InputLine]:
     """Every line that is not blank; ``progress`` is told how many bytes are read."""
     done = 0
     for number, raw in enumerate(file, start=1):
@@ -210,20 +212,20 @@ def read_lines(file: BinaryIO, progress: Callable[[int], None]) -> Iterator[Line
             yield _lines_line(number, raw)
 
 
-def _lines_line(number: int, raw: bytes) -> Line:
+def _lines_line(number: int, raw: bytes) -> InputLine:
     try:
         value = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return Line(number, {}, InvalidInput("not UTF-8 text"))
+        return InputLine(number, {}, InvalidInput("not UTF-8 text"))
     except (ValueError, RecursionError) as error:
         hint = ARRAY_HINT if raw.lstrip().startswith(b"[") else None
-        return Line(number, {}, InvalidInput(f"not JSON: {error}", hint=hint))
+        return InputLine(number, {}, InvalidInput(f"not JSON: {error}", hint=hint))
     if not isinstance(value, dict):
-        return Line(number, {}, InvalidInput(f"expected an object, not {type(value).__name__}", hint=ARRAY_HINT))
-    return Line(number, value)
+        return InputLine(number, {}, InvalidInput(f"expected an object, not {type(value).__name__}", hint=ARRAY_HINT))
+    return InputLine(number, value)
 
 
-def read_export_records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
+def read_export_records(lines: Iterable[InputLine]) -> Iterator[dict[str, Any]]:
     """The objects of an export; the first line that is none ends it, because a restore is complete or nothing."""
     for line in lines:
         if line.error:
@@ -231,7 +233,9 @@ def read_export_records(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
         yield line.value
 
 
-def items_from_lines(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
+def items_from_lines(
+    lines: Iterable[InputLine], scope: Mapping[str, str | None], tally: LineCounts
+) -> Iterator[TranscriptCall]:
     """What plain lines ask to remember; the scope stands in where a line names nobody."""
     for line in lines:
         if line.error:
@@ -243,7 +247,7 @@ def items_from_lines(lines: Iterable[Line], scope: Mapping[str, str | None], tal
         if call["messages"]["content"] is None:
             tally.fail(line.number, InvalidInput("it has no text", hint=_TEXT_HINT).as_dict())
             continue
-        yield Item(line.number, _apply_scope(call, scope, tally))
+        yield TranscriptCall(line.number, _apply_scope(call, scope, tally))
 
 
 def _build_add_call(rest: dict[str, Any]) -> dict[str, Any]:
@@ -260,7 +264,9 @@ def _pop_first(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
     return None
 
 
-def exported_items(lines: Iterable[Line], scope: Mapping[str, str | None], tally: Tally) -> Iterator[Item]:
+def exported_items(
+    lines: Iterable[InputLine], scope: Mapping[str, str | None], tally: LineCounts
+) -> Iterator[TranscriptCall]:
     """What the live facts of an export say, each for everybody who saw it, as if it were said anew.
 
     What was said word for word, episodes and who somebody is are no facts and would only look like some: they are
@@ -274,7 +280,7 @@ def exported_items(lines: Iterable[Line], scope: Mapping[str, str | None], tally
                 tally.left_out[reason] += 1
                 continue
             for link in line.value.get("links") or [{}]:
-                yield Item(line.number, _apply_scope(_exported_call(line.value, link), scope, tally))
+                yield TranscriptCall(line.number, _apply_scope(_exported_call(line.value, link), scope, tally))
 
 
 def _why_not(value: Mapping[str, Any]) -> str:
@@ -288,13 +294,13 @@ def _why_not(value: Mapping[str, Any]) -> str:
 def _exported_call(value: Mapping[str, Any], link: Mapping[str, Any]) -> dict[str, Any]:
     role = value.get("source_role") or "user"
     speaker = (value.get("data") or {}).get("speaker")
-    kept = {name: value.get(name) for name in ("metadata", "kind", "key", "occurred_at", "expires_at")}
+    stored = {name: value.get(name) for name in ("metadata", "kind", "key", "occurred_at", "expires_at")}
     who = {name: link.get(name) or None for name in ("user_id", "agent_id", "run_id")}
     message = {"role": role, "content": value.get("text"), "name": None if speaker == role else speaker}
-    return {**kept, **who, "messages": message, "infer": False}
+    return {**stored, **who, "messages": message, "infer": False}
 
 
-def _apply_scope(call: dict[str, Any], scope: Mapping[str, str | None], tally: Tally) -> dict[str, Any]:
+def _apply_scope(call: dict[str, Any], scope: Mapping[str, str | None], tally: LineCounts) -> dict[str, Any]:
     if all(call.get(name) is None for name in scope):
         return {**call, **scope}
     tally.own_scope += any(wanted is not None and call.get(name) != wanted for name, wanted in scope.items())

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_scope_or_everybody, for_store, store_url
+from memstone.cli.arguments import Arguments, for_scope_or_everybody, for_store, store_url
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import Progress, is_terminal, print_line, print_note
+from memstone.cli.terminal import Progress, is_terminal, print_line, print_note
 from memstone.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
     "--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file instead of the screen."
 )
 @for_scope_or_everybody
-def export(given: Given, *, output: str | None) -> int:
+def export(arguments: Arguments, *, output: str | None) -> int:
     """Export everything as JSON lines.
 
     The export contains every version, link and event of the scope, or with --everybody of all users. To put it back,
     use `memstone import --restore`.
     """
     counts = {"memory": 0, "event": 0}
-    with given.memory(damaged=True) as memory, _open_output(output) as file:
+    with arguments.memory(damaged=True) as memory, _open_output(output) as file:
         progress = Progress("exporting", hidden=output is None and is_terminal(sys.stdout))
-        for number, record in enumerate(memory.export(**given.scope_or_everybody()), start=1):
+        for number, record in enumerate(memory.export(**arguments.scope_or_everybody()), start=1):
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
             counts[record["type"]] = counts.get(record["type"], 0) + 1
             progress(number)
         progress.finish()
-    _say_exported(given, output, counts)
-    return NOTHING if any(given.scope().values()) and not counts["memory"] else OK
+    _say_exported(arguments, output, counts)
+    return NOTHING if any(arguments.scope().values()) and not counts["memory"] else OK
 
 
-def _say_exported(given: Given, output: str | None, counts: dict[str, int]) -> None:
+def _say_exported(arguments: Arguments, output: str | None, counts: dict[str, int]) -> None:
     summary = {"output": output, "versions": counts["memory"], "events": counts["event"]}
     text = f"{summary['versions']:,} versions and {summary['events']:,} events exported"
     if output is None:
         print_note(text)
-    elif not given.answered(summary):
+    elif not arguments.print_json(summary):
         print_line(f"{text} to {output}")
 
 
@@ -99,7 +99,7 @@ COMMANDS: Final[tuple[Any, ...]] = (export,)
 @click.argument("target", metavar="TO")
 @click.option("--tenant", metavar="ID", multiple=True, help="Copy only this tenant. May be repeated.")
 @for_store
-def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> int:
+def copy(arguments: Arguments, source: str, target: str, *, tenant: tuple[str, ...]) -> int:
     """Copy one store into another.
 
     FROM and TO are files or URLs, for SQLite or PostgreSQL. Everything is copied: versions, links, events, vectors and
@@ -112,7 +112,7 @@ def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> 
             answer = _copy_ledger(old, new, tenant, progress)
     finally:
         progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(
             f"{answer['copied']:,} rows of {len(answer['tenants']):,} tenants copied; "
             f"both stores have the same {answer['rows']:,} rows in {len(answer['tables'])} tables"
@@ -122,7 +122,7 @@ def copy(given: Given, source: str, target: str, *, tenant: tuple[str, ...]) -> 
 
 def _copy_ledger(old: Ledger, new: Ledger, tenants: tuple[str, ...], progress: Progress) -> dict[str, Any]:
     from memstone.drive import drive
-    from memstone.engine.moving.copying import copy_store as copied
+    from memstone.engine.transfer.copy_store import copy_store as copied
 
     return drive(copied(old, new, tenants, progress))
 
@@ -163,7 +163,7 @@ COPY_COMMANDS: Final = (copy,)
 @click.option("--index-vectors", is_flag=True, help="On PostgreSQL: build HNSW indexes for users with many memories.")
 @click.option("--halfvec", is_flag=True, help="Build them with 16-bit vectors, at half the size.")
 @for_store
-def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfvec: bool) -> int:
+def migrate(arguments: Arguments, *, grant: tuple[str, ...], index_vectors: bool, halfvec: bool) -> int:
     """Update the store's schema.
 
     An SQLite file is updated whenever it is opened. On PostgreSQL, run this as the role that will own the tables. The
@@ -171,8 +171,8 @@ def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfve
     """
     if halfvec and not index_vectors:
         raise UsageError("--halfvec needs --index-vectors", hint="--halfvec sets how indexes are built")
-    answer = _migrate_ledger(given, grant, index=index_vectors, half=halfvec)
-    if not given.answered(answer):
+    answer = _migrate_ledger(arguments, grant, index=index_vectors, half=halfvec)
+    if not arguments.print_json(answer):
         done = (
             f"from {answer['before']} to {answer['schema']}" if answer["before"] != answer["schema"] else "up to date"
         )
@@ -182,17 +182,17 @@ def migrate(given: Given, *, grant: tuple[str, ...], index_vectors: bool, halfve
     return OK
 
 
-def _migrate_ledger(given: Given, grant: tuple[str, ...], *, index: bool, half: bool) -> dict[str, Any]:
+def _migrate_ledger(arguments: Arguments, grant: tuple[str, ...], *, index: bool, half: bool) -> dict[str, Any]:
     from memstone.compose import ledger_of
     from memstone.drive import drive
     from memstone.registry import load_adapter
 
     io = load_adapter("io", "blocking")()
-    ledger = ledger_of(given.settings(), io)
+    ledger = ledger_of(arguments.settings(), io)
     try:
         answer: dict[str, Any] = drive(ledger.migrate(grant))
         if index:
-            answer["indexes"] = _index_vectors(ledger, half=half, hidden=given.json)
+            answer["indexes"] = _index_vectors(ledger, half=half, hidden=arguments.json)
     finally:
         drive(ledger.close())
         drive(io.close())
@@ -224,7 +224,7 @@ MIGRATE_COMMANDS: Final = (migrate,)
 
 @click.command()
 @for_store
-def adopt(given: Given) -> int:
+def adopt(arguments: Arguments) -> int:
     """Take over the store of an installation called Retain.
 
     The store moves from ~/.retain/retain.db, with the copies beside it, to where Memstone expects it, and is updated.
@@ -234,11 +234,11 @@ def adopt(given: Given) -> int:
     from memstone.memory import Memory
     from memstone.registry import load_adapter
 
-    target = Path(given.db or DEFAULT_PATH).expanduser().absolute()
+    target = Path(arguments.db or DEFAULT_PATH).expanduser().absolute()
     moved: list[Path] = load_adapter("move", "sqlite")(FORMER_PATH.expanduser(), target)
     with Memory(Settings.of({"store": {"url": f"sqlite:///{target}"}})) as memory:
         answer: dict[str, Any] = {"moved": [str(path) for path in moved], "memories": memory.stats()["memories"]}
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(f"moved to {target}: {answer['memories']:,} memories")
     return OK
 

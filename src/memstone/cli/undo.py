@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import LAYERS, Given, ask_confirmation, for_scope_or_everybody, for_store
+from memstone.cli.arguments import LAYERS, Arguments, ask_confirmation, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
-from memstone.cli.rendering import (
+from memstone.cli.terminal import (
     Column,
     Progress,
-    Table,
+    TextTable,
     day_time,
     event_style,
     format_score,
@@ -33,14 +33,14 @@ _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 @click.option("--after", metavar="CURSOR", type=int, default=0, help="Continue after this cursor.")
 @click.option("--limit", "-n", type=int, default=50, show_default=True, help="Maximum number of results.")
 @for_scope_or_everybody
-def events(given: Given, *, after: int, limit: int) -> int:
+def events(arguments: Arguments, *, after: int, limit: int) -> int:
     """Show what happened, oldest first, with ids for undo.
 
     Use --user, --agent or --run for a scope, or --everybody.
     """
-    with given.memory() as memory:
-        answer = memory.review.events(after, limit=limit, **given.scope_or_everybody())
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.review.events(after, limit=limit, **arguments.scope_or_everybody())
+    if not arguments.print_json(answer):
         _show_events(answer)
     return OK if answer["results"] else NOTHING
 
@@ -49,7 +49,7 @@ def _show_events(answer: EventFeed) -> None:
     if not answer["results"]:
         print_note("nothing happened")
         return
-    table = Table(
+    table = TextTable(
         [
             Column("CURSOR", right=True, spare=1),
             Column("WHEN", spare=2),
@@ -70,22 +70,22 @@ def _show_events(answer: EventFeed) -> None:
 @click.argument("event_id", metavar="[EVENT]", required=False)
 @click.option("--job", "job_id", metavar="ID", help="Undo everything a job did.")
 @for_store
-def undo(given: Given, event_id: str | None, *, job_id: str | None) -> int:
+def undo(arguments: Arguments, event_id: str | None, *, job_id: str | None) -> int:
     """Undo a change.
 
     EVENT is an id from `memstone events`. This works as long as nothing has changed the memory since. An undo is an
     event too, and can itself be undone.
     """
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         answer = memory.undo(event_id, job_id=job_id)
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _warn_missing_vectors(answer)
         _show_results(answer["results"])
     return OK
 
 
 def _show_results(results: Sequence[UndoItem]) -> None:
-    table = Table(
+    table = TextTable(
         [Column("EVENT", style=event_style), Column("ID"), Column("STATUS", spare=1), Column("MEMORY", grows=True)]
     )
     for one in results:
@@ -103,14 +103,14 @@ def _warn_missing_vectors(answer: RestoreResult | UndoResult | RollbackResult) -
 @click.argument("memory_id", metavar="ID")
 @click.option("--version", type=int, help="The version to bring back.")
 @for_store
-def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
+def restore_memory(arguments: Arguments, memory_id: str, *, version: int | None) -> int:
     """Bring back a deleted, evicted, replaced or disabled memory.
 
     With --version, the memory says again what it said in that version. `memstone history ID` shows what that was.
     """
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         answer = memory.review.restore(memory_id, version)
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _warn_missing_vectors(answer)
         _show_results([answer])
     return OK
@@ -122,15 +122,15 @@ def restore_memory(given: Given, memory_id: str, *, version: int | None) -> int:
 @click.option("--dry-run", is_flag=True, help="Only show what would be undone.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_scope_or_everybody
-def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bool, yes: bool) -> int:
+def rollback(arguments: Arguments, *, source: str | None, since: str | None, dry_run: bool, yes: bool) -> int:
     """Undo everything from a source, or since a time.
 
     Use --user, --agent or --run for a scope, or --everybody. Memories that someone changed afterwards stay as they are
     and are listed. You can undo the whole rollback: `memstone undo --job ID`.
     """
-    with given.memory() as memory:
-        what = {"source": source, "since": since, **given.scope_or_everybody()}
-        if not (dry_run or yes or _confirm_rollback(given, memory.review.rollback(**what, dry_run=True))):
+    with arguments.memory() as memory:
+        what = {"source": source, "since": since, **arguments.scope_or_everybody()}
+        if not (dry_run or yes or _confirm_rollback(arguments, memory.review.rollback(**what, dry_run=True))):
             print_note("nothing was undone")
             return NOTHING
         progress = Progress("taking back")
@@ -138,20 +138,20 @@ def rollback(given: Given, *, source: str | None, since: str | None, dry_run: bo
             answer = memory.review.rollback(**what, dry_run=dry_run, progress=progress)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _show_rollback(answer)
     return NOTHING if answer["skipped"] else OK
 
 
-def _confirm_rollback(given: Given, planned: RollbackResult) -> bool:
+def _confirm_rollback(arguments: Arguments, planned: RollbackResult) -> bool:
     """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
     print_note(_format_rollback(planned))
-    return planned["undone"] > 0 and ask_confirmation(given, "Undo all of this?", without="undo")
+    return planned["undone"] > 0 and ask_confirmation(arguments, "Undo all of this?", without="undo")
 
 
 def _show_rollback(answer: RollbackResult) -> None:
     if answer["conflicts"]:
-        table = Table([Column("NOT UNDONE", style=event_style), Column("ID"), Column("WHY", grows=True)])
+        table = TextTable([Column("NOT UNDONE", style=event_style), Column("ID"), Column("WHY", grows=True)])
         for one in answer["conflicts"]:
             table.add(one["event"], one["event_id"], one["message"])
         print_table(table)
@@ -176,10 +176,10 @@ def _changes_status(name: str, text: str) -> click.Command:
     @click.argument("memory_id", metavar="ID")
     @click.option("--reason", help="The reason; stored in the history.")
     @for_store
-    def change(given: Given, memory_id: str, *, reason: str | None) -> int:
-        with given.memory() as memory:
+    def change(arguments: Arguments, memory_id: str, *, reason: str | None) -> int:
+        with arguments.memory() as memory:
             answer = getattr(memory.review, name)(memory_id, reason)
-        if not given.answered(answer):
+        if not arguments.print_json(answer):
             print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
         return OK
 
@@ -197,7 +197,7 @@ def _changes_status(name: str, text: str) -> click.Command:
 )
 @for_scope_or_everybody
 def inspect(
-    given: Given, query: str | None, *, limit: int, statuses: Sequence[StatusName], layers: Sequence[LayerName]
+    options: Arguments, query: str | None, *, limit: int, statuses: Sequence[StatusName], layers: Sequence[LayerName]
 ) -> int:
     """Browse memories in every layer, including disabled ones.
 
@@ -205,17 +205,17 @@ def inspect(
     see the newest. Use --user, --agent or --run for a scope, or --everybody.
     """
     wanted = None if query is None else arguments.read_text_argument(query)
-    with given.memory() as memory:
+    with options.memory() as memory:
         answer = memory.review.list(
-            wanted, **given.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None
+            wanted, **options.scope_or_everybody(), limit=limit, statuses=statuses or None, layers=layers or None
         )
-    if not given.answered(answer):
+    if not options.print_json(answer):
         _show_inspected(answer)
     return OK if answer["results"] else NOTHING
 
 
 def _show_inspected(answer: PreviewList) -> None:
-    table = Table(
+    table = TextTable(
         [
             Column("SCORE", right=True, spare=2),
             Column("ID"),

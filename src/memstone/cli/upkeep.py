@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from memstone import __version__
-from memstone.cli.arguments import Given, for_scope, for_scope_or_everybody, for_store
+from memstone.cli.arguments import Arguments, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.fail import FAILED, NOTHING, OK, describe_error
-from memstone.cli.rendering import (
+from memstone.cli.terminal import (
     Progress,
     escape_control_chars,
     pad_text,
@@ -50,7 +50,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbedderStatus:
     """What a look at the embedder gave."""
 
     signature: str
@@ -58,17 +58,17 @@ class Embedded:
     checks: tuple[Check, ...]
 
 
-def run_checks(given: Given) -> Iterator[Check]:
+def run_checks(arguments: Arguments) -> Iterator[Check]:
     """Look at everything; whatever is broken becomes a line, never an error."""
     yield from _check_installation()
     try:
-        settings = given.settings()
+        settings = arguments.settings()
     except ConfigError as error:
         yield Check("configured", "settings", BAD, error.message, error.hint)
         return
-    yield from _check_configuration(given, settings)
+    yield from _check_configuration(arguments, settings)
     embedded = _check_embedder(settings)
-    yield from _check_store(given, embedded.signature)
+    yield from _check_store(arguments, embedded.signature)
     yield from embedded.checks
     yield from _check_destinations(settings, embedded)
 
@@ -100,10 +100,10 @@ def _check_package(name: str) -> Check:
         return Check("installed", name, BAD, "not installed", f"pip install {name}")
 
 
-def _check_configuration(given: Given, settings: Settings) -> Iterator[Check]:
+def _check_configuration(arguments: Arguments, settings: Settings) -> Iterator[Check]:
     from memstone.config import store_place
 
-    file = given.config or os.environ.get("MEMSTONE_CONFIG")
+    file = arguments.config or os.environ.get("MEMSTONE_CONFIG")
     yield Check("configured", "settings", GOOD, file or "no file: defaults and MEMSTONE_ variables")
     yield from _left_alone(type(settings).model_fields)
     try:
@@ -125,18 +125,18 @@ def _left_alone(known: Container[str]) -> Iterator[Check]:
         yield Check("configured", "variables", DOUBT, f"not settings, ignored: {', '.join(unused)}", hint)
 
 
-def _check_store(given: Given, signature: str) -> Iterator[Check]:
+def _check_store(arguments: Arguments, signature: str) -> Iterator[Check]:
     from memstone.config import postgres_url
 
     try:
-        with given.memory(damaged=True) as memory:
+        with arguments.memory(damaged=True) as memory:
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
             yield from _check_contents(memory, signature)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        yield _check_from_error("store", "database" if postgres_url(given.settings()) else "file", error)
+        yield _check_from_error("store", "database" if postgres_url(arguments.settings()) else "file", error)
 
 
 def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
@@ -150,8 +150,8 @@ def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
 
 
 def _check_file(facts: StoreCheck) -> Iterator[Check]:
-    told = f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
-    yield Check("store", "file", GOOD, told)
+    text = f"schema {facts['schema']}, {facts['bytes']:,} bytes, {facts['journal']} journal"
+    yield Check("store", "file", GOOD, text)
     yield _check_integrity(facts)
 
 
@@ -193,33 +193,33 @@ def _check_index_counts(counts: StoreStats, *, vectors: bool) -> Iterator[Check]
 
 def _check_index_signature(spaces: Sequence[VectorSpace], signature: str) -> Iterator[Check]:
     active = next((space["signature"] for space in spaces if space["state"] == "active"), "")
-    held = next((f", held as {space['quant']}" for space in spaces if space["quant"]), "")
+    stored_text = next((f", held as {space['quant']}" for space in spaces if space["quant"]), "")
     if not signature or not active:
         return
     if active == signature:
-        yield Check("store", "index", GOOD, f"built with {active}{held}")
+        yield Check("store", "index", GOOD, f"built with {active}{stored_text}")
     else:
         detail = f"built with {active}, but the embedder is {signature}"
         yield Check("store", "index", DOUBT, detail, "run `memstone reindex`; until then, search uses text only")
 
 
-def _check_embedder(settings: Settings) -> Embedded:
+def _check_embedder(settings: Settings) -> EmbedderStatus:
     try:
         found = _with_io(lambda io: _embed_a_word(settings, io))
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        return Embedded("", "", (_check_from_error("embedder", "model", error),))
+        return EmbedderStatus("", "", (_check_from_error("embedder", "model", error),))
     if found is None:
         off = Check("embedder", "model", DOUBT, "none: search uses text only", "configure one, or leave it as it is")
-        return Embedded("", "nowhere", (off,))
+        return EmbedderStatus("", "nowhere", (off,))
     signature, destination, length = found
     works = Check("embedder", "model", GOOD, f"{signature} returns vectors of length {length}")
-    return Embedded(signature, destination, (works,))
+    return EmbedderStatus(signature, destination, (works,))
 
 
 def _embed_a_word(settings: Settings, io: Any) -> tuple[str, str, int] | None:
     from memstone.compose import embedder_of
     from memstone.drive import drive
-    from memstone.engine.storing.embedding import Embedding
+    from memstone.engine.store.embedding import Embedding
 
     # As if it were named: a default that is not installed is worth a word here.
     embedder = embedder_of(settings.model_copy(update={"embedder": settings.embedder}), io)
@@ -240,7 +240,7 @@ def _with_io(work: Callable[[Any], Any]) -> Any:
         drive(io.close())
 
 
-def _check_destinations(settings: Settings, embedded: Embedded) -> Iterator[Check]:
+def _check_destinations(settings: Settings, embedded: EmbedderStatus) -> Iterator[Check]:
     if embedded.destination:
         yield Check("where text is sent", "embedder", GOOD, embedded.destination)
     if settings.llm is None:
@@ -277,19 +277,19 @@ _MARKS: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
 
 @click.command()
 @for_store
-def reindex(given: Given) -> int:
+def reindex(arguments: Arguments) -> int:
     """Build the vectors for the configured embedder.
 
     Every memory gets one, then the vectors of other embedders are dropped. You need this after changing the embedder.
     Searches keep working meanwhile, and an interrupted run continues where it stopped.
     """
     progress = Progress("indexing")
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         try:
             answer = memory.admin.reindex(progress)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         print_line(
             f"{answer['indexed']:,} vectors built for {answer['signature']}, {answer['dropped']:,} others dropped"
         )
@@ -300,26 +300,26 @@ def reindex(given: Given) -> int:
 
 @click.command()
 @for_scope_or_everybody
-def flush(given: Given) -> int:
+def flush(arguments: Arguments) -> int:
     """Process everything that is waiting, due or not.
 
     Memstone learns from queued sessions, and retries what a model or the embedder could not do before. Work that
     another process is doing is left to it.
     """
-    with given.memory() as memory:
-        answer = memory.sessions.flush(**given.scope_or_everybody())
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.sessions.flush(**arguments.scope_or_everybody())
+    if not arguments.print_json(answer):
         print_line(f"{answer['stored']:,} stored, {answer['waiting']:,} still waiting")
     return FAILED if answer["waiting"] else OK
 
 
 @click.command()
 @for_store
-def doctor(given: Given) -> int:
+def doctor(arguments: Arguments) -> int:
     """Check the installation, and show where text is sent."""
-    with given.logging():
-        checks = list(run_checks(given))
-    if not given.answered({"ok": not _has_failures(checks), "checks": [asdict(check) for check in checks]}):
+    with arguments.configure_logging():
+        checks = list(run_checks(arguments))
+    if not arguments.print_json({"ok": not _has_failures(checks), "checks": [asdict(check) for check in checks]}):
         _show_checks(checks)
     return FAILED if _has_failures(checks) else OK
 
@@ -377,7 +377,7 @@ _REFUSED: Final = {
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Change nothing; only count what would be done.")
 @for_scope_or_everybody
-def consolidate(given: Given, *, dry_run: bool) -> int:
+def consolidate(arguments: Arguments, *, dry_run: bool) -> int:
     """Clean up: merge, promote, evict and delete memories.
 
     Nearly identical memories are merged, memories that recent sessions keep mentioning gain weight, faded ones are set
@@ -385,13 +385,13 @@ def consolidate(given: Given, *, dry_run: bool) -> int:
     changes by their job id.
     """
     progress = Progress("consolidating")
-    with given.memory() as memory:
+    with arguments.memory() as memory:
         progress(0)
         try:
-            answer = memory.admin.consolidate(**given.scope_or_everybody(), dry_run=dry_run)
+            answer = memory.admin.consolidate(**arguments.scope_or_everybody(), dry_run=dry_run)
         finally:
             progress.finish()
-    if not given.answered(answer):
+    if not arguments.print_json(answer):
         _show_consolidation(answer, dry_run=dry_run)
     return OK if answer["status"] == "completed" else NOTHING
 
@@ -400,9 +400,9 @@ def _show_consolidation(answer: ConsolidateResult, *, dry_run: bool) -> None:
     if answer["status"] != "completed":
         print_note(_REFUSED[answer["status"]], "warn")
         return
-    told: Mapping[str, Any] = answer
-    counts = [(words, told[name]) for name, words in _LINES]
-    counts += [(words, told["purged"].get(name, 0)) for name, words in _PURGED]
+    reply: Mapping[str, Any] = answer
+    counts = [(words, reply[name]) for name, words in _LINES]
+    counts += [(words, reply["purged"].get(name, 0)) for name, words in _PURGED]
     done = [(words, f"{count:,}") for words, count in counts if count]
     if not done:
         print_line("nothing to do")
@@ -425,15 +425,15 @@ def _show_consolidation(answer: ConsolidateResult, *, dry_run: bool) -> None:
 )
 @click.option("--dry-run", is_flag=True, help="Change nothing; only show what it would save.")
 @for_scope
-def summarize(given: Given, *, max_tokens: int, older_than_days: float | None, dry_run: bool) -> int:
+def summarize(arguments: Arguments, *, max_tokens: int, older_than_days: float | None, dry_run: bool) -> int:
     """Shorten old memories to their first three sentences.
 
     The newest memories that fit into --max-tokens stay as they are. The originals are kept and can be brought back.
     """
     options: dict[str, Any] = {"max_tokens": max_tokens, "older_than_days": older_than_days, "dry_run": dry_run}
-    with given.memory() as memory:
-        answer = memory.admin.summarize(**given.scope(), **options)
-    if not given.answered(answer):
+    with arguments.memory() as memory:
+        answer = memory.admin.summarize(**arguments.scope(), **options)
+    if not arguments.print_json(answer):
         count, total, saved = (f"{answer[name]:,}" for name in ("summarizedCount", "originalCount", "tokensSaved"))
         print_line(f"{count} of {total} {'would be shortened' if dry_run else 'shortened'}, {saved} tokens saved")
         if "job_id" in answer:

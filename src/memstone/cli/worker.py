@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from memstone.cli.arguments import Given, for_scope_or_everybody, for_store
+from memstone.cli.arguments import Arguments, for_scope_or_everybody, for_store
 from memstone.cli.fail import OK
-from memstone.cli.rendering import Column, Table, day_time, print_line, print_note, print_table
+from memstone.cli.terminal import Column, TextTable, day_time, print_line, print_note, print_table
 
 if TYPE_CHECKING:
     from memstone import Memory
@@ -27,15 +27,15 @@ _STYLES: Final = {"distilled": "good", "success": "good", "error": "bad", "dead_
 @click.option("--once", is_flag=True, help="Do what is due now, then exit.")
 @click.option("--all-tenants", is_flag=True, help="Work for every tenant of the store.")
 @for_store
-def worker(given: Given, once: bool, all_tenants: bool) -> int:
+def worker(arguments: Arguments, once: bool, all_tenants: bool) -> int:
     """Process sessions in the background as they become due.
 
     Any number of workers can share a store with the applications that use it. Stop a worker with Ctrl-C or a
     termination signal; another worker, or the next one, continues its work.
     """
-    with given.memory(create=True) as memory, _terminated_gently():
+    with arguments.memory(create=True) as memory, _terminated_gently():
         done = _work_until_stopped(memory, once=once, all_tenants=all_tenants)
-    if not given.answered(done):
+    if not arguments.print_json(done):
         print_line(
             f"{done['sessions']:,} sessions" + "".join(f", {count:,} {how}" for how, count in done["outcomes"].items())
         )
@@ -56,7 +56,7 @@ def _work_until_stopped(memory: Memory, *, once: bool, all_tenants: bool) -> Wor
         return {"sessions": sum(outcomes.values()), "outcomes": outcomes}
 
 
-class _Terminated(KeyboardInterrupt):
+class _TerminateSignal(KeyboardInterrupt):
     """A signal to terminate.
 
     A class of its own, because an interpreter that meets a plain `KeyboardInterrupt` while a dataclass is made, as when
@@ -69,7 +69,7 @@ def _terminated_gently() -> Iterator[None]:
     """A signal to terminate is as good as Ctrl-C."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
-        raise _Terminated
+        raise _TerminateSignal
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
@@ -85,11 +85,11 @@ def _terminated_gently() -> Iterator[None]:
 )
 @click.option("--limit", type=int, default=20, show_default=True, help="Maximum number of results.")
 @for_scope_or_everybody
-def jobs(given: Given, task: str | None, status: JobStatus | None, limit: int) -> int:
+def jobs(arguments: Arguments, task: str | None, status: JobStatus | None, limit: int) -> int:
     """List background jobs, newest first."""
-    with given.memory(create=False) as memory:
-        answer = memory.admin.jobs(**given.scope_or_everybody(), task=task, status=status, limit=limit)
-    if given.answered(answer):
+    with arguments.memory(create=False) as memory:
+        answer = memory.admin.jobs(**arguments.scope_or_everybody(), task=task, status=status, limit=limit)
+    if arguments.print_json(answer):
         return OK
     if answer["results"]:
         print_table(_jobs_table(answer["results"]))
@@ -98,8 +98,8 @@ def jobs(given: Given, task: str | None, status: JobStatus | None, limit: int) -
     return OK
 
 
-def _jobs_table(rows: Sequence[JobItem]) -> Table:
-    shown = Table(
+def _jobs_table(rows: Sequence[JobItem]) -> TextTable:
+    text_table = TextTable(
         [
             Column("TIME"),
             Column("TASK"),
@@ -113,8 +113,10 @@ def _jobs_table(rows: Sequence[JobItem]) -> Table:
     )
     for row in rows:
         who, took = (row["user_id"], row["agent_id"], row["run_id"]), f"{row['duration_ms']:.0f}"
-        shown.add(day_time(row["created_at"]), row["task"], *who, row["outcome"] or row["status"], row["model"], took)
-    return shown
+        text_table.add(
+            day_time(row["created_at"]), row["task"], *who, row["outcome"] or row["status"], row["model"], took
+        )
+    return text_table
 
 
 def _outcome_style(outcome: str) -> str:

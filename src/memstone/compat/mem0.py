@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def _rename_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments under our names; raise ``InvalidInput`` where one is given under both."""
-    given = dict(options)
+    values = dict(options)
     for name, alias in (("limit", "top_k"), ("min_score", "threshold")):
-        if alias in given:
-            given[name] = resolve_argument_alias(name, given.get(name), alias, given.pop(alias))
-    return given
+        if alias in values:
+            values[name] = resolve_argument_alias(name, values.get(name), alias, values.pop(alias))
+    return values
 
 
 class Memory(memory.Memory):

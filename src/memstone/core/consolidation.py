@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from memstone.core.ranking.mmr import SHINGLE_CHARS
 from memstone.core.ranking.strength import Strength, current_strength, reinforce_strength
 from memstone.language.language import Language
-from memstone.model.ageing import Aged
+from memstone.model.age import MemoryAge
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Kind, Layer, Link, Record
 from memstone.model.policy import Upkeep
@@ -129,7 +129,7 @@ def owners_of(links: Iterable[Link]) -> frozenset[Owner]:
 class Merge:
     """Two memories that say the same: the older is kept."""
 
-    kept: Record
+    survivor: Record
     dropped: Record
 
 
@@ -163,32 +163,32 @@ def can_merge(older: Record, newer: Record, language: Language) -> bool:
     )
 
 
-def merge_records(kept: Record, dropped: Record) -> Record:
+def merge_records(record: Record, dropped: Record) -> Record:
     """The older of two with what the newer brings: it was said as often as both, and when last."""
-    times = sorted({*times_of(kept), *times_of(dropped)})[-_TIMES:]
+    times = sorted({*times_of(record), *times_of(dropped)})[-_TIMES:]
     lists = {
-        name: [*dict.fromkeys([*_data_list(kept, name), *_data_list(dropped, name)])] for name in ("facts", "turns")
+        name: [*dict.fromkeys([*_data_list(record, name), *_data_list(dropped, name)])] for name in ("facts", "turns")
     }
-    told = {name: values for name, values in lists.items() if values}
-    told["merged"] = [*dict.fromkeys([*_data_list(kept, "merged"), *_data_list(dropped, "merged"), dropped.id])]
+    answer = {name: values for name, values in lists.items() if values}
+    answer["merged"] = [*dict.fromkeys([*_data_list(record, "merged"), *_data_list(dropped, "merged"), dropped.id])]
     return replace(
-        kept,
-        source_count=kept.source_count + dropped.source_count,
-        salience=max(kept.salience, dropped.salience),
-        anchor_at=max(kept.anchor_at, dropped.anchor_at),
-        data={**kept.data, **told, "times": times},
+        record,
+        source_count=record.source_count + dropped.source_count,
+        salience=max(record.salience, dropped.salience),
+        anchor_at=max(record.anchor_at, dropped.anchor_at),
+        data={**record.data, **answer, "times": times},
     )
 
 
 def times_of(record: Record) -> list[Instant]:
     """When it was said, once for each memory that became part of it."""
-    told = record.data.get("times")
-    return [str(one) for one in told] if isinstance(told, list) and told else [record.occurred_at]
+    answer = record.data.get("times")
+    return [str(one) for one in answer] if isinstance(answer, list) and answer else [record.occurred_at]
 
 
-def merge_links(kept: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
+def merge_links(links: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
     """Everybody who saw one of two memories sees the one that is left; uses are added up."""
-    by_scope: dict[Scope, Link] = {link.scope: link for link in kept}
+    by_scope: dict[Scope, Link] = {link.scope: link for link in links}
     for link in dropped:
         known = by_scope.get(link.scope)
         by_scope[link.scope] = replace(link, dedupe=None) if known is None else _add_uses(known, link)
@@ -206,8 +206,8 @@ def _comparison_text(record: Record) -> str:
 
 
 def _data_list(record: Record, name: str) -> list[str]:
-    told = record.data.get(name)
-    return [str(one) for one in told] if isinstance(told, list) else []
+    answer = record.data.get(name)
+    return [str(one) for one in answer] if isinstance(answer, list) else []
 
 
 def _is_named(record: Record) -> bool:
@@ -245,7 +245,7 @@ class Promotion:
         """How often it has earned its boost: once for every ``promote_at`` episodes."""
         return len(self.times) // policy.promote_at
 
-    def strengthened(self, given: int, policy: Upkeep) -> Record:
+    def strengthen_fact(self, amount: int, policy: Upkeep) -> Record:
         """The fact with what it has earned beyond ``given``, as of the episode that earned it last.
 
         Being spoken of again is being told again: it is as strong as it ever was, and stronger by the boost.
@@ -253,7 +253,7 @@ class Promotion:
         steps = self.steps(policy)
         at = self.times[steps * policy.promote_at - 1]
         before = Strength(self.fact.salience, self.fact.anchor_at)
-        after = reinforce_strength(before, at, policy.promote_boost * (steps - given))
+        after = reinforce_strength(before, at, policy.promote_boost * (steps - amount))
         return replace(self.fact, salience=after.base, anchor_at=after.anchor)
 
 
@@ -261,19 +261,19 @@ def find_promotions(
     facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant
 ) -> list[Promotion]:
     """The facts of an owner that enough of its episodes since some day speak of."""
-    recent = [_Told.of(episode, since) for episode in episodes]
+    recent = [_EpisodeContent.of(episode, since) for episode in episodes]
     found = []
     for fact in facts:
         own = text_pieces(fact.text)
-        speaking = (told for told in recent if told.speaks_of(fact, own, policy.promote_overlap))
-        times = sorted(at for told in speaking for at in told.times)
+        speaking = (answer for answer in recent if answer.speaks_of(fact, own, policy.promote_overlap))
+        times = sorted(at for answer in speaking for at in answer.times)
         if len(times) >= policy.promote_at:
             found.append(Promotion(fact, tuple(times)))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _EpisodeContent:
     """An episode: what it says as a whole and sentence by sentence, which facts it names, and when it took place.
 
     A fact is one sentence, so it is compared with one as well.
@@ -284,9 +284,9 @@ class _Told:
     times: tuple[Instant, ...]
 
     @classmethod
-    def of(cls, episode: Record, since: Instant) -> _Told:
-        whole = " ".join([episode.text, *_data_list(episode, "topics"), *_data_list(episode, "entities")])
-        parts = tuple(text_pieces(part) for part in (whole, *_SENTENCE.split(episode.text)) if part.strip())
+    def of(cls, episode: Record, since: Instant) -> _EpisodeContent:
+        full_text = " ".join([episode.text, *_data_list(episode, "topics"), *_data_list(episode, "entities")])
+        parts = tuple(text_pieces(part) for part in (full_text, *_SENTENCE.split(episode.text)) if part.strip())
         times = tuple(at for at in times_of(episode) if at >= since)
         return cls(parts, frozenset(_data_list(episode, "facts")), times)
 
@@ -297,7 +297,7 @@ class _Told:
 # --- what is no longer needed -----------------------------------------------------------------------------------------
 
 
-def is_faint(one: Aged, now: Instant, policy: Upkeep, decay_days: float) -> bool:
+def is_faint(one: MemoryAge, now: Instant, policy: Upkeep, decay_days: float) -> bool:
     """Whether a fact has faded below the floor, and nobody used it for long enough: both."""
     if one.record.kind in LASTING or one.touched_at > days_before(now, policy.idle_days):
         return False
@@ -305,7 +305,7 @@ def is_faint(one: Aged, now: Instant, policy: Upkeep, decay_days: float) -> bool
     return current_strength(strength, now, decay_days) < policy.salience_floor
 
 
-def is_overdue(one: Aged, now: Instant, policy: Upkeep) -> bool:
+def is_overdue(one: MemoryAge, now: Instant, policy: Upkeep) -> bool:
     """Whether a memory of a kind that is kept only while it is used was not used for its time."""
     days = dict(policy.ttl).get(one.record.kind)
     if days is None or one.uses >= policy.immune_uses:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Final
 
 from memstone.language.text.normal import CHARS_PER_TOKEN, estimate_tokens, normal_text
-from memstone.model.digest import LISTS, Digest, Line
+from memstone.model.digest import LISTS, Digest, PortraitFact
 
 # --- who the user is, in sentences that are known ---------------------------------------------------------------------
 
@@ -35,63 +35,63 @@ def is_identity_grade(category: str, salience: float, subject: str, polarity: in
     return about_user and stated and category in IDENTITY_GRADE and salience >= IDENTITY_SALIENCE
 
 
-def inputs_of(lines: Iterable[Line]) -> str:
+def inputs_of(lines: Iterable[PortraitFact]) -> str:
     """What a text about the user was made from, as one hash: it is made anew only when this changes."""
-    told = "\n".join(sorted(f"{line.id}:{line.version}" for line in lines))
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = "\n".join(sorted(f"{line.id}:{line.version}" for line in lines))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def compose_user_text(lines: Sequence[Line], tokens: int) -> str:
+def compose_user_text(lines: Sequence[PortraitFact], tokens: int) -> str:
     """The sentences of facts one after the other, as far as they fit; the most salient are taken first.
 
     Of those that are alike in that, what was said last. Ids decide nothing: wherever the same was told, the text is.
     """
-    room, kept, seen = tokens * CHARS_PER_TOKEN, list[Line](), set[str]()
+    room, facts, seen = tokens * CHARS_PER_TOKEN, list[PortraitFact](), set[str]()
     latest = sorted(lines, key=_time_sort_key, reverse=True)
     for line in sorted(latest, key=lambda one: (-one.salience, _category_rank(one))):
-        said = normal_text(line.text)
-        if said not in seen and len(_as_sentence(line.text)) + 1 <= room:
-            seen.add(said)
-            kept.append(line)
+        text = normal_text(line.text)
+        if text not in seen and len(_as_sentence(line.text)) + 1 <= room:
+            seen.add(text)
+            facts.append(line)
             room -= len(_as_sentence(line.text)) + 1
-    kept.sort(key=lambda one: (_category_rank(one), -one.salience, _time_sort_key(one)))
-    return " ".join(_as_sentence(line.text) for line in kept)
+    facts.sort(key=lambda one: (_category_rank(one), -one.salience, _time_sort_key(one)))
+    return " ".join(_as_sentence(line.text) for line in facts)
 
 
-def with_names(text: str, lines: Sequence[Line], tokens: int) -> str:
+def with_names(text: str, lines: Sequence[PortraitFact], tokens: int) -> str:
     """Return a text about the user with what they are called before it, where whoever wrote it left that out.
 
     Beside such a text nothing else says it. Sentences at the end go where there is no room for both.
     """
-    said = frozenset(_NAME.findall(text))
-    missing = [_as_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, said)]
-    told = [*missing, *(part for part in _PARTS.split(text) if part)]
+    words = frozenset(_NAME.findall(text))
+    missing = [_as_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, words)]
+    answers = [*missing, *(part for part in _PARTS.split(text) if part)]
     most = tokens * CHARS_PER_TOKEN + 1
-    room = sum(chars <= most for chars in accumulate(len(part) + 1 for part in told))
-    return " ".join(told[: max(len(missing), room)]) if missing else text
+    room = sum(chars <= most for chars in accumulate(len(part) + 1 for part in answers))
+    return " ".join(answers[: max(len(missing), room)]) if missing else text
 
 
-def _is_unnamed(line: Line, said: frozenset[str]) -> bool:
+def _is_unnamed(line: PortraitFact, words: frozenset[str]) -> bool:
     names = _names_in_line(line)
-    return bool(names) and names.isdisjoint(said)
+    return bool(names) and names.isdisjoint(words)
 
 
-def _names_in_line(line: Line) -> frozenset[str]:
+def _names_in_line(line: PortraitFact) -> frozenset[str]:
     """Return what in a sentence is written as a name; how it begins is none."""
     return frozenset(_NAME.findall(line.text.partition(" ")[2]))
 
 
-def _time_sort_key(line: Line) -> tuple[str, str]:
+def _time_sort_key(line: PortraitFact) -> tuple[str, str]:
     return line.said_at, line.text
 
 
-def _category_rank(line: Line) -> int:
+def _category_rank(line: PortraitFact) -> int:
     return _ORDER.index(line.category) if line.category in _ORDER else len(_ORDER)
 
 
 def _as_sentence(text: str) -> str:
-    said = " ".join(text.split())
-    return said if _END.search(said) else f"{said}."
+    sentence = " ".join(text.split())
+    return sentence if _END.search(sentence) else f"{sentence}."
 
 
 def is_within_budget(text: str, tokens: int) -> bool:
@@ -104,8 +104,8 @@ def is_within_budget(text: str, tokens: int) -> bool:
 
 def merge_digests(first: Digest, second: Digest, *, sentences: int = 3) -> Digest:
     """What was distilled before of a session, and what came since, where the words of before are not kept."""
-    told = [one for one in (*first.summary.splitlines(), *second.summary.splitlines()) if one.strip()]
-    kept = told if len(told) <= sentences else [told[0], *told[-(sentences - 1) :]]
-    mine, theirs = first.lists, second.lists
-    lists = {name: dict.fromkeys([*mine[name], *theirs[name]]) for name in LISTS}
-    return Digest.of("\n".join(dict.fromkeys(kept)), lists, max(first.salience, second.salience))
+    lines = [one for one in (*first.summary.splitlines(), *second.summary.splitlines()) if one.strip()]
+    remaining = lines if len(lines) <= sentences else [lines[0], *lines[-(sentences - 1) :]]
+    own, other = first.lists, second.lists
+    lists = {name: dict.fromkeys([*own[name], *other[name]]) for name in LISTS}
+    return Digest.of("\n".join(dict.fromkeys(remaining)), lists, max(first.salience, second.salience))

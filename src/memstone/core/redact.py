@@ -155,7 +155,7 @@ class Sensitive(StrEnum):
     ACCOUNT = "account"
 
 
-class Action(StrEnum):
+class RedactionAction(StrEnum):
     """What becomes of a kind: left alone, masked, or the whole message refused."""
 
     OFF = "off"
@@ -167,31 +167,31 @@ class Action(StrEnum):
 class RedactPolicy:
     """What to do about each kind; plain strings are taken too. ``account`` is any number of 13 to 19 digits."""
 
-    private_key: Action = Action.MASK
-    api_key: Action = Action.MASK
-    password: Action = Action.MASK
-    card: Action = Action.MASK
-    iban: Action = Action.MASK
-    ssn: Action = Action.MASK
-    email: Action = Action.OFF
-    url: Action = Action.OFF
-    phone: Action = Action.OFF
-    account: Action = Action.OFF
+    private_key: RedactionAction = RedactionAction.MASK
+    api_key: RedactionAction = RedactionAction.MASK
+    password: RedactionAction = RedactionAction.MASK
+    card: RedactionAction = RedactionAction.MASK
+    iban: RedactionAction = RedactionAction.MASK
+    ssn: RedactionAction = RedactionAction.MASK
+    email: RedactionAction = RedactionAction.OFF
+    url: RedactionAction = RedactionAction.OFF
+    phone: RedactionAction = RedactionAction.OFF
+    account: RedactionAction = RedactionAction.OFF
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if value not in list(Action):
+            if value not in list(RedactionAction):
                 raise ConfigError(f"redact.{field.name} is {value!r}", hint="one of off, mask, drop")
-            object.__setattr__(self, field.name, Action(value))
+            object.__setattr__(self, field.name, RedactionAction(value))
 
-    def action(self, kind: Sensitive) -> Action:
+    def action(self, kind: Sensitive) -> RedactionAction:
         """What to do about one kind."""
-        return Action(getattr(self, kind))
+        return RedactionAction(getattr(self, kind))
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class RedactedText:
     """The text that may be stored and what was found in it; of a dropped message nothing is left."""
 
     text: str
@@ -203,12 +203,12 @@ _ROUNDS: Final = 8  # a mask can uncover a neighbour that was not set apart befo
 _MASK: Final = re.compile(r"\[redacted:[a-z_]+\]")
 
 
-def redact_text(text: str, policy: RedactPolicy | None = None) -> Redacted:
+def redact_text(text: str, policy: RedactPolicy | None = None) -> RedactedText:
     """The text with everything masked that the policy names; ``found`` lists the kinds, each once."""
     return redact_moving(text, policy or DEFAULT_POLICY, ())[0]
 
 
-def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tuple[Redacted, list[Span]]:
+def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tuple[RedactedText, list[Span]]:
     """The same, and where these places of the text are afterwards; one that cuts a mask takes in all of it."""
     seen: set[Sensitive] = set()
     moved = list(places)
@@ -220,9 +220,9 @@ def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tu
         masks = _merge_spans(spans)
         text, moved = _apply_masks(text, masks), [_move_span(place, masks) for place in moved]
     if not seen:
-        return Redacted(text), moved
-    dropped = any(policy.action(kind) is Action.DROP for kind in seen)
-    return Redacted("" if dropped else text, tuple(kind for kind in Sensitive if kind in seen), dropped), moved
+        return RedactedText(text), moved
+    dropped = any(policy.action(kind) is RedactionAction.DROP for kind in seen)
+    return RedactedText("" if dropped else text, tuple(kind for kind in Sensitive if kind in seen), dropped), moved
 
 
 def redact_preview(text: str) -> str:
@@ -237,7 +237,7 @@ def _find_secrets(text: str, policy: RedactPolicy) -> list[tuple[int, int, Sensi
     return [
         (start, end, kind)
         for kind, finder in _FINDERS
-        if kind in kinds and policy.action(kind) is not Action.OFF
+        if kind in kinds and policy.action(kind) is not RedactionAction.OFF
         for start, end in finder(text)
         if not _MASK.fullmatch(text, start, end)
     ]
@@ -357,8 +357,8 @@ def _private_keys(text: str) -> Iterator[Span]:
     """Whole blocks; of a block without its end, the lines that are key and not prose."""
     for mark, following in pairwise([*_PEM_MARK.finditer(text), None]):
         if mark and mark[1] == "BEGIN":
-            whole = following if following and following[1] == "END" else _PEM_LINES.match(text, mark.end())
-            yield mark.start(), whole.end() if whole else mark.end()
+            full = following if following and following[1] == "END" else _PEM_LINES.match(text, mark.end())
+            yield mark.start(), full.end() if full else mark.end()
 
 
 _SSN_DIGITS: Final = r"(?!000|666|9)[0-9]{3}%s(?!00)[0-9]{2}%s(?!0000)[0-9]{4}(?![\w-])"
@@ -386,7 +386,9 @@ _FINDERS: Final[tuple[tuple[Sensitive, Finder], ...]] = (
 )
 _RANK: Final = {kind: rank for rank, kind in enumerate(Sensitive)}
 DEFAULT_POLICY: Final = RedactPolicy()
-PREVIEW_POLICY: Final = RedactPolicy(email=Action.MASK, url=Action.MASK, phone=Action.MASK, account=Action.MASK)
+PREVIEW_POLICY: Final = RedactPolicy(
+    email=RedactionAction.MASK, url=RedactionAction.MASK, phone=RedactionAction.MASK, account=RedactionAction.MASK
+)
 
 
 PREVIEW_CHARS: Final = 280
@@ -400,10 +402,10 @@ def preview_text(text: str, most: int = PREVIEW_CHARS) -> str:
     clean = redact_preview(text)  # before it is cut: half a number is not recognised
     if len(clean) <= most:
         return clean
-    shown = clean[:most]
-    opened = shown.rfind(_MASK_START)
-    if opened >= 0 and "]" not in shown[opened:]:
-        shown = shown[:opened]
-    elif not clean[most].isspace() and " " in shown:
-        shown = shown[: shown.rindex(" ")]
-    return f"{shown.rstrip()} …"
+    output = clean[:most]
+    opened = output.rfind(_MASK_START)
+    if opened >= 0 and "]" not in output[opened:]:
+        output = output[:opened]
+    elif not clean[most].isspace() and " " in output:
+        output = output[: output.rindex(" ")]
+    return f"{output.rstrip()} …"

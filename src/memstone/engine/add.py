@@ -16,55 +16,55 @@ from typing import TYPE_CHECKING
 from memstone.engine import results
 from memstone.engine.access.admission import turned_away
 from memstone.engine.add_request import AddRequest, draft_request
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.draft import Draft
-from memstone.engine.storing.repeat_counter import note_known
-from memstone.engine.storing.write import Outcome, Prepared, commit_drafts, embed_drafts
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import Draft
+from memstone.engine.store.repeat_counter import note_known
+from memstone.engine.store.write import Outcome, PreparedDrafts, commit_drafts, embed_drafts
 
 if TYPE_CHECKING:
-    from memstone.engine.learning.converse import Learned
-    from memstone.engine.storing.turns import Turn
+    from memstone.engine.learn.converse import LearnResult
+    from memstone.engine.store.turns import Turn
     from memstone.language.language import FactReader
     from memstone.results import AddResult
 
 
-async def add(parts: Parts, request: AddRequest) -> AddResult:
+async def add(runtime: Runtime, request: AddRequest) -> AddResult:
     """Store what one request says, or learn from it."""
-    return await (learn_messages(parts, request) if request.infer else store_messages(parts, request))
+    return await (learn_messages(runtime, request) if request.infer else store_messages(runtime, request))
 
 
 # --- infer=False: the messages as they are ----------------------------------------------------------------------------
 
 
-async def store_messages(parts: Parts, request: AddRequest) -> AddResult:
+async def store_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     """Store each message as one memory."""
-    if (answer := await turned_away(parts, request)) is not None:
+    if (answer := await turned_away(runtime, request)) is not None:
         return answer
-    drafted = await parts.io.compute(partial(draft_request, parts, request))
-    if not parts.waiting.none(parts.tenant_id):
-        await retry_waiting(parts, drafted.drafts)
-    prepared = await embed_drafts(parts, drafted.drafts)
+    drafted = await runtime.io.compute(partial(draft_request, runtime, request))
+    if not runtime.waiting.none(runtime.tenant_id):
+        await retry_waiting(runtime, drafted.drafts)
+    prepared = await embed_drafts(runtime, drafted.drafts)
     if request.strict:
         _raise_first_failure(prepared)
-    now = parts.now()
-    outcomes = await parts.ledger.write(lambda tx: commit_drafts(parts, tx, prepared, now, lazy=True))
+    now = runtime.now()
+    outcomes = await runtime.ledger.write(lambda tx: commit_drafts(runtime, tx, prepared, now, lazy=True))
     if prepared.failed:
-        parts.waiting.left(parts.tenant_id)
-    await note_known(parts, outcomes, now)
+        runtime.waiting.record_deferral(runtime.tenant_id)
+    await note_known(runtime, outcomes, now)
     return answer_of(outcomes, drafted.warnings)
 
 
-async def retry_waiting(parts: Parts, drafts: Sequence[Draft]) -> None:
+async def retry_waiting(runtime: Runtime, drafts: Sequence[Draft]) -> None:
     """Try again what waits for these people, if anything does and nobody works in the background."""
-    if parts.policy.formation.mode == "inline" and await parts.waiting.anything(parts):
-        from memstone.engine.work.pending import learn_waiting
+    if runtime.policy.formation.mode == "inline" and await runtime.waiting.anything(runtime):
+        from memstone.engine.background.flush import learn_waiting
 
         for scope in {draft.scope for draft in drafts}:
-            if not await learn_waiting(parts, scope, verbatim=parts.llm is not None):
+            if not await learn_waiting(runtime, scope, verbatim=runtime.llm is not None):
                 break  # whatever is down is down for the others too
 
 
-def _raise_first_failure(prepared: Prepared) -> None:
+def _raise_first_failure(prepared: PreparedDrafts) -> None:
     """Raise for the first text that could not be embedded: a strict caller is told before anything is written."""
     for outcome in prepared.failed:
         if outcome.error is not None:
@@ -74,38 +74,38 @@ def _raise_first_failure(prepared: Prepared) -> None:
 # --- infer=True: what follows from them -------------------------------------------------------------------------------
 
 
-async def learn_messages(parts: Parts, request: AddRequest) -> AddResult:
+async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     """Learn from a request, unless nothing is learned from whoever speaks."""
-    counters = parts.workshop.counters
-    if parts.policy.formation.mode != "inline":
-        counters.attempt(parts.now())
-    if (answer := await turned_away(parts, request)) is not None:
+    counters = runtime.worker_state.counters
+    if runtime.policy.formation.mode != "inline":
+        counters.attempt(runtime.now())
+    if (answer := await turned_away(runtime, request)) is not None:
         counters.early_returns_disabled += 1
         return answer
-    return await _learn_or_queue(parts, request)
+    return await _learn_or_queue(runtime, request)
 
 
-async def _learn_or_queue(parts: Parts, request: AddRequest) -> AddResult:
+async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     """Learn from what one request says, now or later; what is said is stored either way."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
-    from memstone.engine.learning.converse import learn_from_conversation
-    from memstone.engine.learning.intake import read_conversation
-    from memstone.engine.learning.queueing import is_inline, queue_conversation
-    from memstone.engine.storing.holders import PREFIX
-    from memstone.engine.work.pending import learn_waiting
+    from memstone.engine.background.flush import learn_waiting
+    from memstone.engine.learn.converse import learn_from_conversation
+    from memstone.engine.learn.intake import read_conversation
+    from memstone.engine.learn.queue import is_inline, queue_conversation
+    from memstone.engine.store.holders import PREFIX
 
-    said, warnings = await parts.io.compute(partial(read_conversation, parts, request))
-    if not parts.policy.learns and not said.scope.user_id.startswith(PREFIX):
-        return _disabled_answer(parts)
-    if not is_inline(parts):
-        return await queue_conversation(parts, said, warnings)
-    if parts.llm is not None or await parts.waiting.anything(parts):
-        await learn_waiting(parts, said.scope)
-    turns = list(said.turns)
-    learned = await learn_from_conversation(parts, said, keep=not request.strict)
+    conversation, warnings = await runtime.io.compute(partial(read_conversation, runtime, request))
+    if not runtime.policy.learns and not conversation.scope.user_id.startswith(PREFIX):
+        return _disabled_answer(runtime)
+    if not is_inline(runtime):
+        return await queue_conversation(runtime, conversation, warnings)
+    if runtime.llm is not None or await runtime.waiting.anything(runtime):
+        await learn_waiting(runtime, conversation.scope)
+    turns = list(conversation.turns)
+    learned = await learn_from_conversation(runtime, conversation, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
-    unforgotten = await parts.io.compute(partial(_forget_warnings, parts.language.facts, turns, learned))
+    unforgotten = await runtime.io.compute(partial(_forget_warnings, runtime.language.facts, turns, learned))
     answer = _learned_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)
     if left_out:
@@ -113,13 +113,13 @@ async def _learn_or_queue(parts: Parts, request: AddRequest) -> AddResult:
     return answer
 
 
-def _disabled_answer(parts: Parts) -> AddResult:
-    parts.workshop.counters.early_returns_disabled += 1
+def _disabled_answer(runtime: Runtime) -> AddResult:
+    runtime.worker_state.counters.early_returns_disabled += 1
     why, hint = "learning is switched off", "set policy.learns to true to learn again"
     return {"results": [], "status": "disabled", "reason": why, "hint": hint}
 
 
-def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: Learned) -> list[str]:
+def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: LearnResult) -> list[str]:
     """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
     warnings = ["asked to forget something that is not in memory" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
@@ -128,7 +128,7 @@ def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: Learned
     return warnings
 
 
-def _learned_answer(learned: Learned, warnings: Sequence[str]) -> AddResult:
+def _learned_answer(learned: LearnResult, warnings: Sequence[str]) -> AddResult:
     answer = answer_of(learned.outcomes, warnings)
     if learned.error is not None:
         answer["status"] = "partial" if learned.partial else "deferred"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from memstone.engine.access.admission import turned_away
 from memstone.engine.access.quotas import Ahead
 from memstone.engine.add import answer_of, learn_messages, retry_waiting
-from memstone.engine.add_request import AddRequest, Drafted, draft_request
+from memstone.engine.add_request import AddRequest, CheckedAddRequest, draft_request
 from memstone.engine.batch import Batch, answered_before, carried_out, request_of
-from memstone.engine.policy import tuned_for
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import admit_filters
-from memstone.engine.storing.write import Outcome, Prepared, commit_drafts, embed_drafts
+from memstone.engine.policy import policy_for
+from memstone.engine.request_scope import admit_filters
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.write import Outcome, PreparedDrafts, commit_drafts, embed_drafts
 from memstone.errors import MemstoneError, StorageError
 from memstone.ports.ledger import Tx
 
@@ -22,44 +22,46 @@ if TYPE_CHECKING:
     from memstone.results import AddBatchResult, AddResult
 
 
-async def add_many(parts: Parts, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> AddBatchResult:
+async def add_many(runtime: Runtime, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> AddBatchResult:
     """Learn from requests one after the other, store the others in one transaction; each has its own result.
 
     Every conversation is settled against what the ones before it left, so each is a transaction of its own. The answer
     is noted under the key at the end: a batch that broke off may be sent again, and what is known by then is not added
     twice.
     """
-    batch = Batch.of(parts, "add", items, idempotency_key)
-    if (answer := await answered_before(parts, batch)) is not None:
+    batch = Batch.of(runtime, "add", items, idempotency_key)
+    if (answer := await answered_before(runtime, batch)) is not None:
         return answer
     ahead: Ahead = {}
-    drafted = [await _process_item(parts, item, ahead) for item in items]
-    drafts = [draft for one in drafted if isinstance(one, Drafted) for draft in one.drafts]
+    drafted = [await _process_item(runtime, item, ahead) for item in items]
+    drafts = [draft for one in drafted if isinstance(one, CheckedAddRequest) for draft in one.drafts]
     for at, draft in enumerate(drafts):
         draft.item = at
-    await retry_waiting(parts, drafts)
-    prepared = await embed_drafts(parts, drafts)
+    await retry_waiting(runtime, drafts)
+    prepared = await embed_drafts(runtime, drafts)
     if prepared.failed:
         drafted = _without_strict(drafted, prepared)
-    now = parts.now()
+    now = runtime.now()
 
     async def work(tx: Tx) -> list[AddResult]:
-        outcomes = iter(await commit_drafts(parts, tx, prepared, now))
+        outcomes = iter(await commit_drafts(runtime, tx, prepared, now))
         return [_item_answer(one, outcomes) for one in drafted]
 
-    answer = await carried_out(parts, batch, work, now)
+    answer = await carried_out(runtime, batch, work, now)
     if prepared.failed:
-        parts.waiting.left(parts.tenant_id)
+        runtime.waiting.record_deferral(runtime.tenant_id)
     return answer
 
 
-def _without_strict(drafted: Sequence[Drafted | AddResult], prepared: Prepared) -> list[Drafted | AddResult]:
+def _without_strict(
+    drafted: Sequence[CheckedAddRequest | AddResult], prepared: PreparedDrafts
+) -> list[CheckedAddRequest | AddResult]:
     """The items, with the error in the place of strict ones of which something could not be embedded."""
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 
-    def item_or_error(one: Drafted | AddResult) -> Drafted | AddResult:
-        own = [] if not isinstance(one, Drafted) or not one.strict else [draft.item for draft in one.drafts]
+    def item_or_error(one: CheckedAddRequest | AddResult) -> CheckedAddRequest | AddResult:
+        own = [] if not isinstance(one, CheckedAddRequest) or not one.strict else [draft.item for draft in one.drafts]
         error = next((errors[at] for at in own if at in errors), None)
         if error is None:
             return one
@@ -72,24 +74,24 @@ def _without_strict(drafted: Sequence[Drafted | AddResult], prepared: Prepared) 
     return left
 
 
-async def _process_item(parts: Parts, item: Mapping[str, Any], ahead: Ahead) -> Drafted | AddResult:
+async def _process_item(runtime: Runtime, item: Mapping[str, Any], ahead: Ahead) -> CheckedAddRequest | AddResult:
     """An item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
-        request.filters = await admit_filters(parts, request.filters)
-        parts = await tuned_for(parts, request)
+        request.filters = await admit_filters(runtime, request.filters)
+        runtime = await policy_for(runtime, request)
         if request.infer:
-            return await learn_messages(parts, request)
-        answer = await turned_away(parts, request, ahead)
-        return answer if answer is not None else await parts.io.compute(partial(draft_request, parts, request))
+            return await learn_messages(runtime, request)
+        answer = await turned_away(runtime, request, ahead)
+        return answer if answer is not None else await runtime.io.compute(partial(draft_request, runtime, request))
     except StorageError:  # it is not about this item
         raise
     except MemstoneError as error:
         return _error_answer(error)
 
 
-def _item_answer(drafted: Drafted | AddResult, outcomes: Iterator[Outcome]) -> AddResult:
-    if not isinstance(drafted, Drafted):
+def _item_answer(drafted: CheckedAddRequest | AddResult, outcomes: Iterator[Outcome]) -> AddResult:
+    if not isinstance(drafted, CheckedAddRequest):
         return drafted
     return answer_of([next(outcomes) for _ in drafted.drafts], drafted.warnings)
 

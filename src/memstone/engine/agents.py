@@ -12,13 +12,13 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
 from memstone.core.settings.backends import operator_names, refuse_operators, tenant_only, to_native
 from memstone.core.settings.lenient import AGENT, scope_key
-from memstone.engine.layers.derived import is_of_identity
+from memstone.engine.change.reassign import leave_to_users
 from memstone.engine.layers.identity import STANDING
+from memstone.engine.layers.mirrors import is_of_identity
 from memstone.engine.policy import PAUSED, decode_values
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit, checked_offset
-from memstone.engine.storing.revise import delete_all
-from memstone.engine.undoing.reassign import leave_to_users
+from memstone.engine.store.revise import delete_all
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError
 from memstone.language.language import IdentityRules
 from memstone.model.access import Users
@@ -50,76 +50,76 @@ class AgentChange:
     settings: Mapping[str, Any] | None = None
 
 
-async def list_agents(parts: Parts, limit: int, offset: int) -> AgentList:
+async def list_agents(runtime: Runtime, limit: int, offset: int) -> AgentList:
     """The agents of the tenant, with how many memories each has."""
-    most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
-    tenant = parts.tenant_id
-    _check_reach(parts, "")
+    most, first = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
+    tenant = runtime.tenant_id
+    _check_reach(runtime, "")
 
     async def work(tx: Tx) -> AgentList:
-        rows = await tx.agents.listed(tenant, most, first)
+        rows = await tx.agents.list_agents(tenant, most, first)
         return {
-            "agents": [await _describe_agent(tx, parts, row) for row in rows],
+            "agents": [await _describe_agent(tx, runtime, row) for row in rows],
             "total": await tx.agents.count(tenant),
         }
 
-    return await parts.ledger.read(work)
+    return await runtime.ledger.read(work)
 
 
-async def get_agent(parts: Parts, agent_id: Any) -> AgentItem | None:
+async def get_agent(runtime: Runtime, agent_id: Any) -> AgentItem | None:
     """One agent, or None."""
-    wanted = _validate_agent_id(parts, agent_id)
+    wanted = _validate_agent_id(runtime, agent_id)
 
     async def work(tx: Tx) -> AgentItem | None:
-        row = await tx.agents.get(parts.tenant_id, wanted)
-        return None if row is None else await _describe_agent(tx, parts, row)
+        row = await tx.agents.get(runtime.tenant_id, wanted)
+        return None if row is None else await _describe_agent(tx, runtime, row)
 
-    return await parts.ledger.read(work)
+    return await runtime.ledger.read(work)
 
 
-async def save_agent(parts: Parts, change: AgentChange) -> AgentItem:
+async def save_agent(runtime: Runtime, change: AgentChange) -> AgentItem:
     """Make an agent, or change one."""
-    wanted, now = _validate_agent_id(parts, change.id), parts.now()
-    _check_change(parts)
+    wanted, now = _validate_agent_id(runtime, change.id), runtime.now()
+    _check_change(runtime)
     made = None if change.settings is None else to_native(change.settings)
     tenant_only(made or ())
-    if parts.bounds is not None:
+    if runtime.bounds is not None:
         refuse_operators(made or ())
-    _validate_texts(change, parts.policy.limits.text_chars)
-    await parts.ledger.ensure_room()
+    _validate_texts(change, runtime.policy.limits.text_chars)
+    await runtime.ledger.ensure_room()
 
     async def work(tx: Tx) -> AgentItem:
-        known = await tx.agents.get(parts.tenant_id, wanted)
+        known = await tx.agents.get(runtime.tenant_id, wanted)
         row = _apply_change(known or AgentRow(wanted, now, now), change, now)
-        await tx.agents.put(parts.tenant_id, row)
+        await tx.agents.put(runtime.tenant_id, row)
         if made is not None:
-            await _replace_settings(tx, parts.tenant_id, wanted, made, now)
-        return await _describe_agent(tx, parts, row)
+            await _replace_settings(tx, runtime.tenant_id, wanted, made, now)
+        return await _describe_agent(tx, runtime, row)
 
-    saved = await parts.ledger.write(work)
-    parts.tunings.changed(parts.tenant_id)
+    saved = await runtime.ledger.write(work)
+    runtime.tunings.invalidate(runtime.tenant_id)
     return saved
 
 
-async def delete_agent(parts: Parts, agent_id: Any) -> AgentDeletion:
+async def delete_agent(runtime: Runtime, agent_id: Any) -> AgentDeletion:
     """Remove an agent with its memories, vectors, signals, receipts and settings.
 
     Who the people are it talked to, and how they want to be served, was only learned through it: that stays theirs.
     """
-    wanted, now = _validate_agent_id(parts, agent_id), parts.now()
-    _check_change(parts)
-    scope = Scope(parts.tenant_id, agent_id=wanted)
-    left = await leave_to_users(parts, wanted, partial(_of_the_user, now=now, rules=parts.language.identity))
-    deleted = (await delete_all(parts, {"agent_id": wanted}, None))["deleted"]
-    deleted -= left if parts.dry_run else 0  # nothing was handed over, so it was counted
+    wanted, now = _validate_agent_id(runtime, agent_id), runtime.now()
+    _check_change(runtime)
+    scope = Scope(runtime.tenant_id, agent_id=wanted)
+    left = await leave_to_users(runtime, wanted, partial(_of_the_user, now=now, rules=runtime.language.identity))
+    deleted = (await delete_all(runtime, {"agent_id": wanted}, None))["deleted"]
+    deleted -= left if runtime.dry_run else 0  # nothing was handed over, so it was counted
 
     async def work(tx: Tx) -> bool:
-        await tx.preferences.drop(parts.tenant_id, scope_key("agent", wanted), None, now)
+        await tx.preferences.drop(runtime.tenant_id, scope_key("agent", wanted), None, now)
         await tx.receipts.forget(scope)
-        return await tx.agents.remove(parts.tenant_id, wanted)
+        return await tx.agents.remove(runtime.tenant_id, wanted)
 
-    known = await parts.ledger.write(work)
-    parts.tunings.changed(parts.tenant_id)
+    known = await runtime.ledger.write(work)
+    runtime.tunings.invalidate(runtime.tenant_id)
     if not known and not deleted:
         raise NotFoundError(f"no agent {wanted}", hint=_NO_HINT)
     return {"id": wanted, "deleted": deleted}
@@ -139,31 +139,34 @@ async def _of_the_user(tx: Tx, owner: Scope, *, now: Instant, rules: IdentityRul
     )
 
 
-async def register_agents(parts: Parts, agent_ids: Iterable[Any]) -> None:
+async def register_agents(runtime: Runtime, agent_ids: Iterable[Any]) -> None:
     """Register agents that were named for the first time; what was stored stays stored when that fails."""
     for agent_id in agent_ids:
         try:
-            await _register_agent(parts, agent_id)
+            await _register_agent(runtime, agent_id)
         except MemstoneError as error:
             log.info("an agent could not be registered: %s", error.code)
 
 
-async def _register_agent(parts: Parts, agent_id: Any) -> None:
+async def _register_agent(runtime: Runtime, agent_id: Any) -> None:
     """Nothing is asked about an agent that is known to have its row."""
-    who = (parts.tenant_id, parts.scope({"agent_id": agent_id}).agent_id)
-    if not who[1] or who in parts.tunings.agents:
+    who = (runtime.tenant_id, runtime.scope({"agent_id": agent_id}).agent_id)
+    if not who[1] or who in runtime.tunings.agents:
         return
-    now = parts.now()
-    if await parts.ledger.peek(lambda tx: tx.agents.get(*who)) is None:
-        await parts.ledger.write(lambda tx: tx.agents.meet(*who, now))
-    parts.tunings.agents.add(who)
+    now = runtime.now()
+    if await runtime.ledger.peek(lambda tx: tx.agents.get(*who)) is None:
+        await runtime.ledger.write(lambda tx: tx.agents.meet(*who, now))
+    runtime.tunings.agents.add(who)
 
 
 async def _replace_settings(tx: Tx, tenant_id: str, agent_id: str, made: Mapping[str, Any], now: Instant) -> None:
     key = scope_key("agent", agent_id)
     before = (await tx.preferences.of(tenant_id, [key])).get(key, {})
-    kept = {PAUSED, *operator_names(before)}  # neither is taken away by not being named: see resume and unset_settings
-    gone = [name for name in before if name not in made and name not in kept]
+    remaining = {
+        PAUSED,
+        *operator_names(before),
+    }  # neither is taken away by not being named: see resume and unset_settings
+    gone = [name for name in before if name not in made and name not in remaining]
     if gone:
         await tx.preferences.drop(tenant_id, key, gone, now)
     await tx.preferences.put(tenant_id, key, {name: json.dumps(value) for name, value in made.items()}, now)
@@ -171,8 +174,8 @@ async def _replace_settings(tx: Tx, tenant_id: str, agent_id: str, made: Mapping
 
 def _apply_change(known: AgentRow, change: AgentChange, now: Instant) -> AgentRow:
     def pick_value(name: str) -> Any:
-        given = getattr(change, name)
-        return getattr(known, name) if given is None else given
+        value = getattr(change, name)
+        return getattr(known, name) if value is None else value
 
     model, prompt = pick_value("model") or None, pick_value("system_prompt") or None
     return AgentRow(known.id, known.created_at, now, pick_value("name"), model, prompt)
@@ -185,32 +188,32 @@ def _validate_texts(change: AgentChange, most: int) -> None:
             checked_text(value, name, limit)
 
 
-def _validate_agent_id(parts: Parts, agent_id: Any) -> str:
+def _validate_agent_id(runtime: Runtime, agent_id: Any) -> str:
     wanted = clean_id(agent_id, "agent_id")
     if not wanted:
         raise InvalidInput("agent_id is missing")
-    _check_reach(parts, wanted)
+    _check_reach(runtime, wanted)
     return wanted
 
 
-def _check_reach(parts: Parts, agent_id: str) -> None:
+def _check_reach(runtime: Runtime, agent_id: str) -> None:
     """Raise ``Forbidden`` for who reaches only a part of the tenant: an agent belongs to all of it, or is itself."""
-    bounds = parts.bounds
+    bounds = runtime.bounds
     if bounds is None or bounds.is_everyone or (agent_id and bounds.agent_id == agent_id):
         return
     raise Forbidden(f"this key has no access to {f'agent {agent_id!r}' if agent_id else 'every agent'}")
 
 
-def _check_change(parts: Parts) -> None:
+def _check_change(runtime: Runtime) -> None:
     """Raise ``Forbidden`` for whoever has an agent to themselves but not the people it talks to: they share it."""
-    if parts.bounds is not None and parts.bounds.users is Users.POOLS:
+    if runtime.bounds is not None and runtime.bounds.users is Users.POOLS:
         raise Forbidden("this key cannot change agents", hint="use a key that can assert users, or an admin key")
 
 
-async def _describe_agent(tx: Tx, parts: Parts, row: AgentRow) -> AgentItem:
+async def _describe_agent(tx: Tx, runtime: Runtime, row: AgentRow) -> AgentItem:
     key = scope_key("agent", row.id)
-    stored = decode_values((await tx.preferences.of(parts.tenant_id, [key])).get(key, {}))
-    paused, counts = stored.pop(PAUSED, None), await _count_memories(tx, parts, row.id)
+    stored = decode_values((await tx.preferences.of(runtime.tenant_id, [key])).get(key, {}))
+    paused, counts = stored.pop(PAUSED, None), await _count_memories(tx, runtime, row.id)
     return {
         "id": row.id,
         "name": row.name,
@@ -225,9 +228,9 @@ async def _describe_agent(tx: Tx, parts: Parts, row: AgentRow) -> AgentItem:
     }
 
 
-async def _count_memories(tx: Tx, parts: Parts, agent_id: str) -> dict[str, int]:
+async def _count_memories(tx: Tx, runtime: Runtime, agent_id: str) -> dict[str, int]:
     """Return how many memories of each layer an agent has now, of all that the caller reaches."""
-    scope, now = Scope(parts.tenant_id, agent_id=agent_id), parts.now()
+    scope, now = Scope(runtime.tenant_id, agent_id=agent_id), runtime.now()
     counts = {str(layer): await tx.memories.count(where_visible(scope, now, layers=(layer,))) for layer in Layer}
     return {layer: sum(kinds.values()) for layer, kinds in counts.items()}
 

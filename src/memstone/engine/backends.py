@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.access.store_key import BackupSigner
 from memstone.core.settings.backends import BACKENDS, MASK, QDRANT_KEY, checked_backends, mask_secret, place_of
-from memstone.engine.erasing.erase import Pieces, pieces_of
+from memstone.engine.change.erase import Pieces, pieces_of
 from memstone.engine.policy import decode_values
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.errors import ConfigError, Forbidden, MemstoneError
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx
-from memstone.ports.storage import Copying, Look, Sealing, StoreKey
+from memstone.ports.storage import CopyableLedger, Look, Sealer, StoreKey
 from memstone.trace import log
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class ProviderKeys(dict[str, str]):
         super().__init__(opened)
         self.unreadable: dict[str, str] = dict(unreadable)
 
-    def replaced_by(self, given: Mapping[str, str]) -> ProviderKeys:
+    def replaced_by(self, values: Mapping[str, str]) -> ProviderKeys:
         """Return the same with other keys in the place of some; '' takes one away."""
-        there = {name: one for name, one in {**self, **given}.items() if one}
-        return ProviderKeys(there, {name: one for name, one in self.unreadable.items() if name not in given})
+        there = {name: one for name, one in {**self, **values}.items() if one}
+        return ProviderKeys(there, {name: one for name, one in self.unreadable.items() if name not in values})
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a key, or what is used where there is none."""
@@ -58,16 +58,16 @@ class KeyBox:
     ledger: Ledger
     tenant_id: str
     store_key: StoreKey
-    sealing: Sealing
+    sealing: Sealer
 
     @classmethod
-    def of(cls, parts: Parts) -> KeyBox:
+    def of(cls, runtime: Runtime) -> KeyBox:
         """Return that of the tenant that calls."""
-        return cls(parts.ledger, parts.tenant_id, parts.store_key, parts.sealing)
+        return cls(runtime.ledger, runtime.tenant_id, runtime.store_key, runtime.sealing)
 
     async def read(self, at: Instant) -> tuple[dict[str, Any], ProviderKeys]:
         """Return the choices and the keys. Keys that an earlier version stored as they are get sealed first."""
-        values, stored = await self.ledger.of(self.tenant_id).peek(self.stored)
+        values, stored = await self.ledger.of(self.tenant_id).peek(self.load_stored)
         plain = {name: one for name, one in stored.items() if not self.sealing.is_sealed(one)}
         if plain:
             await self._seal_plain(plain, at)
@@ -81,7 +81,7 @@ class KeyBox:
         sealed = {name: self.sealing.seal(key, one, self._about(name)) for name, one in secrets.items()}
         return {name: json.dumps(one) for name, one in sealed.items()}
 
-    async def stored(self, tx: Tx) -> tuple[dict[str, Any], dict[str, str]]:
+    async def load_stored(self, tx: Tx) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the choices, and the keys as they are stored."""
         found = await tx.preferences.of(self.tenant_id, [PLAIN, SECRETS])
         values = {name: one for name, one in decode_values(found.get(PLAIN, {})).items() if name in BACKENDS}
@@ -114,64 +114,64 @@ class KeyBox:
         """Seal what was stored as it is, and let no file, log or backup of the store hold the plain text any more."""
         sealed, ledger = await self.seal(plain), self.ledger.of(self.tenant_id)
         await ledger.write(lambda tx: tx.preferences.put(self.tenant_id, SECRETS, sealed, at))
-        if not isinstance(ledger, Copying):
+        if not isinstance(ledger, CopyableLedger):
             return
         await ledger.drop_settings_beside(self.tenant_id, SECRETS)
         known = await ledger.read(lambda tx: tx.vault.copies(self.tenant_id))
         signer = BackupSigner(await self.store_key.find())
         for copy in await ledger.rewrite(known, lambda tx: self._drop_plain(tx, at), signer, own=False):
-            if not copy.settled and copy.state != "missing":
+            if not copy.is_settled and copy.state != "missing":
                 log.warning("a backup may contain provider keys in plain text: %s (%s)", copy.path, copy.reason)
         await ledger.wipe()
 
     async def _drop_plain(self, tx: Tx, at: Instant) -> Look | None:
-        _, stored = await self.stored(tx)
+        _, stored = await self.load_stored(tx)
         plain = {name: one for name, one in stored.items() if not self.sealing.is_sealed(one)}
         await tx.preferences.drop(self.tenant_id, SECRETS, list(plain), at)
         return Pieces(pieces_of(plain.values())) if plain else None
 
 
-async def get_backends(parts: Parts) -> BackendSettings:
+async def get_backends(runtime: Runtime) -> BackendSettings:
     """Every choice with its value, which of them are stored, and the keys behind their masks."""
-    values, secrets = await read_connections(parts)
+    values, secrets = await read_connections(runtime)
     return _describe_backends(values, secrets)
 
 
-async def set_backends(parts: Parts, given: Mapping[str, Any]) -> BackendSettings:
+async def set_backends(runtime: Runtime, arguments: Mapping[str, Any]) -> BackendSettings:
     """Store choices and keys, all or none. A key goes when its place changes, unless a new one comes with it."""
-    _require_unbound(parts)
-    values, secrets = checked_backends(given)
-    box, now = KeyBox.of(parts), parts.now()
-    _, kept = await box.read(now)
-    known = [*kept, *kept.unreadable]
+    _require_unbound(runtime)
+    values, secrets = checked_backends(arguments)
+    box, now = KeyBox.of(runtime), runtime.now()
+    _, provider_keys = await box.read(now)
+    known = [*provider_keys, *provider_keys.unreadable]
     sealed = await box.seal({name: secret for name, secret in secrets.items() if secret})
 
     async def work(tx: Tx) -> tuple[dict[str, Any], list[str], list[str]]:
-        stored, _ = await box.stored(tx)
+        stored, _ = await box.load_stored(tx)
         after = {**stored, **values}
         gone = [name for name in known if name not in secrets and place_of(name, stored) != place_of(name, after)]
         removed = [*gone, *(name for name, secret in secrets.items() if not secret)]
-        await tx.preferences.put(parts.tenant_id, PLAIN, _encode_values(values), now)
-        await tx.preferences.put(parts.tenant_id, SECRETS, sealed, now)
-        await tx.preferences.drop(parts.tenant_id, SECRETS, removed, now)
+        await tx.preferences.put(runtime.tenant_id, PLAIN, _encode_values(values), now)
+        await tx.preferences.put(runtime.tenant_id, SECRETS, sealed, now)
+        await tx.preferences.drop(runtime.tenant_id, SECRETS, removed, now)
         return after, removed, sorted(gone)
 
-    after, removed, cleared = await parts.ledger.write(work)
-    if (removed or sealed) and isinstance(parts.ledger, Copying):
-        await parts.ledger.empty_log()
-    parts.tunings.changed(parts.tenant_id)
-    left = kept.replaced_by({**secrets, **dict.fromkeys(removed, "")})
+    after, removed, cleared = await runtime.ledger.write(work)
+    if (removed or sealed) and isinstance(runtime.ledger, CopyableLedger):
+        await runtime.ledger.empty_log()
+    runtime.tunings.invalidate(runtime.tenant_id)
+    left = provider_keys.replaced_by({**secrets, **dict.fromkeys(removed, "")})
     return {**_describe_backends(after, left), "cleared": cleared}
 
 
-async def read_connections(parts: Parts) -> tuple[dict[str, Any], ProviderKeys]:
+async def read_connections(runtime: Runtime) -> tuple[dict[str, Any], ProviderKeys]:
     """What is stored, and the keys themselves: for whoever connects, and for no answer."""
-    _require_unbound(parts)
-    return await KeyBox.of(parts).read(parts.now())
+    _require_unbound(runtime)
+    return await KeyBox.of(runtime).read(runtime.now())
 
 
-def _require_unbound(parts: Parts) -> None:
-    if parts.bounds is not None:
+def _require_unbound(runtime: Runtime) -> None:
+    if runtime.bounds is not None:
         raise Forbidden("this key cannot choose backends", hint="use a key for the whole tenant")
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from memstone.core.checks.arguments import check_fields, checked_text
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.errors import Conflict, InvalidInput, TooLarge
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.ports.ledger import Tx
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from memstone.results import BatchAnswer
 
-KEPT: Final = timedelta(hours=24)
+BATCH_LIFETIME: Final = timedelta(hours=24)
 R = TypeVar("R", bound="DataclassInstance")
 Item = TypeVar("Item")
 BatchWork: TypeAlias = Callable[[Tx], Coroutine[Any, Any, list[Item]]]
@@ -34,41 +34,41 @@ class Batch:
     request: str
 
     @classmethod
-    def of(cls, parts: Parts, verb: str, items: Sequence[Any], key: str | None) -> Batch:
+    def of(cls, runtime: Runtime, verb: str, items: Sequence[Any], key: str | None) -> Batch:
         """Check the size of a batch and its key."""
         if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
             raise InvalidInput(
                 f"a batch must be a list of items, not {type(items).__name__}", hint="put the items into a list"
             )
-        limit = parts.policy.limits.batch
+        limit = runtime.policy.limits.batch
         if len(items) > limit:
             raise TooLarge(f"{len(items):,} items in a batch, the limit is {limit:,}", hint="send several batches")
         if key is None:
             return cls("", "")
-        return cls(_caller_prefix(parts) + checked_text(key, "idempotency_key", 256), _digest_request(verb, items))
+        return cls(_caller_prefix(runtime) + checked_text(key, "idempotency_key", 256), _digest_request(verb, items))
 
 
-async def carried_out(parts: Parts, batch: Batch, work: BatchWork[Item], now: Instant) -> BatchAnswer[Item]:
+async def carried_out(runtime: Runtime, batch: Batch, work: BatchWork[Item], now: Instant) -> BatchAnswer[Item]:
     """Run a batch, or give the answer it got before."""
 
     async def once(tx: Tx) -> BatchAnswer[Item]:
-        known = await tx.idempotency.get(parts.tenant_id, batch.key) if batch.key else None
+        known = await tx.idempotency.get(runtime.tenant_id, batch.key) if batch.key else None
         if known is not None:
             return _replay_answer(batch, *known)
         answer: BatchAnswer[Item] = {"results": await work(tx)}
         if batch.key:
-            await tx.idempotency.purge(to_instant(datetime_from_instant(now) - KEPT))
-            await tx.idempotency.put(parts.tenant_id, batch.key, batch.request, json.dumps(answer, default=str), now)
+            await tx.idempotency.purge(to_instant(datetime_from_instant(now) - BATCH_LIFETIME))
+            await tx.idempotency.put(runtime.tenant_id, batch.key, batch.request, json.dumps(answer, default=str), now)
         return answer
 
-    return await parts.ledger.write(once)
+    return await runtime.ledger.write(once)
 
 
-async def answered_before(parts: Parts, batch: Batch) -> BatchAnswer[Any] | None:
+async def answered_before(runtime: Runtime, batch: Batch) -> BatchAnswer[Any] | None:
     """The answer a batch got before, so that no model is asked for it again; None when it is new."""
     if not batch.key:
         return None
-    known = await parts.ledger.read(lambda tx: tx.idempotency.get(parts.tenant_id, batch.key))
+    known = await runtime.ledger.read(lambda tx: tx.idempotency.get(runtime.tenant_id, batch.key))
     return None if known is None else _replay_answer(batch, *known)
 
 
@@ -78,16 +78,16 @@ def request_of(made: type[R], item: object, needed: str, other_names: Mapping[st
         raise InvalidInput(
             f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed_fields_hint(made)
         )
-    given = dict(item)
+    values = dict(item)
     for other, name in (other_names or {}).items():
-        if other in given and name not in given:
-            given[name] = given.pop(other)
-    check_fields(made.__annotations__, given)
+        if other in values and name not in values:
+            values[name] = values.pop(other)
+    check_fields(made.__annotations__, values)
     try:
-        return made(**given)
+        return made(**values)
     except TypeError:
         known = {field.name for field in fields(made)}
-        unknown = ", ".join(sorted(str(name) for name in given if name not in known))
+        unknown = ", ".join(sorted(str(name) for name in values if name not in known))
         problem = f"unknown in a batch item: {unknown}" if unknown else f"{needed} is missing in a batch item"
         raise InvalidInput(problem, hint=_allowed_fields_hint(made)) from None
 
@@ -96,9 +96,9 @@ def _allowed_fields_hint(made: type[DataclassInstance]) -> str:
     return "allowed: " + ", ".join(field.name for field in fields(made))
 
 
-def _caller_prefix(parts: Parts) -> str:
+def _caller_prefix(runtime: Runtime) -> str:
     """What tells the keys of callers apart who do not reach the same: an answer is only for whoever got it before."""
-    bounds = parts.bounds
+    bounds = runtime.bounds
     if bounds is None:
         return ""
     return hashlib.sha256(json.dumps(asdict(bounds)).encode()).hexdigest() + ":"

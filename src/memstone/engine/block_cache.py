@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from memstone.core.showing.profile import EndedFacts, Profile, ProfileFact
+from memstone.core.prompt.profile import EndedFacts, Profile, ProfileFact
 from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant
@@ -16,7 +16,7 @@ from memstone.model.scope import Scope
 Key: TypeAlias = tuple[object, ...]
 """Everything a block depends on: whose it is, the whole question, the policy, the day, and the state of the store."""
 
-Whose: TypeAlias = tuple[Scope, Bounds | None]
+BoundScope: TypeAlias = tuple[Scope, Bounds | None]
 """A scope, and the bounds of whoever asks about it: who reaches less finds less."""
 
 _ENTRIES: Final = 256
@@ -31,26 +31,26 @@ class Blocks:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
+        self._entries: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
 
     def get(self, key: Key, now: Instant) -> ContextPack | None:
         """The block under a key, if this is its time."""
-        held = self._held.get(key)
-        return held[2] if held is not None and held[0] <= now < held[1] else None
+        packs = self._entries.get(key)
+        return packs[2] if packs is not None and packs[0] <= now < packs[1] else None
 
     def put(self, key: Key, pack: ContextPack, now: Instant, until: Instant) -> None:
         """Keep a block until a moment; the oldest go when there are too many."""
-        self._held.pop(key, None)
-        self._held[key] = (now, until, pack)
-        while len(self._held) > self._most:
+        self._entries.pop(key, None)
+        self._entries[key] = (now, until, pack)
+        while len(self._entries) > self._most:
             try:
-                self._held.popitem(last=False)
+                self._entries.popitem(last=False)
             except KeyError:
                 return
 
     def clear(self) -> None:
         """Forget all."""
-        self._held.clear()
+        self._entries.clear()
 
 
 class BlockCache(Blocks):
@@ -59,19 +59,19 @@ class BlockCache(Blocks):
     def __init__(self) -> None:
         super().__init__(_ENTRIES)
         self.loops: Blocks = Blocks(_LOOPS)
-        self._known: OrderedDict[tuple[str, Whose], tuple[int, frozenset[str]]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, BoundScope], tuple[int, frozenset[str]]] = OrderedDict()
         self._facts: OrderedDict[tuple[str, int], ProfileFact] = OrderedDict()
         self._profiles: OrderedDict[Hashable, Profile] = OrderedDict()
         self._ended: OrderedDict[Hashable, EndedFacts] = OrderedDict()
 
-    def known(self, what: str, whose: Whose, stamp: int) -> frozenset[str] | None:
+    def find_in_scope(self, what: str, bound_scope: BoundScope, stamp: int) -> frozenset[str] | None:
         """What was found out about a scope, unless the user's memories have changed since."""
-        held = self._known.get((what, whose))
-        return held[1] if held is not None and held[0] == stamp else None
+        current = self._known.get((what, bound_scope))
+        return current[1] if current is not None and current[0] == stamp else None
 
-    def learn(self, what: str, whose: Whose, stamp: int, found: frozenset[str]) -> None:
+    def learn(self, what: str, bound_scope: BoundScope, stamp: int, found: frozenset[str]) -> None:
         """Keep what was found out, with the state of the user's memories it was found in."""
-        self._known[what, whose] = (stamp, found)
+        self._known[what, bound_scope] = (stamp, found)
         while len(self._known) > _SCOPES:
             with suppress(KeyError):
                 self._known.popitem(last=False)
@@ -88,26 +88,26 @@ class BlockCache(Blocks):
             with suppress(KeyError):
                 self._facts.popitem(last=False)
 
-    def profile(self, whose: Hashable, now: Instant) -> Profile | None:
+    def profile(self, owner: Hashable, now: Instant) -> Profile | None:
         """Return a profile that was made before, unless something in it has ended."""
-        held = self._profiles.get(whose)
-        ends = held.expires_at if held is not None else None
-        return held if ends is None or ends > now else None
+        profile = self._profiles.get(owner)
+        ends = profile.expires_at if profile is not None else None
+        return profile if ends is None or ends > now else None
 
-    def keep_profile(self, whose: Hashable, made: Profile) -> None:
+    def keep_profile(self, owner: Hashable, made: Profile) -> None:
         """Keep a profile under what it was made of; the oldest go when there are too many."""
-        self._profiles[whose] = made
+        self._profiles[owner] = made
         while len(self._profiles) > _PROFILES:
             with suppress(KeyError):
                 self._profiles.popitem(last=False)
 
-    def ended_facts(self, whose: Hashable) -> EndedFacts | None:
+    def ended_facts(self, owner: Hashable) -> EndedFacts | None:
         """Return what is not to be told of somebody, in a state of their memories."""
-        return self._ended.get(whose)
+        return self._ended.get(owner)
 
-    def keep_ended_facts(self, whose: Hashable, found: EndedFacts) -> None:
+    def keep_ended_facts(self, owner: Hashable, found: EndedFacts) -> None:
         """Keep what is not to be told; the oldest go when there are too many."""
-        self._ended[whose] = found
+        self._ended[owner] = found
         while len(self._ended) > _PROFILES:
             with suppress(KeyError):
                 self._ended.popitem(last=False)

@@ -1,8 +1,8 @@
 """Receipts that are written behind an answer: held in this process for a moment, and stored with those that follow.
 
-Whoever waits for an answer does not wait for its account. A store that is busy is tried again. ``settled`` waits until
-what is held by now is stored: closing does, and every verb that is no part of a chat. Only a process that is killed
-loses what it held.
+Whoever waits for an answer does not wait for its account. A store that is busy is tried again. ``wait_until_stored``
+waits until what is held by now is stored: closing does, and every verb that is no part of a chat. Only a process that
+is killed loses what it held.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any, Final, TypeAlias
 
 from memstone.errors import MemstoneError, StorageError
-from memstone.ports.io import Bell, Io, Spawned
+from memstone.ports.io import BackgroundHandle, Bell, Io
 from memstone.ports.ledger import Ledger, Tx
 from memstone.trace import log_event
 
@@ -59,17 +59,17 @@ class LateReceipts:
         """How many were given up."""
 
         self._stuck = False
-        self._held: deque[Late] = deque()
+        self._waiting_receipts: deque[Late] = deque()
         self._under_way: list[Late] = []
         self._waiting: list[Bell] = []
         self._hurry: list[Bell] = []
-        self._writer: Spawned | None = None
+        self._writer: BackgroundHandle | None = None
 
     def put(self, io: Io, late: Late) -> None:
         """Write it soon; the oldest are given up when a store takes none for long."""
-        self._held.append(late)
-        while len(self._held) > _MOST:
-            self._lose(self._held.popleft())
+        self._waiting_receipts.append(late)
+        while len(self._waiting_receipts) > _MOST:
+            self._lose(self._waiting_receipts.popleft())
         self._begin(io)
 
     def _begin(self, io: Io) -> None:
@@ -77,37 +77,41 @@ class LateReceipts:
             self._hurry = self._hurry or [io.bell()]
             self._writer = io.spawn(self._write(io), name="memstone-receipts")
 
-    async def settled(self, io: Io, seconds: float | None = None) -> bool:
+    async def wait_until_stored(self, io: Io, seconds: float | None = None) -> bool:
         """Wait until what is held by now is stored or given up, so long at most; gives whether it is.
 
         Nobody waits for a store that has just refused one: what they ask for is not the account of a chat.
         """
-        last = self._held[-1] if self._held else self._under_way[-1] if self._under_way else None
+        last = (
+            self._waiting_receipts[-1] if self._waiting_receipts else self._under_way[-1] if self._under_way else None
+        )
         end = monotonic() + (PATIENCE if seconds is None else seconds)
         while last is not None and not last.done and not self._stuck and (left := end - monotonic()) > 0:
-            told = io.bell()
-            self._waiting.append(told)
+            bell = io.bell()
+            self._waiting.append(bell)
             self._begin(io)
             self._hurry[0].ring()
-            await told.wait(left)
+            await bell.wait(left)
         return last is None or last.done
 
-    async def closed(self, io: Io, seconds: float) -> None:
+    async def flush_and_close(self, io: Io, seconds: float) -> None:
         """Write everything, so long at most; what a store does not take until then is given up."""
         self._stuck = False
-        if not await self.settled(io, seconds):
-            while self._held:
-                self._lose(self._held.popleft())
+        if not await self.wait_until_stored(io, seconds):
+            while self._waiting_receipts:
+                self._lose(self._waiting_receipts.popleft())
 
     async def _write(self, io: Io) -> None:
         """Wait for others, and write until nothing is held."""
         await self._hurry[0].wait(SOON)
-        while self._held:
-            self._under_way = [self._held.popleft() for _ in range(min(len(self._held), _TOGETHER))]
+        while self._waiting_receipts:
+            self._under_way = [
+                self._waiting_receipts.popleft() for _ in range(min(len(self._waiting_receipts), _TOGETHER))
+            ]
             try:
                 await self._all(io, self._under_way)
             finally:  # a loop that ends leaves them to whoever comes next
-                self._held.extendleft(one for one in reversed(self._under_way) if not one.done)
+                self._waiting_receipts.extendleft(one for one in reversed(self._under_way) if not one.done)
                 self._under_way = []
             self._tell()
 

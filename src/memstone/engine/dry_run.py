@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from memstone.engine.engine import Engine
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.ports.ledger import Ledger, Tx, Work
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _TakenBack(Exception):
+class _RollbackWithResult(Exception):
     """Carries the result of a unit out of the transaction that is rolled back."""
 
     def __init__(self, result: Any) -> None:
@@ -56,11 +56,11 @@ class DryRunLedger:
         """Run a unit, take it back, and return its result."""
 
         async def run(tx: Tx) -> NoReturn:
-            raise _TakenBack(await work(tx))
+            raise _RollbackWithResult(await work(tx))
 
         try:
             await self._ledger.write(run)
-        except _TakenBack as back:
+        except _RollbackWithResult as back:
             result: T = back.result
             return result
 
@@ -90,7 +90,7 @@ class DryRun(Engine):
     Only for verbs whose transactions do not build on each other's changes, as is so for every deletion.
     """
 
-    async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(self, verb: Callable[Concatenate[Runtime, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Carry out what a module of the engine knows how to do, and mark the answer."""
         return _mark_dry_run(await super().run(verb, *args, **kwargs))
 
@@ -99,9 +99,9 @@ class DryRun(Engine):
         return _mark_dry_run(answer)
 
 
-def without_effect(parts: Parts) -> Parts:
+def without_effect(runtime: Runtime) -> Runtime:
     """Return the same parts over a ledger that takes every change back."""
-    return replace(parts, ledger=DryRunLedger(parts.ledger), dry_run=True)
+    return replace(runtime, ledger=DryRunLedger(runtime.ledger), dry_run=True)
 
 
 def _mark_dry_run(answer: T) -> T:

@@ -13,15 +13,15 @@ from weakref import finalize
 from memstone.core.checks.filters import Filters
 from memstone.engine.add import add
 from memstone.engine.add_request import AddRequest
-from memstone.engine.policy import apply_scope_policy, tuned_for
-from memstone.engine.recall import listing
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Loop, Progress, admit_filters
+from memstone.engine.policy import apply_scope_policy, policy_for
+from memstone.engine.recall import lookup
+from memstone.engine.request_scope import ContextRequest, ExportLines, IngestRequest, Loop, Progress, admit_filters
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest
-from memstone.engine.storing import indexer, revise
-from memstone.engine.storing import revise as lifecycle
-from memstone.engine.storing.repeat_counter import write_down
-from memstone.engine.storing.store import as_text
+from memstone.engine.store import indexer, revise
+from memstone.engine.store import revise as lifecycle
+from memstone.engine.store.repeat_counter import write_down
+from memstone.engine.store.versions import as_text
 from memstone.engine.worker_state import IN_BACKGROUND
 from memstone.errors import InvalidInput
 from memstone.model.access import Bounds
@@ -62,36 +62,36 @@ _CLOSING: Final = 10.0
 class Engine:
     """The memory engine. Opened on first use; the same coroutines serve both faces."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
         self._open = False
         self._guest = False
 
     async def open(self) -> None:
         """Open the store, and let what was shown until now be accounted for, so that no verb overtakes that."""
         await self._begin()
-        await self.parts.late.settled(self.parts.io)
+        await self.runtime.late.wait_until_stored(self.runtime.io)
 
     async def _begin(self) -> None:
         """Open the store; harmless when it is open. The verbs of a chat wait for no account."""
         if not self._open:
-            await self.parts.ledger.open()
-            if hasattr(self.parts.embedding.embedder, "known_as"):
-                from memstone.engine.storing.indexer import identify_embedder
+            await self.runtime.ledger.open()
+            if hasattr(self.runtime.embedding.embedder, "known_as"):
+                from memstone.engine.store.indexer import identify_embedder
 
-                await identify_embedder(self.parts)
+                await identify_embedder(self.runtime)
             self._open = True
             if not self._guest:
                 self._settle_in()
 
     def _settle_in(self) -> None:
         """Start the worker, where there is to be one; it leaves with this engine, if nobody closes it."""
-        self.parts.workshop.home = self.parts
-        finalize(self, self.parts.workshop.leave).atexit = False
-        if self.parts.policy.formation.mode in IN_BACKGROUND:
-            from memstone.engine.work.worker import start_worker
+        self.runtime.worker_state.home = self.runtime
+        finalize(self, self.runtime.worker_state.leave).atexit = False
+        if self.runtime.policy.formation.mode in IN_BACKGROUND:
+            from memstone.engine.background.worker import start_worker
 
-            start_worker(self.parts)
+            start_worker(self.runtime)
 
     def acting_for(self, tenant_id: str, user_id: str | None, agent_id: str | None) -> Engine:
         """See ``Memory.acting_for``."""
@@ -102,7 +102,7 @@ class Engine:
         """The same engine for a caller who reaches no more than this; it is closed with the one it is made of."""
         from memstone.engine.access.bounds import apply_bounds
 
-        other = Engine(apply_bounds(self.parts.of(bounds.tenant_id), bounds))
+        other = Engine(apply_bounds(self.runtime.of(bounds.tenant_id), bounds))
         other._open, other._guest = self._open, True
         return other
 
@@ -114,23 +114,23 @@ class Engine:
             return self
         from memstone.engine.dry_run import DryRun, without_effect
 
-        other = DryRun(without_effect(self.parts))
+        other = DryRun(without_effect(self.runtime))
         other._open, other._guest = self._open, True  # noqa: SLF001 - another engine, as in acting_for
         return other
 
-    async def run(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run(self, verb: Callable[Concatenate[Runtime, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """Open the store if need be, and carry out what a module of the engine knows how to do."""
         await self.open()
-        return await verb(self.parts, *args, **kwargs)
+        return await verb(self.runtime, *args, **kwargs)
 
-    async def ask(self, verb: Callable[Concatenate[Parts, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def ask(self, verb: Callable[Concatenate[Runtime, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same on the way of a chat: who asks, and what holds for them, depends on no account of what was shown."""
         await self._begin()
-        return await verb(self.parts, *args, **kwargs)
+        return await verb(self.runtime, *args, **kwargs)
 
     def _shape_answer(self, answer: T) -> T:
         """The answer, or only its results for callers who are used to bare lists: the types are for all others."""
-        if not self.parts.policy.bare_lists:
+        if not self.runtime.policy.bare_lists:
             return answer
         bare: T = cast("Any", answer)["results"]
         return bare
@@ -141,14 +141,14 @@ class Engine:
         if named and answer.get("status") not in ("paused", "disabled"):
             from memstone.engine import agents
 
-            await agents.register_agents(self.parts, named)
+            await agents.register_agents(self.runtime, named)
 
     async def add(self, request: AddRequest) -> AddResult:
         """See ``Memory.add``."""
         await self._begin()
-        request.filters = await admit_filters(self.parts, request.filters)
-        with self.parts.workshop.call():
-            answer = await add(await tuned_for(self.parts, request), request)
+        request.filters = await admit_filters(self.runtime, request.filters)
+        with self.runtime.worker_state.call():
+            answer = await add(await policy_for(self.runtime, request), request)
             await self._meet([request.agent_id], answer)
         return self._shape_answer(answer)
 
@@ -157,16 +157,16 @@ class Engine:
         await self.open()
         from memstone.engine.add_many import add_many
 
-        answer = await add_many(self.parts, items, idempotency_key)
+        answer = await add_many(self.runtime, items, idempotency_key)
         await self._meet([item.get("agent_id") for item in items if isinstance(item, Mapping)], answer)
         return answer
 
     async def ingest(self, request: IngestRequest) -> IngestResult:
         """See ``Memory.ingest``."""
         await self.open()
-        from memstone.engine.learning import ingest
+        from memstone.engine.learn import ingest
 
-        answer = await ingest.ingest_transcript(await tuned_for(self.parts, request), request)
+        answer = await ingest.ingest_transcript(await policy_for(self.runtime, request), request)
         await self._meet([request.agent_id], answer)
         return answer
 
@@ -175,48 +175,48 @@ class Engine:
         await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
         from memstone.engine.recall import search
 
-        request.filters = await admit_filters(self.parts, request.filters)
-        with self.parts.workshop.call():
-            return self._shape_answer(await search.search_memories(await tuned_for(self.parts, request), request))
+        request.filters = await admit_filters(self.runtime, request.filters)
+        with self.runtime.worker_state.call():
+            return self._shape_answer(await search.search_memories(await policy_for(self.runtime, request), request))
 
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
         await self._begin()
         from memstone.engine.recall import context
 
-        with self.parts.workshop.call():
-            return await context.build_context(await tuned_for(self.parts, request), request)
+        with self.runtime.worker_state.call():
+            return await context.build_context(await policy_for(self.runtime, request), request)
 
-    async def shown(self, request: ContextRequest, loop: Loop | None = None) -> ContextPack:
+    async def context_for_service(self, request: ContextRequest, loop: Loop | None = None) -> ContextPack:
         """The same for a service that has a model to ask: its account is kept behind the answer."""
         await self._begin()
-        from memstone.engine.shown import build_block, shown_in
+        from memstone.engine.service_context import build_block, shown_in
 
-        with self.parts.workshop.call():
-            parts = await tuned_for(self.parts, request)
-            return await (build_block(parts, request) if loop is None else shown_in(parts, request, loop))
+        with self.runtime.worker_state.call():
+            runtime = await policy_for(self.runtime, request)
+            return await (build_block(runtime, request) if loop is None else shown_in(runtime, request, loop))
 
     async def receipt(self, receipt_id: str) -> ContextReceipt | None:
         """See ``Memory.receipt``."""
         await self.open()
         from memstone.engine.recall import receipts
 
-        found = await receipts.get_receipt(self.parts, receipt_id)
+        found = await receipts.get_receipt(self.runtime, receipt_id)
         return None if found is None else found.as_dict()
 
-    async def entities(self, given: Mapping[str, Any], limit: int, offset: int) -> EntityList:
+    async def entities(self, values: Mapping[str, Any], limit: int, offset: int) -> EntityList:
         """See ``Memory.entities``."""
         await self.open()
         from memstone.engine.recall import graph
 
-        return await graph.list_entities(self.parts, given, limit, offset)
+        return await graph.list_entities(self.runtime, values, limit, offset)
 
-    async def relations(self, given: Mapping[str, Any], limit: int, offset: int) -> RelationList:
+    async def relations(self, values: Mapping[str, Any], limit: int, offset: int) -> RelationList:
         """See ``Memory.relations``."""
         await self.open()
         from memstone.engine.recall import graph
 
-        return await graph.edges_listed(self.parts, given, limit, offset)
+        return await graph.edges_listed(self.runtime, values, limit, offset)
 
     def __reduce__(self) -> str:
         """Say why not: whoever pickles a memory wants to hand it to another process."""
@@ -227,110 +227,110 @@ class Engine:
     async def get(self, memory_id: str) -> MemoryItem | None:
         """See ``Memory.get``."""
         await self.open()
-        return await listing.get_memory(self.parts, as_text(memory_id))
+        return await lookup.get_memory(self.runtime, as_text(memory_id))
 
-    async def get_all(self, request: listing.ListRequest) -> MemoryList:
+    async def get_all(self, request: lookup.ListRequest) -> MemoryList:
         """See ``Memory.get_all``."""
         await self.open()
-        request.filters = await admit_filters(self.parts, request.filters)
-        return self._shape_answer(await listing.get_all(await tuned_for(self.parts, request), request))
+        request.filters = await admit_filters(self.runtime, request.filters)
+        return self._shape_answer(await lookup.get_all(await policy_for(self.runtime, request), request))
 
     async def update(self, request: revise.UpdateRequest) -> UpdateResult:
         """See ``Memory.update``."""
         await self.open()
-        return await revise.update_memory(self.parts, request)
+        return await revise.update_memory(self.runtime, request)
 
     async def update_many(self, items: Sequence[Mapping[str, Any]], idempotency_key: str | None) -> UpdateBatchResult:
         """See ``Memory.update_many``."""
         await self.open()
-        return await revise.update_many(self.parts, items, idempotency_key)
+        return await revise.update_many(self.runtime, items, idempotency_key)
 
     async def _purge_after_delete(self, answer: T) -> T:
         """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
-        if self.parts.policy.upkeep.deleted_keep_days == 0:
+        if self.runtime.policy.upkeep.deleted_keep_days == 0:
             from memstone.engine.access.bounds import remove_bounds
             from memstone.engine.upkeep.sweep import forget_deleted
 
             await forget_deleted(
-                remove_bounds(self.parts), self.parts.now()
+                remove_bounds(self.runtime), self.runtime.now()
             )  # of whatever is deleted, whoever deleted it
         return answer
 
     async def delete(self, memory_id: str) -> DeleteResult:
         """See ``Memory.delete``."""
         await self.open()
-        return await self._purge_after_delete(await lifecycle.delete_memory(self.parts, memory_id))
+        return await self._purge_after_delete(await lifecycle.delete_memory(self.runtime, memory_id))
 
     async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> DeleteBatchResult:
         """See ``Memory.delete_many``."""
         await self.open()
-        return await self._purge_after_delete(await lifecycle.delete_many(self.parts, ids, idempotency_key))
+        return await self._purge_after_delete(await lifecycle.delete_many(self.runtime, ids, idempotency_key))
 
-    async def delete_all(self, given: Mapping[str, Any], filters: Filters | None) -> DeleteAllResult:
+    async def delete_all(self, values: Mapping[str, Any], filters: Filters | None) -> DeleteAllResult:
         """See ``Memory.delete_all``."""
         await self.open()
-        return await self._purge_after_delete(await lifecycle.delete_all(self.parts, given, filters))
+        return await self._purge_after_delete(await lifecycle.delete_all(self.runtime, values, filters))
 
     async def history(self, memory_id: str) -> list[HistoryEvent]:
         """See ``Memory.history``."""
         await self.open()
-        return await listing.get_history(self.parts, memory_id)
+        return await lookup.get_history(self.runtime, memory_id)
 
     async def reset(self) -> None:
         """See ``Memory.reset``."""
         await self.open()
-        await lifecycle.reset_tenant(self.parts)
+        await lifecycle.reset_tenant(self.runtime)
 
     async def stats(self) -> StoreStats:
         """See ``Memory.stats``."""
         await self.open()
-        return await listing.get_stats(self.parts)
+        return await lookup.get_stats(self.runtime)
 
-    async def flush(self, given: Mapping[str, Any], *, everybody: bool) -> FlushResult:
+    async def flush(self, values: Mapping[str, Any], *, everybody: bool) -> FlushResult:
         """See ``Memory.flush``."""
         await self.open()
-        from memstone.engine.work import pending
+        from memstone.engine.background import flush
 
-        return await pending.flush_sessions(self.parts, given, everybody=everybody)
+        return await flush.flush_sessions(self.runtime, values, everybody=everybody)
 
     async def reindex(self, progress: Progress | None) -> ReindexResult:
         """See ``Memory.reindex``."""
         await self.open()
         return await indexer.reindex_vectors(
-            await apply_scope_policy(self.parts, Scope(self.parts.tenant_id)), progress
+            await apply_scope_policy(self.runtime, Scope(self.runtime.tenant_id)), progress
         )
 
     async def redact(self, progress: Progress | None, *, dry_run: bool) -> RedactResult:
         """See ``Memory.redact``."""
         await self.open()
-        from memstone.engine.erasing import masking
+        from memstone.engine.change import mask
 
-        return await masking.redact_stored(self.parts, progress, dry_run=dry_run)
+        return await mask.redact_stored(self.runtime, progress, dry_run=dry_run)
 
-    def export(self, given: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
+    def export(self, values: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
         """See ``Memory.export``."""
-        from memstone.engine.moving import transfer
+        from memstone.engine.transfer import export
 
-        return transfer.export_lines(self, given, everybody=everybody)
+        return export.export_lines(self, values, everybody=everybody)
 
     async def load(self, records: ExportLines) -> LoadResult:
         """See ``Memory.load``."""
         await self.open()
-        from memstone.engine.moving import transfer
+        from memstone.engine.transfer import export
 
-        return await transfer.load_export(self.parts, records)
+        return await export.load_export(self.runtime, records)
 
     async def check(self) -> StoreCheck:
         """What a doctor wants to know about the store."""
         await self.open()
-        return await self.parts.ledger.check()
+        return await self.runtime.ledger.check()
 
     async def close(self) -> None:
         """See ``Memory.close``."""
         if self._guest:  # the store and its worker belong to whoever opened them
             return
-        await self.parts.late.closed(self.parts.io, _CLOSING)
-        await self.parts.io.finish()
-        await write_down(self.parts)
-        await self.parts.ledger.close()
-        await self.parts.io.close()
+        await self.runtime.late.flush_and_close(self.runtime.io, _CLOSING)
+        await self.runtime.io.finish()
+        await write_down(self.runtime)
+        await self.runtime.ledger.close()
+        await self.runtime.io.close()

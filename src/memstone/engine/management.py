@@ -9,15 +9,15 @@ from memstone.core.checks.filters import where_visible
 from memstone.engine import agents
 from memstone.engine.layers import episodes, identity
 from memstone.engine.layers import identity as pinned
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.request_scope import scope_or_everybody
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import LARGEST, checked_limit, checked_offset
 from memstone.engine.upkeep.consolidate import TASK
 from memstone.errors import Forbidden, InvalidInput
 from memstone.language.text.normal import CHARS_PER_TOKEN
 from memstone.model.event import JobFigures
 from memstone.model.instant import Instant
-from memstone.model.memory import Found, Layer
+from memstone.model.memory import FoundMemory, Layer
 from memstone.model.scope import Scope, scope_ids
 from memstone.ports.ledger import Tx
 
@@ -38,33 +38,35 @@ FIELDS: Final = {"user": "user_id", "agent": "agent_id", "run": "run_id"}
 _FAILED: Final = ("error", "dead_letter")
 
 
-async def build_dashboard(parts: Parts, given: Mapping[str, Any], limit: int, *, everybody: bool) -> DashboardResult:
+async def build_dashboard(
+    runtime: Runtime, values: Mapping[str, Any], limit: int, *, everybody: bool
+) -> DashboardResult:
     """Everything a management view begins with, of a scope or of the whole tenant."""
-    scope = scope_or_everybody(parts, given, everybody=everybody)
-    most = checked_limit(limit, parts.policy.limits.page, LARGEST)
-    layers: DashboardLayers = await _read_layers(parts, scope, most) if not scope.is_open else {}
-    now = parts.now()
-    shown: DashboardResult = {
-        "counts": await parts.ledger.read(lambda tx: _count_layers(tx, scope, now)),
-        "last_consolidation": await parts.ledger.peek(lambda tx: _last_pass(tx, scope)),
+    scope = scope_or_everybody(runtime, values, everybody=everybody)
+    most = checked_limit(limit, runtime.policy.limits.page, LARGEST)
+    layers: DashboardLayers = await _read_layers(runtime, scope, most) if not scope.is_open else {}
+    now = runtime.now()
+    visible: DashboardResult = {
+        "counts": await runtime.ledger.read(lambda tx: _count_layers(tx, scope, now)),
+        "last_consolidation": await runtime.ledger.peek(lambda tx: _last_pass(tx, scope)),
         **layers,
     }
-    if parts.bounds is not None:  # the rest is about the whole tenant
-        return shown
-    figures = await parts.ledger.peek(lambda tx: tx.jobs.figures(parts.tenant_id))
-    waiting = await parts.ledger.peek(lambda tx: tx.admin.counts(parts.tenant_id))
-    shown["processing"] = _summarize_jobs(figures)
-    shown["waiting"] = {"pending": waiting["pending"], "dead": waiting["dead"]}
-    shown["agents"] = (await agents.list_agents(parts, most, 0))["agents"]
-    return shown
+    if runtime.bounds is not None:  # the rest is about the whole tenant
+        return visible
+    figures = await runtime.ledger.peek(lambda tx: tx.jobs.figures(runtime.tenant_id))
+    waiting = await runtime.ledger.peek(lambda tx: tx.admin.counts(runtime.tenant_id))
+    visible["processing"] = _summarize_jobs(figures)
+    visible["waiting"] = {"pending": waiting["pending"], "dead": waiting["dead"]}
+    visible["agents"] = (await agents.list_agents(runtime, most, 0))["agents"]
+    return visible
 
 
-async def _read_layers(parts: Parts, scope: Scope, limit: int) -> DashboardLayers:
+async def _read_layers(runtime: Runtime, scope: Scope, limit: int) -> DashboardLayers:
     who = (scope.user_id or None, scope.agent_id or None, scope.run_id or None)
-    about = await identity.get_identity(parts, scope.user_id) if scope.user_id else None
-    facts = await pinned.list_pinned_facts(parts, pinned.PinnedRequest(*who, limit))
-    told = await episodes.list_episodes(parts, episodes.EpisodesRequest(*who, limit, 0, None))
-    return {"identity": about, "facts": facts["results"], "episodes": told["results"]}
+    about = await identity.get_identity(runtime, scope.user_id) if scope.user_id else None
+    facts = await pinned.list_pinned_facts(runtime, pinned.PinnedRequest(*who, limit))
+    answer = await episodes.list_episodes(runtime, episodes.EpisodesRequest(*who, limit, 0, None))
+    return {"identity": about, "facts": facts["results"], "episodes": answer["results"]}
 
 
 async def _count_layers(tx: Tx, scope: Scope, now: Instant) -> dict[str, int]:
@@ -97,34 +99,34 @@ def _sum_figures(figures: Sequence[JobFigures]) -> JobStats:
     }
 
 
-async def list_scopes(parts: Parts, kind: ScopeKind, limit: int, offset: int) -> ScopeList:
+async def list_scopes(runtime: Runtime, kind: ScopeKind, limit: int, offset: int) -> ScopeList:
     """The users, agents or runs there are, with how many memories each has, the largest first."""
     if not isinstance(kind, str) or kind not in FIELDS:
         raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
-    most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
-    if parts.bounds is not None:
+    most, first = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
+    if runtime.bounds is not None:
         raise Forbidden(
             "this key has no access to everybody's memories", hint="use a key that is not bound to a user or an agent"
         )
-    rows = await parts.ledger.peek(lambda tx: tx.admin.scopes(parts.tenant_id, FIELDS[kind], most, first))
+    rows = await runtime.ledger.peek(lambda tx: tx.admin.scopes(runtime.tenant_id, FIELDS[kind], most, first))
     return {"kind": kind, "results": [{"id": name, "memories": count, "last_at": last} for name, count, last in rows]}
 
 
-async def read_transcript(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> TranscriptPage:
+async def read_transcript(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> TranscriptPage:
     """What was said in a scope, in order, as it was said."""
-    scope = parts.required_scope(given)
-    most, first = checked_limit(limit, parts.policy.limits.page), checked_offset(offset)
-    where = where_visible(scope, parts.now(), layers=(Layer.TURN,))
+    scope = runtime.required_scope(values)
+    most, first = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
+    where = where_visible(scope, runtime.now(), layers=(Layer.TURN,))
 
     async def work(tx: Tx) -> TranscriptPage:
         rows = await tx.memories.find(where, limit=most, offset=first, oldest_first=True)
         total = sum((await tx.memories.count(where)).values())
         return {"results": [_format_turn(found, first + at) for at, found in enumerate(rows)], "total": total}
 
-    return await parts.ledger.read(work)
+    return await runtime.ledger.read(work)
 
 
-def _format_turn(found: Found, index: int) -> TranscriptTurn:
+def _format_turn(found: FoundMemory, index: int) -> TranscriptTurn:
     record = found.record
     return {
         "id": record.id,

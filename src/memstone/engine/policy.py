@@ -23,7 +23,7 @@ from memstone.model.scope import Scope
 from memstone.trace import log
 
 if TYPE_CHECKING:
-    from memstone.engine.runtime import Parts
+    from memstone.engine.runtime import Runtime
     from memstone.model.policy import Policy
     from memstone.ports.ledger import Tx
 
@@ -36,7 +36,7 @@ _MOST: Final = 10_000
 Who: TypeAlias = tuple[str, str, str, str]
 
 
-class Request(Protocol):
+class ScopedRequest(Protocol):
     """What names somebody."""
 
     @property
@@ -59,7 +59,7 @@ class Tunings:
     policies: dict[Who, tuple[str, Policy]] = field(default_factory=dict)
     """By whom: the version it was resolved at, and the policy."""
 
-    made: dict[tuple[object, ...], tuple[str, Parts, Parts]] = field(default_factory=dict)
+    made: dict[tuple[object, ...], tuple[str, Runtime, Runtime]] = field(default_factory=dict)
     """By whom a request names, as it names them: the version, the parts before and after."""
 
     agents: set[tuple[str, str]] = field(default_factory=set)
@@ -89,23 +89,23 @@ class Tunings:
 
     def knows(self, who: Who, version: str) -> bool:
         """Whether a policy was resolved at this version: not when the store could not be read."""
-        held = self.policies.get(who)
-        return held is not None and held[0] == version
+        policies = self.policies.get(who)
+        return policies is not None and policies[0] == version
 
-    def changed(self, tenant_id: str) -> None:
+    def invalidate(self, tenant_id: str) -> None:
         """Something was stored in this process: look again at once."""
         self.changes += 1
         self.versions.pop(tenant_id, None)
         self.agents = {one for one in self.agents if one[0] != tenant_id}
 
 
-async def apply_scope_policy(parts: Parts, scope: Scope) -> Parts:
+async def apply_scope_policy(runtime: Runtime, scope: Scope) -> Runtime:
     """The same parts with the policy that holds for a scope; tuned parts may be tuned again, for somebody else."""
-    version = await _settings_version(parts)
-    return _with_configured_policy(parts) if not version else await _tuned_at(parts, scope, version)
+    version = await _settings_version(runtime)
+    return _with_configured_policy(runtime) if not version else await _tuned_at(runtime, scope, version)
 
 
-async def tuned_for(parts: Parts, request: Request) -> Parts:
+async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
     """The same for whomever a request names. When that is wrong nobody is named, and the verb itself complains."""
     version = await _settings_version(parts)
     if not version:
@@ -113,47 +113,47 @@ async def tuned_for(parts: Parts, request: Request) -> Parts:
     # Most calls name the same few people in the same way: neither the ids nor the parts need be made again.
     names = (parts.tenant_id, request.user_id, request.agent_id, request.run_id)
     plain = getattr(request, "filters", None) is None and all(one is None or type(one) is str for one in names)
-    held = parts.tunings.made.get(names) if plain else None
-    if held is not None and held[0] == version and held[1] is parts:
-        return held[2]
+    current = parts.tunings.made.get(names) if plain else None
+    if current is not None and current[0] == version and current[1] is parts:
+        return current[2]
     scope = scope_named(parts, request)
-    mine = await _tuned_at(parts, scope, version)
+    runtime = await _tuned_at(parts, scope, version)
     if plain and parts.tunings.knows(_policy_key(parts, scope), version):
-        parts.tunings.made[names] = (version, parts, mine)
-    return mine
+        parts.tunings.made[names] = (version, parts, runtime)
+    return runtime
 
 
-async def _tuned_at(parts: Parts, scope: Scope, version: str) -> Parts:
-    cache = parts.tunings
-    who = _policy_key(parts, scope)
-    held = cache.policies.get(who)
-    if held is not None and held[0] == version:
-        return _with_policy(parts, held[1])
+async def _tuned_at(runtime: Runtime, scope: Scope, version: str) -> Runtime:
+    cache = runtime.tunings
+    who = _policy_key(runtime, scope)
+    policies = cache.policies.get(who)
+    if policies is not None and policies[0] == version:
+        return _with_policy(runtime, policies[1])
     try:
-        version, stored = await parts.ledger.read(
-            partial(_read_stored_settings, tenant_id=parts.tenant_id, scope=scope)
+        version, stored = await runtime.ledger.read(
+            partial(_read_stored_settings, tenant_id=runtime.tenant_id, scope=scope)
         )
     except MemstoneError as error:
         _log_read_failure(error)
-        return _with_configured_policy(parts) if held is None else _with_policy(parts, held[1])
-    policy = resolve_policy(_configured_policy(parts), stored)
+        return _with_configured_policy(runtime) if policies is None else _with_policy(runtime, policies[1])
+    policy = resolve_policy(_configured_policy(runtime), stored)
     cache.keep(who, version, policy)
-    return _with_policy(parts, policy)
+    return _with_policy(runtime, policy)
 
 
-def _policy_key(parts: Parts, scope: Scope) -> Who:
-    return parts.tenant_id, scope.user_id, scope.agent_id, scope.run_id
+def _policy_key(runtime: Runtime, scope: Scope) -> Who:
+    return runtime.tenant_id, scope.user_id, scope.agent_id, scope.run_id
 
 
-async def _settings_version(parts: Parts) -> str:
+async def _settings_version(runtime: Runtime) -> str:
     """The version of the settings, at most a second old; '' when nothing was ever set, or it cannot be told."""
-    now, cache, tenant = parts.clock.now(), parts.tunings, parts.tenant_id
+    now, cache, tenant = runtime.clock.now(), runtime.tunings, runtime.tenant_id
     known = cache.fresh(tenant, now)
     if known is not None:
         return known
     changes = cache.changes
     try:
-        version = await parts.ledger.peek(lambda tx: tx.preferences.version(tenant))
+        version = await runtime.ledger.peek(lambda tx: tx.preferences.version(tenant))
     except MemstoneError as error:
         _log_read_failure(error)
         before = cache.versions.get(tenant)
@@ -203,32 +203,32 @@ def _key_rank(key: str) -> int:
     return ("", "user", "agent", "run", "scope").index(key.partition(":")[0])
 
 
-def _configured_policy(parts: Parts) -> Policy:
-    return parts.policy if parts.untuned is None else parts.untuned
+def _configured_policy(runtime: Runtime) -> Policy:
+    return runtime.policy if runtime.untuned is None else runtime.untuned
 
 
-def _with_configured_policy(parts: Parts) -> Parts:
-    return parts if parts.untuned is None else replace(parts, policy=parts.untuned, untuned=None)
+def _with_configured_policy(runtime: Runtime) -> Runtime:
+    return runtime if runtime.untuned is None else replace(runtime, policy=runtime.untuned, untuned=None)
 
 
-def _with_policy(parts: Parts, policy: Policy) -> Parts:
-    base = _configured_policy(parts)
+def _with_policy(runtime: Runtime, policy: Policy) -> Runtime:
+    base = _configured_policy(runtime)
     if policy is base:
-        return _with_configured_policy(parts)
-    return parts if policy is parts.policy else replace(parts, policy=policy, untuned=base)
+        return _with_configured_policy(runtime)
+    return runtime if policy is runtime.policy else replace(runtime, policy=policy, untuned=base)
 
 
-def scope_named(parts: Parts, request: Request) -> Scope:
+def scope_named(runtime: Runtime, request: ScopedRequest) -> Scope:
     """Whom a request names, in its keywords or its filters; nobody when that is wrong."""
     from memstone.core.checks.filters import split_scope
 
-    given = {name: getattr(request, name) for name in ("user_id", "agent_id", "run_id")}
+    values = {name: getattr(request, name) for name in ("user_id", "agent_id", "run_id")}
     try:
         filters = getattr(request, "filters", None)
         inside = split_scope(filters)[0] if filters is not None else {}
-        return parts.scope({name: inside.get(name) if value is None else value for name, value in given.items()})
+        return runtime.scope({name: inside.get(name) if value is None else value for name, value in values.items()})
     except MemstoneError:
-        return Scope(parts.tenant_id)
+        return Scope(runtime.tenant_id)
 
 
 def _log_read_failure(error: MemstoneError) -> None:

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.request_scope import scope_or_everybody
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit
-from memstone.engine.storing.write import Outcome
+from memstone.engine.store.write import Outcome
 from memstone.errors import InvalidInput, MemstoneError
 from memstone.model.event import Event, EventType
-from memstone.model.memory import Found, Layer, Status
+from memstone.model.memory import FoundMemory, Layer, Status
 from memstone.model.scope import scope_ids
 
 if TYPE_CHECKING:
-    from memstone.core.ranking.fusion import Scored  # it computes with numpy, and whoever reads one memory does not
+    from memstone.core.ranking.fusion import (
+        ScoredCandidate,  # it computes with numpy, and whoever reads one memory does not
+    )
     from memstone.literals import AddEventName, EventName, KindName, LayerName, StatusName
     from memstone.results import (
         AddEvent,
@@ -34,10 +36,10 @@ if TYPE_CHECKING:
 # --- the shapes callers see -------------------------------------------------------------------------------------------
 
 
-def format_memory(found: Found) -> MemoryItem:
+def format_memory(found: FoundMemory) -> MemoryItem:
     """A memory."""
     record, who = found.record, found.link.scope
-    shown: MemoryItem = {
+    visible: MemoryItem = {
         "id": record.id,
         "memory": record.text,
         "hash": record.hash,
@@ -56,45 +58,45 @@ def format_memory(found: Found) -> MemoryItem:
         "expires_at": record.expires_at,
     }
     if record.source_role:
-        shown["role"] = record.source_role
-        shown["actor"] = record.data.get("speaker", record.source_role)
+        visible["role"] = record.source_role
+        visible["actor"] = record.data.get("speaker", record.source_role)
     if record.layer == Layer.TURN:
-        shown["order"] = record.seq
+        visible["order"] = record.seq
     if record.data:
-        _add_details(shown, record.data)
-    return shown
+        _add_details(visible, record.data)
+    return visible
 
 
-def _add_details(shown: MemoryItem, data: Mapping[str, Any]) -> None:
+def _add_details(memory_item: MemoryItem, data: Mapping[str, Any]) -> None:
     """Add what the data of a memory tell callers; the rest is the engine's own."""
     if "evidence" in data:
-        shown["evidence"] = data["evidence"]
+        memory_item["evidence"] = data["evidence"]
     if "category" in data:
-        shown["category"] = data["category"]
+        memory_item["category"] = data["category"]
     if "attachments" in data:
-        shown["attachments"] = data["attachments"]
+        memory_item["attachments"] = data["attachments"]
     if "doubt" in data:
-        shown["doubt"] = data["doubt"]
+        memory_item["doubt"] = data["doubt"]
     if "visibility" in data:
-        shown["visibility"] = data["visibility"]
+        memory_item["visibility"] = data["visibility"]
 
 
-def add_owner(shown: MemoryItem, owners: Mapping[str, str]) -> None:
+def add_owner(memory_item: MemoryItem, owners: Mapping[str, str]) -> None:
     """Add whose a memory is, where whoever asks did not say it."""
-    owner = owners.get(shown["id"])
+    owner = owners.get(memory_item["id"])
     if owner:
-        shown["shared_by"] = owner
+        memory_item["shared_by"] = owner
 
 
-def format_hit(found: Found, scored: Scored, *, explain: bool) -> SearchHit:
+def format_hit(found: FoundMemory, scored: ScoredCandidate, *, explain: bool) -> SearchHit:
     """A memory that a search found."""
-    shown: SearchHit = {**format_memory(found), "score": round(scored.score, 6)}
+    visible: SearchHit = {**format_memory(found), "score": round(scored.score, 6)}
     if explain:
-        shown["score_parts"] = format_score(scored)
-    return shown
+        visible["score_parts"] = format_score(scored)
+    return visible
 
 
-def format_score(scored: Scored) -> ScoreBreakdown:
+def format_score(scored: ScoredCandidate) -> ScoreBreakdown:
     """What a score is made of."""
     parts = {name: value for name, value in asdict(scored.parts).items() if value is not None}
     return cast("ScoreBreakdown", parts)
@@ -103,7 +105,7 @@ def format_score(scored: Scored) -> ScoreBreakdown:
 def format_change(outcome: Outcome) -> AddEvent:
     """What became of one thing that was added."""
     record = outcome.record
-    shown: AddEvent = {
+    visible: AddEvent = {
         "id": record.id if record else "",
         "event": cast("AddEventName", str(outcome.event)),
         "memory": record.text if record else outcome.draft.text,
@@ -112,23 +114,23 @@ def format_change(outcome: Outcome) -> AddEvent:
         "metadata": record.metadata if record else outcome.draft.metadata or {},
     }
     if outcome.old_id:
-        shown["old_id"] = outcome.old_id
+        visible["old_id"] = outcome.old_id
     if outcome.new_id:
-        shown["new_id"] = outcome.new_id
+        visible["new_id"] = outcome.new_id
     if outcome.reason:
-        shown["reason"] = outcome.reason
+        visible["reason"] = outcome.reason
     if outcome.draft.data and "evidence" in outcome.draft.data:
-        shown["evidence"] = outcome.draft.data["evidence"]
+        visible["evidence"] = outcome.draft.data["evidence"]
     if outcome.draft.data and outcome.draft.data.get("doubt") and outcome.event == "ADD":
-        shown["doubt"] = outcome.draft.data["doubt"]
+        visible["doubt"] = outcome.draft.data["doubt"]
     if outcome.draft.status != Status.ACTIVE and outcome.event == "ADD":
-        shown["status"] = cast("StatusName", str(outcome.draft.status))
-    return shown
+        visible["status"] = cast("StatusName", str(outcome.draft.status))
+    return visible
 
 
 def format_deferred(outcome: Outcome, error: MemstoneError) -> DeferredEvent:
     """A statement that waits, and why."""
-    shown: DeferredEvent = {
+    visible: DeferredEvent = {
         "id": None,
         "event": "DEFERRED",
         "memory": outcome.draft.text,
@@ -138,8 +140,8 @@ def format_deferred(outcome: Outcome, error: MemstoneError) -> DeferredEvent:
         "error": error.as_dict(),
     }
     if outcome.draft.data and "evidence" in outcome.draft.data:
-        shown["evidence"] = outcome.draft.data["evidence"]
-    return shown
+        visible["evidence"] = outcome.draft.data["evidence"]
+    return visible
 
 
 def format_history_event(event: Event) -> HistoryEvent:
@@ -170,11 +172,15 @@ _INNER: Final = frozenset({"links", "split"})
 """What a state tells for undoing alone: who else sees a memory is not for everybody who does."""
 
 
-async def list_events(parts: Parts, given: Mapping[str, Any], after: int, limit: int, *, everybody: bool) -> EventFeed:
+async def list_events(
+    runtime: Runtime, values: Mapping[str, Any], after: int, limit: int, *, everybody: bool
+) -> EventFeed:
     """What happened after a cursor, oldest first; and the cursor to go on from."""
     cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "pass the cursor of each answer as after")
-    scope = scope_or_everybody(parts, given, everybody=everybody)
-    look = parts.ledger.peek if parts.bounds is None else parts.ledger.read  # within bounds it may take several pages
+    scope = scope_or_everybody(runtime, values, everybody=everybody)
+    look = (
+        runtime.ledger.peek if runtime.bounds is None else runtime.ledger.read
+    )  # within bounds it may take several pages
     found = await look(lambda tx: tx.events.feed(scope, cursor, most))
     return {"results": [format_event(event) for event in found], "cursor": found[-1].seq if found else cursor}
 

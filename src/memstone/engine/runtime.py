@@ -11,14 +11,14 @@ from time import monotonic, perf_counter
 from typing import Any, Final, TypeVar
 from zoneinfo import ZoneInfo
 
-from memstone.core.showing.fence import Fence
+from memstone.core.prompt.fence import Fence
 from memstone.engine.access.quotas import Meter
 from memstone.engine.block_cache import BlockCache
 from memstone.engine.deferred_receipts import LateReceipts
 from memstone.engine.policy import Tunings
-from memstone.engine.storing.embedding import Embedding
-from memstone.engine.storing.repeat_counter import Tally
-from memstone.engine.worker_state import Workshop
+from memstone.engine.store.embedding import Embedding
+from memstone.engine.store.repeat_counter import RepeatCounter
+from memstone.engine.worker_state import WorkerState
 from memstone.language.language import Language
 from memstone.model.access import Bounds
 from memstone.model.curator import Curator
@@ -30,7 +30,7 @@ from memstone.ports.io import Clock, Io, Observer
 from memstone.ports.ledger import Ledger
 from memstone.ports.models import Llm, PairReader, Reranker, SharedLlm
 from memstone.ports.read_cache import one_look
-from memstone.ports.storage import Sealing, StoreKey
+from memstone.ports.storage import Sealer, StoreKey
 
 # --- what this process knows of the inbox, so that nobody asks the database whether something waits -------------------
 
@@ -45,7 +45,7 @@ _BELIEVED: Final = 60.0
 _MOST: Final = 1_000
 
 
-class Waiting:
+class RetryState:
     """Whether something waits for another try, by tenant, and whose has just been tried in vain.
 
     Looked up once a minute at most while nothing waits, else told by whoever puts something off or learns from it. Safe
@@ -56,7 +56,7 @@ class Waiting:
         self._anything: dict[str, float] = {}
         self._resting: dict[Scope, tuple[float, float]] = {}
 
-    def left(self, tenant_id: str) -> None:
+    def record_deferral(self, tenant_id: str) -> None:
         """Something was put off."""
         self._anything[tenant_id] = inf
 
@@ -64,34 +64,34 @@ class Waiting:
         """Whether this process knows that nothing waits."""
         return monotonic() < self._anything.get(tenant_id, 0.0) < inf
 
-    async def anything(self, parts: Parts) -> bool:
+    async def anything(self, runtime: Runtime) -> bool:
         """Whether anything waits, as far as this process knows."""
-        if self.none(parts.tenant_id):
+        if self.none(runtime.tenant_id):
             return False
-        return self._anything.get(parts.tenant_id) == inf or await self.look(parts)
+        return self._anything.get(runtime.tenant_id) == inf or await self.look(runtime)
 
-    async def look(self, parts: Parts) -> bool:
+    async def look(self, runtime: Runtime) -> bool:
         """Ask the ledger."""
-        tenant = Scope(parts.tenant_id)
-        self._anything.pop(parts.tenant_id, None)  # what is put off meanwhile is not forgotten
-        found = bool(await parts.ledger.peek(lambda tx: tx.signals.pending(tenant, 1)))
-        return self._anything.setdefault(parts.tenant_id, inf if found else monotonic() + _BELIEVED) == inf
+        tenant = Scope(runtime.tenant_id)
+        self._anything.pop(runtime.tenant_id, None)  # what is put off meanwhile is not forgotten
+        found = bool(await runtime.ledger.peek(lambda tx: tx.signals.list_pending(tenant, 1)))
+        return self._anything.setdefault(runtime.tenant_id, inf if found else monotonic() + _BELIEVED) == inf
 
-    def rests(self, whose: Scope) -> bool:
+    def rests(self, scope: Scope) -> bool:
         """Whether what waits for somebody was tried in vain a moment ago."""
-        rest = self._resting.get(whose)
+        rest = self._resting.get(scope)
         return rest is not None and rest[0] > monotonic()
 
-    def tried(self, whose: Scope, *, in_vain: bool) -> None:
+    def record_attempt(self, scope: Scope, *, in_vain: bool) -> None:
         """Take note of another try."""
         if not in_vain:
-            self._resting.pop(whose, None)
+            self._resting.pop(scope, None)
             return
         if len(self._resting) >= _MOST:
             now = monotonic()
             self._resting = {one: rest for one, rest in self._resting.items() if rest[0] > now}
-        seconds = min(2 * self._resting.get(whose, (0.0, _REST / 2))[1], _LONGEST)
-        self._resting[whose] = monotonic() + seconds, seconds
+        seconds = min(2 * self._resting.get(scope, (0.0, _REST / 2))[1], _LONGEST)
+        self._resting[scope] = monotonic() + seconds, seconds
 
 
 # --- those who watch an engine at work; nearly always nobody, which costs nothing -------------------------------------
@@ -123,15 +123,15 @@ class Watch:
         finally:
             self._tell(name, perf_counter() - began)
 
-    def laps(self, whole: str, ms: Mapping[str, float]) -> None:
+    def laps(self, full_text: str, ms: Mapping[str, float]) -> None:
         """Tell of steps that were timed already, in milliseconds."""
         for name, took in ms.items() if self._observers else ():
-            self._tell(f"{whole}.{name}", took / 1_000)
+            self._tell(f"{full_text}.{name}", took / 1_000)
 
-    def gated(self, route: str) -> None:
+    def record_gate(self, route: str) -> None:
         """Tell where the gate has sent a message."""
         for one in self._observers:
-            one.gated(route)
+            one.record_gate(route)
 
     def _tell(self, name: str, seconds: float) -> None:
         for one in self._observers:
@@ -145,7 +145,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Runtime:
     """The ports and policy every step works with."""
 
     ledger: Ledger
@@ -160,7 +160,7 @@ class Parts:
     """The tenant that runs the store: its administrators are told where files lie."""
 
     store_key: StoreKey
-    sealing: Sealing
+    sealing: Sealer
     language: Language
     """What reads text without a model; everything that only holds for one language is asked of it."""
 
@@ -168,7 +168,7 @@ class Parts:
     llm: Llm | None = None
     reranker: Reranker | None = None
     blocks: BlockCache = field(default_factory=BlockCache)
-    workshop: Workshop = field(default_factory=Workshop)
+    worker_state: WorkerState = field(default_factory=WorkerState)
     fences: dict[str, Fence] = field(default_factory=dict)
     at_home: bool = True
     """Whether these parts are the operator's: what is counted for all tenants together is told to nobody else."""
@@ -191,9 +191,9 @@ class Parts:
     """Names of fields that rows within a reach carry as metadata, as far as somebody filtered by them."""
 
     watch: Watch = field(default_factory=Watch)
-    tally: Tally = field(default_factory=Tally)
+    tally: RepeatCounter = field(default_factory=RepeatCounter)
     late: LateReceipts = field(default_factory=LateReceipts)
-    waiting: Waiting = field(default_factory=Waiting)
+    waiting: RetryState = field(default_factory=RetryState)
     dry_run: bool = False
     """Whether the ledger takes every change back; see ``memstone.engine.dry_run``."""
 
@@ -223,20 +223,20 @@ class Parts:
         """Where "yesterday" is meant."""
         return ZoneInfo(self.policy.curation.timezone)
 
-    def scope(self, given: Mapping[str, object], *, reading: bool = False) -> Scope:
+    def scope(self, values: Mapping[str, object], *, reading: bool = False) -> Scope:
         """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused.
 
         ``reading`` is for what looks at memories only, each of which the ledger checks; see ``Bounds.narrow``.
         """
-        scope = Scope.of(**given, tenant_id=self.tenant_id)
+        scope = Scope.of(**values, tenant_id=self.tenant_id)
         return scope if self.bounds is None else self.bounds.narrow(scope, reading=reading)
 
-    def required_scope(self, given: Mapping[str, object], *, reading: bool = False) -> Scope:
+    def required_scope(self, values: Mapping[str, object], *, reading: bool = False) -> Scope:
         """The same where somebody must be named: whoever is meant by naming nobody, or else ``ScopeError``."""
-        scope = self.scope(given, reading=reading)
-        return replace(scope, user_id=self.unnamed) if scope.is_open and self.unnamed else scope.required()
+        scope = self.scope(values, reading=reading)
+        return replace(scope, user_id=self.unnamed) if scope.is_open and self.unnamed else scope.require_owner()
 
-    def of(self, tenant_id: str) -> Parts:
+    def of(self, tenant_id: str) -> Runtime:
         """The same for another tenant; a model that is shared out counts for each by itself."""
         if tenant_id == self.tenant_id:
             return self

@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import DEFAULT_LAYERS, Filters, split_scope, where_visible
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import rename_filter_users, scope_in
+from memstone.engine.request_scope import rename_filter_users, scope_in
+from memstone.engine.runtime import Runtime
 from memstone.errors import InvalidInput
 from memstone.literals import Strategy
 from memstone.model.instant import Instant, When, parse_when, to_instant
@@ -72,30 +72,30 @@ class Search:
     """Whether the nearest are compared word by word, although no word is looked for."""
 
 
-def validate_search(parts: Parts, request: SearchRequest) -> Search:
+def validate_search(runtime: Runtime, request: SearchRequest) -> Search:
     """Check a request before anything is asked."""
     inside, extra = split_scope(request.filters)
-    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    own, project = scope_in(parts, given, inside, request.project_id, extra, reading=True)
-    extra = rename_filter_users(parts, extra)
+    values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    own, project = scope_in(runtime, values, inside, request.project_id, extra, reading=True)
+    extra = rename_filter_users(runtime, extra)
     breadth = checked_breadth(request.scope)
     scope = scope_of_breadth(own, breadth)
-    strategy = _validate_strategy(request.strategy or parts.policy.strategy)
-    layers = checked_layers(request.layers, () if strategy == "recent" else parts.policy.recall.layers)
+    strategy = _validate_strategy(request.strategy or runtime.policy.strategy)
+    layers = checked_layers(request.layers, () if strategy == "recent" else runtime.policy.recall.layers)
     as_of = None if request.as_of is None else parse_when(request.as_of, "as_of")
     return Search(
-        query=request.query if strategy == "recent" else _validate_query(parts, request.query),
+        query=request.query if strategy == "recent" else _validate_query(runtime, request.query),
         scope=scope,
-        where=_build_filter(parts, scope, layers, as_of, extra, show_expired=request.show_expired),
+        where=_build_filter(runtime, scope, layers, as_of, extra, show_expired=request.show_expired),
         filtered=extra is not None,
         limit=checked_limit(
             USUAL if request.limit is None else request.limit,
-            parts.policy.limits.page,
+            runtime.policy.limits.page,
             f"get_all lists everything; {LARGEST}",
         ),
         layers=layers,
         strategy=strategy,
-        min_score=_min_score(request.min_score if request.min_score is not None else parts.policy.min_score),
+        min_score=_min_score(request.min_score if request.min_score is not None else runtime.policy.min_score),
         as_of=as_of,
         explain=request.explain,
         breadth=breadth,
@@ -105,39 +105,39 @@ def validate_search(parts: Parts, request: SearchRequest) -> Search:
     )
 
 
-async def for_others(parts: Parts, wanted: Search) -> list[Search]:
+async def for_others(runtime: Runtime, wanted: Search) -> list[Search]:
     """The same search among what is known in the project, and among what is everybody's."""
-    project = _narrow_to_scope(parts, wanted, wanted.project) if wanted.project is not None else None
-    return [one for one in (project, await for_everybody(parts, wanted)) if one is not None]
+    project = _narrow_to_scope(runtime, wanted, wanted.project) if wanted.project is not None else None
+    return [one for one in (project, await for_everybody(runtime, wanted)) if one is not None]
 
 
-def _narrow_to_scope(parts: Parts, wanted: Search, scope: Scope) -> Search:
-    where = _build_filter(parts, scope, wanted.layers, wanted.as_of, wanted.extra, show_expired=wanted.show_expired)
+def _narrow_to_scope(runtime: Runtime, wanted: Search, scope: Scope) -> Search:
+    where = _build_filter(runtime, scope, wanted.layers, wanted.as_of, wanted.extra, show_expired=wanted.show_expired)
     return replace(wanted, scope=scope, where=where)
 
 
-async def for_everybody(parts: Parts, wanted: Search) -> Search | None:
+async def for_everybody(runtime: Runtime, wanted: Search) -> Search | None:
     """The same search among what is everybody's: when it is asked for, or the user has few facts of their own."""
     if wanted.scope.user_id in {"", EVERYBODY}:
         return None
-    if not await _looks_further(parts, wanted):
+    if not await _looks_further(runtime, wanted):
         return None
-    return _narrow_to_scope(parts, wanted, replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id=""))
+    return _narrow_to_scope(runtime, wanted, replace(wanted.scope, user_id=EVERYBODY, agent_id="", run_id=""))
 
 
-async def _looks_further(parts: Parts, wanted: Search) -> bool:
+async def _looks_further(runtime: Runtime, wanted: Search) -> bool:
     if wanted.breadth == "global":
         return True
-    least = parts.policy.recall.bootstrap_min if wanted.breadth is None and wanted.as_of is None else 0
-    if least < 1 or not await parts.ledger.peek(lambda tx: _is_there(tx, parts)):
+    least = runtime.policy.recall.bootstrap_min if wanted.breadth is None and wanted.as_of is None else 0
+    if least < 1 or not await runtime.ledger.peek(lambda tx: _is_there(tx, runtime)):
         return False
     own = replace(wanted.scope, agent_id="", run_id="")
-    facts = where_visible(own, parts.now())
-    return len(await parts.ledger.read(lambda tx: tx.memories.find(facts, limit=least))) < least
+    facts = where_visible(own, runtime.now())
+    return len(await runtime.ledger.read(lambda tx: tx.memories.find(facts, limit=least))) < least
 
 
-async def _is_there(tx: Any, parts: Parts) -> bool:
-    return bool(await tx.vectors.stamp(parts.tenant_id, EVERYBODY))
+async def _is_there(tx: Any, runtime: Runtime) -> bool:
+    return bool(await tx.vectors.stamp(runtime.tenant_id, EVERYBODY))
 
 
 def checked_breadth(scope: str | None) -> str | None:
@@ -152,15 +152,15 @@ def scope_of_breadth(scope: Scope, breadth: str | None) -> Scope:
     """Return the scope as far as is looked."""
     if breadth == "session" and not scope.run_id:
         raise InvalidInput("a search within a session needs its run_id", hint="give run_id, or scope='owner'")
-    return replace(scope, run_id="").required() if breadth in {"owner", "global"} else scope
+    return replace(scope, run_id="").require_owner() if breadth in {"owner", "global"} else scope
 
 
-def _validate_query(parts: Parts, query: Any) -> str:
-    return checked_text(query, "query", parts.policy.limits.text_chars)
+def _validate_query(runtime: Runtime, query: Any) -> str:
+    return checked_text(query, "query", runtime.policy.limits.text_chars)
 
 
 def _build_filter(
-    parts: Parts,
+    runtime: Runtime,
     scope: Scope,
     layers: tuple[str, ...],
     as_of: Instant | None,
@@ -168,11 +168,11 @@ def _build_filter(
     *,
     show_expired: bool,
 ) -> And:
-    where = where_visible(scope, parts.now(), layers=layers, as_of=as_of, show_expired=show_expired, extra=extra)
-    days = parts.policy.recall.visible_days
+    where = where_visible(scope, runtime.now(), layers=layers, as_of=as_of, show_expired=show_expired, extra=extra)
+    days = runtime.policy.recall.visible_days
     if days is None or as_of is not None:
         return where
-    since = to_instant(parts.clock.now() - timedelta(days=days))
+    since = to_instant(runtime.clock.now() - timedelta(days=days))
     said_or_used = [Condition(field, Op.GTE, since) for field in ("created_at", "updated_at", "last_used_at")]
     lasting = Condition("layer", Op.EQ, str(Layer.IDENTITY))
     return And((*where.parts, Or((*said_or_used, lasting))))
@@ -183,8 +183,8 @@ def checked_layers(layers: str | Sequence[str] | None, usual: Sequence[str] = ()
     if layers is None:
         return tuple(usual) or tuple(str(layer) for layer in DEFAULT_LAYERS)
     known = {str(layer) for layer in Layer}
-    given = (layers,) if isinstance(layers, str) else layers
-    chosen = tuple(map(str, given)) if isinstance(given, (Sequence, set, frozenset)) else ()
+    items = (layers,) if isinstance(layers, str) else layers
+    chosen = tuple(map(str, items)) if isinstance(items, (Sequence, set, frozenset)) else ()
     if not chosen or set(chosen) - known:
         raise InvalidInput(f"unknown layers: {layers!r}", hint="any of " + ", ".join(sorted(known)))
     return chosen

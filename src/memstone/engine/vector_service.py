@@ -17,21 +17,20 @@ from memstone.engine.access.admission import not_stored
 from memstone.engine.access.quotas import check_quotas
 from memstone.engine.layers.identity import embed_texts
 from memstone.engine.policy import apply_scope_policy
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import scope_or_everybody
+from memstone.engine.request_scope import scope_or_everybody
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import LARGEST, checked_limit
-from memstone.engine.storing.draft import Draft, event_of, new_record
-from memstone.engine.storing.hide_deleted import evidence_of, name_again
-from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.revise import next_version, take_from
-from memstone.engine.storing.sharing import checked_reason
-from memstone.engine.storing.store import Space, Vectors, add_links, ensure_space, insert_version, supersede_version
-from memstone.engine.storing.vector_items import (
+from memstone.engine.store.deleted_spans import evidence_of, name_again
+from memstone.engine.store.draft import Draft, event_of, new_record
+from memstone.engine.store.holders import is_inside
+from memstone.engine.store.revise import next_version, take_from
+from memstone.engine.store.sharing import checked_reason
+from memstone.engine.store.vector_items import (
     EXTERNAL,
     MOST,
     VECTOR,
     VECTOR_ID,
-    Brought,
+    SuppliedVector,
     checked_ids,
     checked_items,
     checked_vector_id,
@@ -50,12 +49,13 @@ from memstone.engine.storing.vector_items import (
     values_of,
     vector_id_of,
 )
+from memstone.engine.store.versions import Space, Vectors, add_links, ensure_space, insert_version, supersede_version
 from memstone.errors import Conflict, Forbidden, NotFoundError
 from memstone.language.language import Language
 from memstone.model.access import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import SHARED, Found, Kind, Link, Origin, Record, Status
+from memstone.model.memory import SHARED, FoundMemory, Kind, Link, Origin, Record, Status
 from memstone.model.query import DATA, And, Condition, Op, VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
@@ -75,7 +75,7 @@ _STATUSES: Final = (Status.ACTIVE, Status.DISABLED)
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    items: Sequence[Brought]
+    items: Sequence[SuppliedVector]
     space: Space
     scope: Scope
     now: Instant
@@ -85,75 +85,75 @@ class _Batch:
 # --- storing ----------------------------------------------------------------------------------------------------------
 
 
-async def put_vectors(parts: Parts, vectors: object, user_id: Any, *, overwrites: bool) -> VectorCount:
+async def put_vectors(runtime: Runtime, vectors: object, user_id: Any, *, overwrites: bool) -> VectorCount:
     """Store vectors, all of them or none; what is there stays as it is unless it is to be overwritten."""
-    scope = _held_by(parts, user_id)
-    parts = await apply_scope_policy(parts, scope)
-    items, space, warnings = checked_items(parts, vectors)
-    if (idle := not_stored(parts)) is not None:
+    scope = _held_by(runtime, user_id)
+    runtime = await apply_scope_policy(runtime, scope)
+    items, space, warnings = checked_items(runtime, vectors)
+    if (idle := not_stored(runtime)) is not None:
         return {"count": 0, "ids": [], "status": idle["status"], "reason": idle["reason"]}
-    await check_quotas(parts, scope, Usage(len(items), 0, sum(len(one.text) for one in items)))
-    made = await embed_texts(parts, [one.text for one in items])
+    await check_quotas(runtime, scope, Usage(len(items), 0, sum(len(one.text) for one in items)))
+    made = await embed_texts(runtime, [one.text for one in items])
     ready = [replace(one, embedded=more) for one, (_, more) in zip(items, made, strict=True)]
-    batch = _Batch(ready, space, scope, parts.now(), overwrites)
-    await parts.ledger.write(lambda tx: _put_all(parts, tx, batch))
+    batch = _Batch(ready, space, scope, runtime.now(), overwrites)
+    await runtime.ledger.write(lambda tx: _put_all(runtime, tx, batch))
     answer: VectorCount = {"count": len(ready), "ids": [one.id for one in ready]}
     if warnings:
         answer["warnings"] = warnings
     return answer
 
 
-def _held_by(parts: Parts, user_id: Any) -> Scope:
+def _held_by(runtime: Runtime, user_id: Any) -> Scope:
     """Who holds what is brought: the user that is named, or else nobody in particular, for who may name everybody."""
-    if user_id is None and (parts.bounds is None or parts.bounds.is_everyone):
-        return Scope(parts.tenant_id, agent_id=HOLDER)
-    return parts.scope({"user_id": user_id})
+    if user_id is None and (runtime.bounds is None or runtime.bounds.is_everyone):
+        return Scope(runtime.tenant_id, agent_id=HOLDER)
+    return runtime.scope({"user_id": user_id})
 
 
-async def _put_all(parts: Parts, tx: Tx, batch: _Batch) -> None:
-    tenant, space = parts.tenant_id, batch.space
+async def _put_all(runtime: Runtime, tx: Tx, batch: _Batch) -> None:
+    tenant, space = runtime.tenant_id, batch.space
     await ensure_external(tx, tenant, space)
     for other in {other for one in batch.items for other, _ in one.embedded}:
         await ensure_space(tx, tenant, other)
     for one in batch.items:
-        await _put_vector(parts, tx, batch, one)
+        await _put_vector(runtime, tx, batch, one)
 
 
-async def _put_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
-    record = await _find_current(parts, tx, one.id)
+async def _put_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedVector) -> None:
+    record = await _find_current(runtime, tx, one.id)
     if record is None:
-        await _insert_vector(parts, tx, batch, one)
+        await _insert_vector(runtime, tx, batch, one)
         return
     own_or_conflict(record)
     if batch.overwrites:
-        record = await _overwrite_vector(parts, tx, batch, one, record)
-    links = await tx.links.of(parts.tenant_id, record.seq)
+        record = await _overwrite_vector(runtime, tx, batch, one, record)
+    links = await tx.links.of(runtime.tenant_id, record.seq)
     if all(link.scope != batch.scope for link in links):
-        await _add_link(tx, parts.language, record, links, batch)
+        await _add_link(tx, runtime.language, record, links, batch)
 
 
-async def _find_current(parts: Parts, tx: Tx, vector_id: str) -> Record | None:
+async def _find_current(runtime: Runtime, tx: Tx, vector_id: str) -> Record | None:
     """The vector that a caller means by an id, if there is one that they reach."""
-    for stored in ids_of(parts.bounds, vector_id):
-        if (record := await tx.memories.current(parts.tenant_id, stored)) is not None:
+    for stored in ids_of(runtime.bounds, vector_id):
+        if (record := await tx.memories.current(runtime.tenant_id, stored)) is not None:
             return record
     return None
 
 
-async def _new_id(parts: Parts, tx: Tx, vector_id: str) -> str:
+async def _new_id(runtime: Runtime, tx: Tx, vector_id: str) -> str:
     """Under which id a new vector is stored: the first that is free, or was that of one which they have deleted."""
-    for own in ids_of(parts.bounds, vector_id)[:2]:
-        if await tx.memories.last(parts.tenant_id, own) is not None:
+    for own in ids_of(runtime.bounds, vector_id)[:2]:
+        if await tx.memories.last(runtime.tenant_id, own) is not None:
             return own
-        if not await tx.memories.is_taken(parts.tenant_id, own):
+        if not await tx.memories.is_taken(runtime.tenant_id, own):
             return own
     raise Conflict(f"the id {vector_id} is taken", hint="choose another id")
 
 
-async def _insert_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> None:
+async def _insert_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedVector) -> None:
     """Store a new one; an id that was deleted before goes on counting its versions."""
-    own = await _new_id(parts, tx, one.id)
-    before = await tx.memories.last(parts.tenant_id, own)
+    own = await _new_id(runtime, tx, one.id)
+    before = await tx.memories.last(runtime.tenant_id, own)
     draft = Draft(
         scope=batch.scope,
         text=one.text,
@@ -166,7 +166,7 @@ async def _insert_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> N
         metadata=one.metadata,
         data=data_of(one, batch.space, own),
     )
-    record = new_record(draft, parts.tenant_id, batch.now)
+    record = new_record(draft, runtime.tenant_id, batch.now)
     record.id, record.source_role, record.status = own, None, status_of(one)
     if before is not None:
         own_or_conflict(before)
@@ -174,40 +174,40 @@ async def _insert_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought) -> N
         record.valid_from = max(batch.now, before.valid_to or before.valid_from)
     link = Link(batch.scope, batch.now)
     try:
-        await insert_version(tx, parts.language, record, [link], _collect_vectors(one, batch.space))
+        await insert_version(tx, runtime.language, record, [link], _collect_vectors(one, batch.space))
     except Conflict:
         raise Conflict(f"the id {one.id} is taken", hint="choose another id") from None
     await tx.events.append([event_of(EventType.ADD, record, batch.scope, batch.now, actor=HOLDER)])
 
 
-async def _overwrite_vector(parts: Parts, tx: Tx, batch: _Batch, one: Brought, old: Record) -> Record:
+async def _overwrite_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedVector, old: Record) -> Record:
     """The next version for everybody who holds it; nothing happens when it is the same as before."""
-    links = await tx.links.of(parts.tenant_id, old.seq)
-    if parts.bounds is not None and not all(is_inside(link.scope, parts.bounds) for link in links):
+    links = await tx.links.of(runtime.tenant_id, old.seq)
+    if runtime.bounds is not None and not all(is_inside(link.scope, runtime.bounds) for link in links):
         raise Forbidden(f"{one.id} is shared with other users", hint="store it under another id")
     data = data_of(one, batch.space, old.id)
-    held = await tx.vectors.get(parts.tenant_id, old.seq, batch.space.signature)
-    if held == one.vector and old.metadata == one.metadata and old.text == one.text and old.data == data:
+    vector = await tx.vectors.get(runtime.tenant_id, old.seq, batch.space.signature)
+    if vector == one.vector and old.metadata == one.metadata and old.text == one.text and old.data == data:
         return old
     new = next_version(old, {"text": one.text, "metadata": one.metadata}, batch.now)
     new.data = data
     if one.silent or is_silent(old):
         new.status = status_of(one)
-    await supersede_version(tx, parts.language, old, new, links, _collect_vectors(one, batch.space))
-    told: dict[str, Any] = {"before": old, "links": links, "links_before": links, "actor": HOLDER}
-    await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, batch.now, **told)])
+    await supersede_version(tx, runtime.language, old, new, links, _collect_vectors(one, batch.space))
+    answer: dict[str, Any] = {"before": old, "links": links, "links_before": links, "actor": HOLDER}
+    await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, batch.now, **answer)])
     return new
 
 
 async def _add_link(tx: Tx, language: Language, record: Record, links: Sequence[Link], batch: _Batch) -> None:
     link = Link(batch.scope, batch.now, None, SHARED)
     await add_links(tx, language, record, [link], batch.now)
-    told: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "actor": HOLDER}
-    event = event_of(EventType.LINK, record, batch.scope, batch.now, **told)
+    answer: dict[str, Any] = {"before": record, "links": [*links, link], "links_before": links, "actor": HOLDER}
+    event = event_of(EventType.LINK, record, batch.scope, batch.now, **answer)
     await tx.events.append([replace(event, new_id=record.id)])
 
 
-def _collect_vectors(one: Brought, space: Space) -> Vectors:
+def _collect_vectors(one: SuppliedVector, space: Space) -> Vectors:
     return [(space, one.vector), *one.embedded]
 
 
@@ -215,20 +215,20 @@ def _collect_vectors(one: Brought, space: Space) -> Vectors:
 
 
 async def query_vectors(
-    parts: Parts, vector: object, user_id: Any, top_k: int, *, everybody: bool, values: bool, metadata: bool
+    runtime: Runtime, vector: object, user_id: Any, top_k: int, *, everybody: bool, values: bool, metadata: bool
 ) -> VectorMatches:
     """The nearest vectors of a user, best first; of everybody only by explicit word.
 
     Beside those that were brought these are the embedder's own, where a vector has their dimension: what was learned
     from chats has no other.
     """
-    scope = scope_or_everybody(parts, {"user_id": user_id}, everybody=everybody)
-    most, (direction, _) = checked_limit(top_k, parts.policy.limits.page, LARGEST), normalize_vector(vector, "vector")
+    scope = scope_or_everybody(runtime, {"user_id": user_id}, everybody=everybody)
+    most, (direction, _) = checked_limit(top_k, runtime.policy.limits.page, LARGEST), normalize_vector(vector, "vector")
     found = list[_Hit]()
-    for space in await _list_spaces(parts, len(direction)):
-        near = await _find_nearest(parts, VectorQuery(space.signature, direction, most, scope), most)
-        held = await _read_vectors(parts, space, [row.record.seq for row, _ in near]) if values else {}
-        found += [_Hit(row.record, score, held.get(row.record.seq)) for row, score in near]
+    for space in await _list_spaces(runtime, len(direction)):
+        near = await _find_nearest(runtime, VectorQuery(space.signature, direction, most, scope), most)
+        stored = await _read_vectors(runtime, space, [row.record.seq for row, _ in near]) if values else {}
+        found += [_Hit(row.record, score, stored.get(row.record.seq)) for row, score in near]
     best = sorted(found, key=lambda one: (-one.score, one.record.seq))[:most]
     return {"matches": [_format_match(one, metadata=metadata) for one in best]}
 
@@ -240,24 +240,24 @@ class _Hit:
     vector: bytes | None
 
 
-async def _list_spaces(parts: Parts, dim: int) -> list[Space]:
+async def _list_spaces(runtime: Runtime, dim: int) -> list[Space]:
     """Return the spaces in which vectors of a dimension are compared."""
-    own = await parts.ledger.peek(lambda tx: _active_space(parts, tx))
+    own = await runtime.ledger.peek(lambda tx: _active_space(runtime, tx))
     return [space_of(dim), *([own] if own is not None and own.dim == dim else [])]
 
 
-async def _active_space(parts: Parts, tx: Tx) -> Space | None:
+async def _active_space(runtime: Runtime, tx: Tx) -> Space | None:
     """Return the space of the embedder, once something stands in it."""
-    known = await tx.indexes.all(parts.tenant_id)
+    known = await tx.indexes.all(runtime.tenant_id)
     return next((Space(info.signature, info.dim) for info in known if info.state == "active"), None)
 
 
-async def _find_nearest(parts: Parts, query: VectorQuery, most: int) -> list[tuple[Found, float]]:
+async def _find_nearest(runtime: Runtime, query: VectorQuery, most: int) -> list[tuple[FoundMemory, float]]:
     """Hits that may be seen; more are asked for as long as too few of them may."""
     brought = query.signature.startswith(EXTERNAL)
     while True:
-        hits = await parts.index.search(query)
-        seen = await _read_visible(parts, query.scope, [hit.seq for hit in hits])
+        hits = await runtime.index.search(query)
+        seen = await _read_visible(runtime, query.scope, [hit.seq for hit in hits])
         rows = {seq: row for seq, row in seen.items() if is_own(row.record) is brought}
         if len(rows) >= most or len(hits) < query.limit:
             best = [(rows[hit.seq], hit.cosine) for hit in hits if hit.seq in rows]
@@ -265,60 +265,60 @@ async def _find_nearest(parts: Parts, query: VectorQuery, most: int) -> list[tup
         query = replace(query, limit=query.limit * 4)
 
 
-async def _read_visible(parts: Parts, scope: Scope, seqs: Sequence[int]) -> dict[int, Found]:
-    where = where_visible(scope, parts.now(), statuses=_STATUSES)
-    rows = await parts.ledger.read(lambda tx: tx.memories.among(seqs, where))
+async def _read_visible(runtime: Runtime, scope: Scope, seqs: Sequence[int]) -> dict[int, FoundMemory]:
+    where = where_visible(scope, runtime.now(), statuses=_STATUSES)
+    rows = await runtime.ledger.read(lambda tx: tx.memories.among(seqs, where))
     return {row.record.seq: row for row in rows if is_shown(row.record)}
 
 
-async def _read_vectors(parts: Parts, space: Space, seqs: Sequence[int]) -> dict[int, bytes]:
-    return dict(await parts.ledger.read(lambda tx: tx.vectors.many(parts.tenant_id, space.signature, seqs)))
+async def _read_vectors(runtime: Runtime, space: Space, seqs: Sequence[int]) -> dict[int, bytes]:
+    return dict(await runtime.ledger.read(lambda tx: tx.vectors.many(runtime.tenant_id, space.signature, seqs)))
 
 
 def _format_match(hit: _Hit, *, metadata: bool) -> VectorMatch:
-    shown: VectorMatch = {"id": vector_id_of(hit.record), "score": round(hit.score, 6)}
+    visible: VectorMatch = {"id": vector_id_of(hit.record), "score": round(hit.score, 6)}
     if hit.vector is not None:
-        shown["values"] = values_of(hit.record, hit.vector)
+        visible["values"] = values_of(hit.record, hit.vector)
     if metadata:
-        shown["metadata"] = metadata_of(hit.record)
-    return shown
+        visible["metadata"] = metadata_of(hit.record)
+    return visible
 
 
-async def get_vectors(parts: Parts, ids: object) -> VectorList:
+async def get_vectors(runtime: Runtime, ids: object) -> VectorList:
     """Vectors by their ids; those that are not there are left out."""
-    wanted, now = checked_ids(ids), parts.now()
+    wanted, now = checked_ids(ids), runtime.now()
 
     async def work(tx: Tx) -> list[VectorItem]:
-        active = await _active_space(parts, tx)
-        elsewhere = await _brought_by_name(parts, tx, wanted)
-        ids = {own: [*ids_of(parts.bounds, own), *elsewhere.get(own, ())] for own in wanted}
-        found = [await _read_first_visible(parts, tx, own, ids[own], active, now) for own in wanted]
+        active = await _active_space(runtime, tx)
+        elsewhere = await _brought_by_name(runtime, tx, wanted)
+        ids = {own: [*ids_of(runtime.bounds, own), *elsewhere.get(own, ())] for own in wanted}
+        found = [await _read_first_visible(runtime, tx, own, ids[own], active, now) for own in wanted]
         return [one for one in found if one is not None]
 
-    return {"vectors": await parts.ledger.read(work)}
+    return {"vectors": await runtime.ledger.read(work)}
 
 
 async def _read_first_visible(
-    parts: Parts, tx: Tx, own: str, ids: Sequence[str], active: Space | None, now: Instant
+    runtime: Runtime, tx: Tx, own: str, ids: Sequence[str], active: Space | None, now: Instant
 ) -> VectorItem | None:
     """The first of these that may be seen, under the id that the caller has for it."""
     for stored in ids:
-        seen = await tx.memories.seen(parts.tenant_id, stored)
+        seen = await tx.memories.find_visible(runtime.tenant_id, stored)
         if seen is None or not is_shown(seen.record):
             continue
         record = seen.record
-        if not await tx.memories.among([record.seq], where_visible(Scope(parts.tenant_id), now, statuses=_STATUSES)):
+        if not await tx.memories.among([record.seq], where_visible(Scope(runtime.tenant_id), now, statuses=_STATUSES)):
             continue
         space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
-        vector = None if space is None else await tx.vectors.get(parts.tenant_id, record.seq, space.signature)
+        vector = None if space is None else await tx.vectors.get(runtime.tenant_id, record.seq, space.signature)
         values = None if vector is None else values_of(record, vector)
         return {"id": own, "values": values, "metadata": metadata_of(record)}
     return None
 
 
-async def _brought_by_name(parts: Parts, tx: Tx, vector_ids: Sequence[str]) -> dict[str, list[str]]:
+async def _brought_by_name(runtime: Runtime, tx: Tx, vector_ids: Sequence[str]) -> dict[str, list[str]]:
     """Where vectors are stored that a key has brought in the name of somebody: it may leave the name out later."""
-    bounds = parts.bounds
+    bounds = runtime.bounds
     if bounds is None or bounds.users is not Users.POOLS or bounds.user_id:
         return {}
     where = And(
@@ -333,21 +333,23 @@ async def _brought_by_name(parts: Parts, tx: Tx, vector_ids: Sequence[str]) -> d
 # --- removing ---------------------------------------------------------------------------------------------------------
 
 
-async def delete_vectors(parts: Parts, ids: object, reason: str | None) -> VectorCount:
+async def delete_vectors(runtime: Runtime, ids: object, reason: str | None) -> VectorCount:
     """Delete vectors, for everybody whom the caller reaches; those that are not there are no error."""
-    wanted, now, why = checked_ids(ids), parts.now(), checked_reason(parts, reason)
-    scope = parts.bounds or Scope(parts.tenant_id)
+    wanted, now, why = checked_ids(ids), runtime.now(), checked_reason(runtime, reason)
+    scope = runtime.bounds or Scope(runtime.tenant_id)
 
     async def work(tx: Tx) -> list[str]:
-        elsewhere = await _brought_by_name(parts, tx, wanted)
-        return [own for own in wanted if await _remove_vector(parts, tx, own, scope, now, why, elsewhere.get(own, ()))]
+        elsewhere = await _brought_by_name(runtime, tx, wanted)
+        return [
+            own for own in wanted if await _remove_vector(runtime, tx, own, scope, now, why, elsewhere.get(own, ()))
+        ]
 
-    gone = await parts.ledger.write(work)
+    gone = await runtime.ledger.write(work)
     return {"count": len(gone), "ids": gone}
 
 
 async def _remove_vector(
-    parts: Parts,
+    runtime: Runtime,
     tx: Tx,
     own: str,
     scope: Scope | Bounds,
@@ -357,30 +359,33 @@ async def _remove_vector(
 ) -> Literal["DELETE", "UNLINK"] | None:
     """Take a vector from whoever holds it in a scope; gives the last event, or None where nobody does."""
     event: Literal["DELETE", "UNLINK"] | None = None
-    for stored in dict.fromkeys([*ids_of(parts.bounds, own), *elsewhere]):
-        record = await tx.memories.current(parts.tenant_id, stored)
+    for stored in dict.fromkeys([*ids_of(runtime.bounds, own), *elsewhere]):
+        record = await tx.memories.current(runtime.tenant_id, stored)
         if record is None or not (is_own(record) or is_formed(record)):
             continue
-        links = await tx.links.of(parts.tenant_id, record.seq)
+        links = await tx.links.of(runtime.tenant_id, record.seq)
         if not any(is_inside(link.scope, scope) for link in links):
             continue
-        event = await take_from(tx, parts.language, record, scope, now, reason)
+        event = await take_from(tx, runtime.language, record, scope, now, reason)
         if is_formed(record):  # what it was learned from is not shown either
-            await name_again(tx, parts.language, parts.tenant_id, await evidence_of(tx, record), now)
+            await name_again(tx, runtime.language, runtime.tenant_id, await evidence_of(tx, record), now)
     return event
 
 
-async def unlink_vector(parts: Parts, vector_id: str, user_id: Any, reason: str | None) -> VectorUnlink:
+async def unlink_vector(runtime: Runtime, vector_id: str, user_id: Any, reason: str | None) -> VectorUnlink:
     """Take a vector from one user; the others keep it, and with the last one it is deleted."""
-    own, now = checked_vector_id(vector_id, "vector_id"), parts.now()
-    scope, why = parts.scope({"user_id": user_id}).required(), checked_reason(parts, reason or MANUAL) or MANUAL
+    own, now = checked_vector_id(vector_id, "vector_id"), runtime.now()
+    scope, why = (
+        runtime.scope({"user_id": user_id}).require_owner(),
+        checked_reason(runtime, reason or MANUAL) or MANUAL,
+    )
 
     async def work(tx: Tx) -> Literal["DELETE", "UNLINK"] | None:
-        elsewhere = await _brought_by_name(parts, tx, [own])
-        return await _remove_vector(parts, tx, own, scope, now, why, elsewhere.get(own, ()))
+        elsewhere = await _brought_by_name(runtime, tx, [own])
+        return await _remove_vector(runtime, tx, own, scope, now, why, elsewhere.get(own, ()))
 
-    event = await parts.ledger.write(work)
+    event = await runtime.ledger.write(work)
     if event is None:
-        who = scope.user_id if parts.bounds is None else parts.bounds.name_of(scope.user_id)
+        who = scope.user_id if runtime.bounds is None else runtime.bounds.name_of(scope.user_id)
         raise NotFoundError(f"{who or 'nobody'} has no vector {own}")
     return {"id": own, "event": event, "user_id": scope.user_id or None, "reason": why}

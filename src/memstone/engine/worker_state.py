@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
-from memstone.ports.io import Bell, Io, Spawned
+from memstone.ports.io import BackgroundHandle, Bell, Io
 
 if TYPE_CHECKING:
     from memstone.results import FormationCounts
@@ -37,24 +37,24 @@ class Counters:
         self.attempts += 1
         self.last_attempt_at = now
 
-    def succeeded(self, now: Instant) -> None:
+    def record_success(self, now: Instant) -> None:
         """Count something that was kept."""
         self.insert_successes += 1
         self.last_success_at = now
 
-    def failed(self, error: Exception) -> None:
+    def record_failure(self, error: Exception) -> None:
         """Count something that could not be kept, and why."""
         self.insert_failures += 1
         self.last_error = f"{type(error).__name__}: {error}"
 
     @property
-    def failing(self) -> bool:
+    def is_failing(self) -> bool:
         """Whether the last attempt was in vain."""
-        last, kept = self.last_attempt_at, self.last_success_at
-        return self.insert_failures > 0 and last is not None and (kept is None or kept < last)
+        last, stored_text = self.last_attempt_at, self.last_success_at
+        return self.insert_failures > 0 and last is not None and (stored_text is None or stored_text < last)
 
 
-class Workshop:
+class WorkerState:
     """One for each memory; made for its ``Io`` when it is first needed.
 
     Safe to share between threads: lists and dictionaries are changed by single operations, the rest is only told.
@@ -71,11 +71,11 @@ class Workshop:
         self.damage: list[str] = []
         """What the worker's last check of the store found."""
 
-        self.compaction: Spawned | None = None
+        self.compaction: BackgroundHandle | None = None
         """Waits until it is quiet, to write the file of the store anew."""
 
         self.stopping: bool = False
-        self.worker: Spawned | None = None
+        self.worker: BackgroundHandle | None = None
         self.home: Any = None
         """The parts the worker works with: those of the memory that was opened, without bounds."""
 

@@ -16,13 +16,13 @@ from memstone.language.text.dates import TimeRef
 from memstone.model.context import Due
 from memstone.model.context_gate import GateDecision
 from memstone.model.curator import Curator
-from memstone.model.digest import Digest, Stated
-from memstone.model.fact import Candidate, Curated, Decision, Known, New, Restated
+from memstone.model.digest import Digest, SessionFact
+from memstone.model.fact import Candidate, CuratedFacts, Decision, KnownMemory, New, RestatedSentence
 from memstone.model.instant import Instant
 from memstone.model.memory import EntityFound
 from memstone.model.message import Message
-from memstone.model.policy import OwnPattern, OwnSlot, Suggested
-from memstone.model.query import Spoken
+from memstone.model.policy import OwnPattern, OwnSlot, SuggestedSettings
+from memstone.model.query import SpeakerQuestion
 
 
 class Language(Protocol):
@@ -108,7 +108,7 @@ class FactReader(Protocol):
         before: str = "",
         speaker: str = "",
         patterns: Sequence[OwnPattern] = (),
-    ) -> Curated:
+    ) -> CuratedFacts:
         """Return the facts that a user's message states; ``before`` is what was said to them right before.
 
         A message in another language is ``is_foreign``; of it only ``patterns``, those of a configuration, are tried.
@@ -119,7 +119,7 @@ class FactReader(Protocol):
         """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
         ...
 
-    def read_restatements(self, message: str, /) -> list[Restated]:
+    def read_restatements(self, message: str, /) -> list[RestatedSentence]:
         """Return what an assistant says back of the user, as the user would say it."""
         ...
 
@@ -147,11 +147,11 @@ class FactReader(Protocol):
 class ChangeRules(Protocol):
     """What a statement does to what is known. Statements are sentences about "User", or quotations."""
 
-    def decide(self, new: New, known: Sequence[Known], /) -> Decision:
+    def decide(self, new: New, known: Sequence[KnownMemory], /) -> Decision:
         """Return what a statement does to the memories near it."""
         ...
 
-    def also_changed(self, new: New, known: Sequence[Known], main: Decision, /) -> list[Decision]:
+    def also_changed(self, new: New, known: Sequence[KnownMemory], main: Decision, /) -> list[Decision]:
         """Return what else it changes, besides what was decided first."""
         ...
 
@@ -215,7 +215,7 @@ class NameReader(Protocol):
         """Return the names in a question, where capitals tell names."""
         ...
 
-    def list_unsaid(self, fact: str, said: str, leave_out: Sequence[str], /) -> list[str]:
+    def list_unsaid(self, fact: str, text: str, leave_out: Sequence[str], /) -> list[str]:
         """Return the names in a statement that nobody said, in whatever form."""
         ...
 
@@ -223,7 +223,7 @@ class NameReader(Protocol):
         """Return the names in a text that capitals make names, as they stand there."""
         ...
 
-    def rephrase_as_speaker(self, query: str, speakers: Collection[str], /) -> Spoken:
+    def rephrase_as_speaker(self, query: str, speakers: Collection[str], /) -> SpeakerQuestion:
         """Return a question in the words of the speakers it names; ``speakers`` are known names in small letters."""
         ...
 
@@ -303,7 +303,9 @@ class GateRules(Protocol):
 class SessionReader(Protocol):
     """What a session tells as a whole."""
 
-    def digest(self, turns: Sequence[Message], stated: Sequence[Stated], curator: Curator | None, /) -> Digest | None:
+    def digest(
+        self, turns: Sequence[Message], stated: Sequence[SessionFact], curator: Curator | None, /
+    ) -> Digest | None:
         """Return the digest of a session; None when nothing in it tells anything."""
         ...
 
@@ -404,7 +406,7 @@ class RelevanceCues(Protocol):
 class SettingsAdvice(Protocol):
     """Instructions and settings for a use case in plain words."""
 
-    def suggest(self, use_case: str, /) -> Suggested:
+    def suggest(self, use_case: str, /) -> SuggestedSettings:
         """Return what rules suggest."""
         ...
 
@@ -415,6 +417,6 @@ class SettingsAdvice(Protocol):
         exclude: tuple[str, ...],
         categories: tuple[tuple[str, str], ...],
         /,
-    ) -> Suggested:
+    ) -> SuggestedSettings:
         """Return what somebody else suggests, with what is always left out, and with categories if there are none."""
         ...

@@ -16,13 +16,22 @@ from memstone.language.text.tokens import match_text, query_terms
 from memstone.model.context import Due
 from memstone.model.context_gate import GateDecision, Route
 from memstone.model.curator import Curator
-from memstone.model.digest import Digest, Stated
-from memstone.model.fact import CLASSES, Action, Candidate, Curated, Decision, Known, New, Restated
+from memstone.model.digest import Digest, SessionFact
+from memstone.model.fact import (
+    CLASSES,
+    Candidate,
+    CuratedFacts,
+    Decision,
+    FactAction,
+    KnownMemory,
+    New,
+    RestatedSentence,
+)
 from memstone.model.instant import Instant
 from memstone.model.memory import NOTHING, EntityFound
 from memstone.model.message import Message
-from memstone.model.policy import OwnPattern, OwnSlot, Suggested
-from memstone.model.query import NOBODY, Spoken
+from memstone.model.policy import OwnPattern, OwnSlot, SuggestedSettings
+from memstone.model.query import NOBODY, SpeakerQuestion
 
 
 class Neutral:
@@ -65,14 +74,14 @@ class NeutralFacts:
         before: str = "",
         speaker: str = "",
         patterns: Sequence[OwnPattern] = (),
-    ) -> Curated:
+    ) -> CuratedFacts:
         del before, speaker, patterns
-        return Curated(is_foreign=any(map(str.isalpha, message)))
+        return CuratedFacts(is_foreign=any(map(str.isalpha, message)))
 
     def read_requests(self, _message: str, _speaker: str = "") -> list[Candidate]:
         return []
 
-    def read_restatements(self, _message: str) -> list[Restated]:
+    def read_restatements(self, _message: str) -> list[RestatedSentence]:
         return []
 
     def own_words(self, message: str, _speaker: str) -> str:
@@ -94,14 +103,18 @@ class NeutralFacts:
 class NeutralChanges:
     """See ``memstone.language.language.ChangeRules``."""
 
-    def decide(self, new: New, known: Sequence[Known]) -> Decision:
+    def decide(self, new: New, known: Sequence[KnownMemory]) -> Decision:
         if not new.adds:
-            return Decision(Action.IGNORE, None, "says nothing by itself")
+            return Decision(FactAction.IGNORE, None, "says nothing by itself")
         same = (at for at, one in enumerate(known) if not one.is_others and self.is_known(new.text, one.text))
         at = next(same, None)
-        return Decision(Action.ADD, None, "other words") if at is None else Decision(Action.IGNORE, at, "already known")
+        return (
+            Decision(FactAction.ADD, None, "other words")
+            if at is None
+            else Decision(FactAction.IGNORE, at, "already known")
+        )
 
-    def also_changed(self, _new: New, _known: Sequence[Known], _main: Decision) -> list[Decision]:
+    def also_changed(self, _new: New, _known: Sequence[KnownMemory], _main: Decision) -> list[Decision]:
         return []
 
     def find_to_forget(self, _what: str, _known: Sequence[str]) -> list[int]:
@@ -150,13 +163,13 @@ class NeutralNames:
     def list_asked(self, _question: str) -> list[str]:
         return []
 
-    def list_unsaid(self, _fact: str, _said: str, _leave_out: Sequence[str]) -> list[str]:
+    def list_unsaid(self, _fact: str, _sentence: str, _leave_out: Sequence[str]) -> list[str]:
         return []
 
     def list_marked(self, _text: str) -> list[str]:
         return []
 
-    def rephrase_as_speaker(self, _query: str, _speakers: Collection[str]) -> Spoken:
+    def rephrase_as_speaker(self, _query: str, _speakers: Collection[str]) -> SpeakerQuestion:
         return NOBODY
 
 
@@ -220,7 +233,9 @@ class NeutralGate:
 class NeutralSessions:
     """See ``memstone.language.language.SessionReader``."""
 
-    def digest(self, _turns: Sequence[Message], _stated: Sequence[Stated], _curator: Curator | None) -> Digest | None:
+    def digest(
+        self, _turns: Sequence[Message], _stated: Sequence[SessionFact], _curator: Curator | None
+    ) -> Digest | None:
         return None
 
     def says_the_same(self, new: str, known: str, _overlap: float) -> bool:
@@ -302,8 +317,8 @@ class NeutralRelevance:
 class NeutralAdvice:
     """See ``memstone.language.language.SettingsAdvice``."""
 
-    def suggest(self, use_case: str) -> Suggested:
-        return Suggested((), use_case, (), (), (), ())
+    def suggest(self, use_case: str) -> SuggestedSettings:
+        return SuggestedSettings((), use_case, (), (), (), ())
 
     def complete(
         self,
@@ -311,6 +326,6 @@ class NeutralAdvice:
         include: tuple[str, ...],
         exclude: tuple[str, ...],
         categories: tuple[tuple[str, str], ...],
-    ) -> Suggested:
+    ) -> SuggestedSettings:
         lines = [use_case, *(f"+ {one}" for one in include), *(f"- {one}" for one in exclude)]
-        return Suggested((), "\n".join(lines), include, exclude, categories, ())
+        return SuggestedSettings((), "\n".join(lines), include, exclude, categories, ())

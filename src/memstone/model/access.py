@@ -102,7 +102,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class LoginSession:
     """What one login has opened. It ends by being removed, or at ``expires_at``.
 
     ``family`` recognises every token that was ever given out for it, ``current`` only the one that is valid: a token of

@@ -29,7 +29,7 @@ NO_GATE: Final = GateDecision(Route.NONE, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ContextSection:
     """One part of a block: its name, its heading, and what stands under it."""
 
     name: str
@@ -66,7 +66,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedMemory:
     """A memory that is shown, and what it costs.
 
     What stands in the profile is shown whatever is asked, so that showing it does not count as a use.
@@ -85,7 +85,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class OmittedMemory:
     """A memory that was considered and is not shown, and why."""
 
     id: str
@@ -114,8 +114,8 @@ class Receipt:
     user_id: str | None = None
     agent_id: str | None = None
     run_id: str | None = None
-    chosen: tuple[Chosen, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    chosen: tuple[SelectedMemory, ...] = ()
+    dropped: tuple[OmittedMemory, ...] = ()
     ms: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[Degradation, ...] = ()
     used: tuple[str, ...] | None = None
@@ -158,7 +158,9 @@ class Receipt:
         """What ``as_dict`` or ``as_stored`` gave, also after a way through JSON."""
         inner = {
             "gate": GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
-            "chosen": tuple(Chosen(**one) if isinstance(one, Mapping) else Chosen(*one) for one in body["chosen"]),
+            "chosen": tuple(
+                SelectedMemory(**one) if isinstance(one, Mapping) else SelectedMemory(*one) for one in body["chosen"]
+            ),
             "dropped": tuple(one for run in body["dropped"] for one in _expand_dropped(run)),
             "degraded": tuple(body["degraded"]),
             "used": tuple(body["used"]) if body.get("used") is not None else None,
@@ -178,7 +180,7 @@ class ContextPack:
     text: str = ""
     stable: str = ""
     volatile: str = ""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[ContextSection, ...] = ()
     citations: tuple[Citation, ...] = ()
     tokens: int = 0
     budget: int = 0
@@ -214,15 +216,15 @@ class ContextPack:
 
 
 _RECEIPT: Final = tuple(one.name for one in fields(Receipt))
-_CHOSEN: Final = attrgetter(*(one.name for one in fields(Chosen)))
+_CHOSEN: Final = attrgetter(*(one.name for one in fields(SelectedMemory)))
 
 
-def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[Dropped]:
+def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[OmittedMemory]:
     """One that was dropped, or a reason and the ids of all that were dropped for it."""
     if isinstance(run, Mapping):
-        return (Dropped(**run),)
+        return (OmittedMemory(**run),)
     reason, ids = run
-    return (Dropped(one, reason) for one in ids)
+    return (OmittedMemory(one, reason) for one in ids)
 
 
 @dataclass(frozen=True, slots=True)

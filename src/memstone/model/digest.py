@@ -8,7 +8,7 @@ from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PortraitFact:
     """A fact that a text about the user may be made of; ``version`` is a hash of its words."""
 
     id: str
@@ -56,7 +56,7 @@ def truncate_text(text: str, limit: int = MAX_TEXT) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class SessionFact:
     """A fact that somebody found in a session, by the place of its evidence; ``turn`` counts from 0."""
 
     turn: int

@@ -57,7 +57,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class EventFilter:
     """Which events are meant: what a source did, what was done since a time; None is no matter which.
 
     A source is an actor, a job, or the means by which a memory was learned (``Record.source``).

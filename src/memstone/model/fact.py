@@ -44,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Curated:
+class CuratedFacts:
     """What a message states. ``is_cut`` says that there was more in it than is read, or more facts than are kept."""
 
     facts: list[Candidate] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Curated:
 
 
 @dataclass(frozen=True, slots=True)
-class Restated:
+class RestatedSentence:
     """A sentence of the assistant as the user would say it, and where it stands; ``agreed`` when both decided it."""
 
     text: str
@@ -66,7 +66,7 @@ class Restated:
     agreed: bool = False
 
 
-class Action(StrEnum):
+class FactAction(StrEnum):
     """What is done with a statement."""
 
     ADD = "add"
@@ -76,7 +76,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownMemory:
     """A memory near a statement: its text, and the odds that the statement replaces it, as far as it was read."""
 
     text: str
@@ -92,7 +92,7 @@ class Known:
 class Decision:
     """What is done, to which of the memories, why, and with which text where it is not the statement's own."""
 
-    action: Action
+    action: FactAction
     target: int | None
     reason: str
     text: str = ""

@@ -118,7 +118,7 @@ class Link:
 
 
 @dataclass(slots=True)
-class Found:
+class FoundMemory:
     """A memory as seen through one link."""
 
     record: Record

@@ -29,8 +29,8 @@ class Attachment:
 
     def as_dict(self) -> dict[str, str]:
         """As it is stored."""
-        given = (("type", self.kind), ("name", self.name), ("media_type", self.media_type), ("url", self.url))
-        return {name: value for name, value in given if value}
+        items = (("type", self.kind), ("name", self.name), ("media_type", self.media_type), ("url", self.url))
+        return {name: value for name, value in items if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ def asks_alone(text: str, begins_question: Callable[[str], bool] = lambda _: Fal
     marked = text.replace(";", "?") if _GREEK.search(text) else text
     asks = False
     for sentence in _SENTENCE.finditer(marked):
-        said, mark = sentence[0].strip(), sentence[1]
+        spoken_text, mark = sentence[0].strip(), sentence[1]
         if not any(one in MARKS for one in mark):
-            if _count_words(said) >= _SENTENCE_WORDS:
+            if _count_words(spoken_text) >= _SENTENCE_WORDS:
                 return False
             continue
         asks = True
-        *before, _ = _CLAUSE.split(said)
+        *before, _ = _CLAUSE.split(spoken_text)
         if any(_count_words(clause) >= _CLAUSE_WORDS and not begins_question(clause) for clause in before):
             return False
     return asks

@@ -406,7 +406,7 @@ PRESETS: Final[dict[str, Preset]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class SuggestedSettings:
     """What a team would set."""
 
     domains: tuple[str, ...]

@@ -301,7 +301,7 @@ TESTS: Final[dict[Op, Test]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpeakerQuestion:
     """The speakers a question names, and the question in their words; '' when it names none."""
 
     named: tuple[str, ...] = ()
@@ -310,4 +310,4 @@ class Spoken:
     """The words that stand for them in it."""
 
 
-NOBODY: Final = Spoken()
+NOBODY: Final = SpeakerQuestion()

@@ -47,7 +47,7 @@ class Scope:
         """True when nobody is named."""
         return not (self.user_id or self.agent_id or self.run_id)
 
-    def required(self) -> Scope:
+    def require_owner(self) -> Scope:
         """This scope, or ``ScopeError`` when nobody is named."""
         if self.is_open:
             raise ScopeError(NO_SCOPE, hint="")

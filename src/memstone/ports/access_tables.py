@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from memstone.model.access import Account, ApiKey, Session
+from memstone.model.access import Account, ApiKey, LoginSession
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 
@@ -27,7 +27,7 @@ class Accounts(Protocol):
         """An account by its id."""
         ...
 
-    async def named(self, tenant_id: str, login: str) -> Account | None:
+    async def find_by_login(self, tenant_id: str, login: str) -> Account | None:
         """An account by its folded login."""
         ...
 
@@ -43,15 +43,15 @@ class Accounts(Protocol):
         """Remove an account with its sessions; gives whether it was there."""
         ...
 
-    async def begin(self, session: Session) -> None:
+    async def begin(self, session: LoginSession) -> None:
         """Store a session."""
         ...
 
-    async def session(self, tenant_id: str, session_id: str) -> Session | None:
+    async def session(self, tenant_id: str, session_id: str) -> LoginSession | None:
         """A session by its id, whether or not it has expired."""
         ...
 
-    async def turn(self, old: Session, new: Session) -> bool:
+    async def turn(self, old: LoginSession, new: LoginSession) -> bool:
         """Put a session in the place of itself as it was; gives whether it still was so."""
         ...
 
@@ -94,7 +94,7 @@ class ApiKeys(Protocol):
         """The keys of all tenants."""
         ...
 
-    async def used(self, tenant_id: str, key_id: str, at: Instant) -> None:
+    async def record_use(self, tenant_id: str, key_id: str, at: Instant) -> None:
         """Note that a key was used."""
         ...
 
@@ -129,7 +129,7 @@ class Agents(Protocol):
         """Give an agent that was named a row, unless it has one; whether it is new."""
         ...
 
-    async def listed(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
+    async def list_agents(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
         """Agents by their ids."""
         ...
 
@@ -173,7 +173,7 @@ class Preferences(Protocol):
         """Remove values (all with None) and give the settings a new version; gives how many there were."""
         ...
 
-    async def named(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:
+    async def list_by_name(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:
         """Who has set this: keys with values, in the order of the keys."""
         ...
 

@@ -33,7 +33,7 @@ class Subject:
 
 
 @dataclass(slots=True)
-class Reach:
+class SubjectVersions:
     """The versions a subject concerns, by ``seq``.
 
     ``own`` go as a whole, ``shared`` only lose their links to the subject. ``ids`` are the memories of which no version
@@ -47,21 +47,21 @@ class Reach:
 
 
 @dataclass(slots=True)
-class Words:
+class RemovedText:
     """What is going to be removed and holds words.
 
-    ``said`` are whole texts of memories that go and of what waits to be learned, as far as nobody else keeps them in
+    ``texts`` are whole texts of memories that go and of what waits to be learned, as far as nobody else keeps them in
     the same memory; ``every`` is all, to look for traces of it afterwards.
     """
 
-    said: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     every: list[str] = field(default_factory=list)
 
 
 class Erasure(Protocol):
     """Finds, removes and counts what belongs to a subject; keyed by scope columns, ``seq`` and memory id."""
 
-    async def reach(self, subject: Subject, gone: Collection[str] = ()) -> Reach:
+    async def reach(self, subject: Subject, gone: Collection[str] = ()) -> SubjectVersions:
         """The versions it concerns, whatever their state; ``gone`` are memories of it that were removed before."""
         ...
 
@@ -76,7 +76,7 @@ class Erasure(Protocol):
         """
         ...
 
-    async def words(self, subject: Subject, reach: Reach) -> Words:
+    async def words(self, subject: Subject, reach: SubjectVersions) -> RemovedText:
         """Everything that is going to be removed and holds words."""
         ...
 
@@ -88,7 +88,7 @@ class Erasure(Protocol):
         """Remove versions with links, words, vectors, mentions and relations; gives rows by table."""
         ...
 
-    async def drop_history(self, subject: Subject, reach: Reach) -> dict[str, int]:
+    async def drop_history(self, subject: Subject, reach: SubjectVersions) -> dict[str, int]:
         """Remove the events of a subject and of memories that are gone, and what was noted of their deletion."""
         ...
 
@@ -100,7 +100,7 @@ class Erasure(Protocol):
         """Remove the remembered answers of language models: they do not say whose words they were made from."""
         ...
 
-    async def telling(self, subject: Subject) -> list[str]:
+    async def list_memories_once_seen(self, subject: Subject) -> list[str]:
         """Memories whose history tells that the user once saw them, though they no longer do."""
         ...
 
@@ -116,7 +116,7 @@ class Erasure(Protocol):
         """Do a part of the same, a short one: begin with the ``first``; gives whether there is more to do."""
         ...
 
-    async def left(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
+    async def count_rows(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
         """How many rows of a subject are there, by table; ``until`` looks only at what was stored by then."""
         ...
 
@@ -126,7 +126,7 @@ class Erasure(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasureRecord:
     """An erasure that was carried out, without telling whose: digests under the tenant's key, '' for what was open."""
 
     tenant_id: str
@@ -140,11 +140,11 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class KnownCopy:
-    """A copy of the store that Memstone made; one that is not ``whole`` was begun and may be there in part."""
+    """A copy of the store that Memstone made; one that is not ``is_complete`` was begun and may be there in part."""
 
     path: str
     created_at: Instant
-    whole: bool = True
+    is_complete: bool = True
 
 
 class Vault(Protocol):
@@ -178,11 +178,11 @@ class Vault(Protocol):
         """Put a secret in the place of the one of that name; None removes it."""
         ...
 
-    async def erasures(self) -> list[Erased]:
+    async def erasures(self) -> list[ErasureRecord]:
         """What was erased, of all tenants, in the order in which it was."""
         ...
 
-    async def note_erasures(self, erased: Iterable[Erased]) -> None:
+    async def note_erasures(self, erased: Iterable[ErasureRecord]) -> None:
         """Remember erasures; one that is known stays as it is."""
         ...
 

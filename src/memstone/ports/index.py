@@ -10,7 +10,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Record, TextDoc, Vector
 from memstone.model.query import TextQuery, VectorQuery, Where, WordsQuery
 from memstone.model.scope import Scope
-from memstone.ports.tables import Columns
+from memstone.ports.tables import HitColumns
 
 # --- the dense channel as the engine sees it --------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ class DenseHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseHits(Columns[DenseHit]):
+class DenseHits(HitColumns[DenseHit]):
     """Hits in columns, of which the first ``near`` are not ``extra``.
 
     ``level`` is the mean cosine of everything there is to the question, where the index can tell: a question in another
@@ -61,7 +61,7 @@ class VectorIndex(Protocol):
     """
 
     @property
-    def embedded(self) -> bool:
+    def is_embedded(self) -> bool:
         """Whether it lives with the ledger, and not in a service of its own."""
         ...
 
@@ -107,7 +107,7 @@ class TextHit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TextHits(Columns[TextHit]):
+class TextHits(HitColumns[TextHit]):
     """Hits in columns."""
 
     seqs: Any
@@ -365,7 +365,7 @@ class VectorRows(Protocol):
         """The same of several users, in their order; of at least one."""
         ...
 
-    async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
+    async def has_change(self, tenant_id: str, user_id: str, stamp: int) -> bool:
         """Whether the log still holds the change that gave this stamp; not after a reset."""
         ...
 
@@ -389,7 +389,7 @@ class VectorRows(Protocol):
         """The vectors of the words of these versions, of those that have them."""
         ...
 
-    async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
+    async def list_missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
         """Indexed versions without a vector of this signature, by ``seq``."""
         ...
 

@@ -49,7 +49,7 @@ class Bell(Protocol):
         ...
 
 
-class Spawned(Protocol):
+class BackgroundHandle(Protocol):
     """Background work that was started."""
 
     @property
@@ -139,7 +139,7 @@ class Io(Protocol):
         name: str,
         stop: Callable[[], None] | None = None,
         patience: float = 5.0,
-    ) -> Spawned:
+    ) -> BackgroundHandle:
         """Start background work; ``close`` waits for it within its budget.
 
         Work that goes on until it is told to ``stop`` is told so by ``finish``, which waits ``patience`` seconds. Where
@@ -204,6 +204,6 @@ class Observer(Protocol):
         """A step is over: ``search.retrieve``, ``context.plan``, ``learn.settle`` and so on."""
         ...
 
-    def gated(self, route: str) -> None:
+    def record_gate(self, route: str) -> None:
         """The gate has sent a message to a part of the memory, or to none."""
         ...

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 from memstone.ports.access_tables import Accounts, Admin, Agents, ApiKeys, Preferences
 from memstone.ports.erasure import Erasure, Vault
 from memstone.ports.index import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
-from memstone.ports.tables import Bulk, Entities, Events, Links, Memories, Metrics, Owned, Provenance, Stored, Upkeep
+from memstone.ports.tables import (
+    Bulk,
+    Entities,
+    Events,
+    Links,
+    Memories,
+    Metrics,
+    Provenance,
+    RowsByOwner,
+    StoredRows,
+    UpkeepRows,
+)
 from memstone.ports.work_tables import (
     Calibration,
     Continuations,
@@ -23,7 +34,7 @@ from memstone.ports.work_tables import (
     LlmCache,
     Receipts,
     Signals,
-    Suppressed,
+    Suppressions,
 )
 
 if TYPE_CHECKING:
@@ -55,16 +66,16 @@ __all__ = [
     "LlmCache",
     "Memories",
     "Metrics",
-    "Owned",
     "Preferences",
     "Provenance",
     "Receipts",
+    "RowsByOwner",
     "Signals",
-    "Stored",
-    "Suppressed",
+    "StoredRows",
+    "Suppressions",
     "TextRow",
     "Tx",
-    "Upkeep",
+    "UpkeepRows",
     "Vault",
     "VectorRow",
     "VectorRows",
@@ -109,7 +120,7 @@ class Tx(Protocol):
     def leases(self) -> Leases: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
-    def suppressed(self) -> Suppressed: ...  # noqa: D102 - the protocol it names is the contract
+    def suppressions(self) -> Suppressions: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def idempotency(self) -> Idempotency: ...  # noqa: D102 - the protocol it names is the contract
@@ -151,13 +162,13 @@ class Tx(Protocol):
     def agents(self) -> Agents: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
-    def owned(self) -> Owned: ...  # noqa: D102 - the protocol it names is the contract
+    def rows_by_owner(self) -> RowsByOwner: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
-    def stored(self) -> Stored: ...  # noqa: D102 - the protocol it names is the contract
+    def stored_rows(self) -> StoredRows: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
-    def upkeep(self) -> Upkeep: ...  # noqa: D102 - the protocol it names is the contract
+    def upkeep(self) -> UpkeepRows: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def bulk(self) -> Bulk: ...  # noqa: D102 - the protocol it names is the contract
@@ -235,7 +246,7 @@ class WholeLedger(Ledger, Protocol):
 Tenants: TypeAlias = Callable[[], Iterable[str]]
 
 
-class Listening(Protocol):
+class WakeSubscription(Protocol):
     """Somebody who listens."""
 
     @property
@@ -249,10 +260,10 @@ class Listening(Protocol):
 
 
 @runtime_checkable
-class Waking(Protocol):
+class WakeableLedger(Protocol):
     """What a ledger offers that can wake workers of other processes."""
 
-    async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> Listening:
+    async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> WakeSubscription:
         """Ring, from any thread, when something that waits becomes due, of these tenants or of all.
 
         It also rings when it begins to hear and when it no longer does: something may have been missed.

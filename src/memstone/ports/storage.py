@@ -78,7 +78,7 @@ class Copy:
     """Pieces of what was erased that its raw bytes still hold."""
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing of the subject can be in it any more."""
         return self.state in ("rewritten", "deleted", "clean") and not self.found
 
@@ -92,7 +92,7 @@ class Beyond:
 
 
 @runtime_checkable
-class Copying(Protocol):
+class CopyableLedger(Protocol):
     """What a ledger offers that can copy itself."""
 
     @property
@@ -168,9 +168,9 @@ class Copying(Protocol):
         ...
 
 
-def require_copying(ledger: Ledger) -> Copying:
+def require_copying(ledger: Ledger) -> CopyableLedger:
     """The capability, or ``Unsupported``."""
-    if isinstance(ledger, Copying):
+    if isinstance(ledger, CopyableLedger):
         return ledger
     raise Unsupported(
         "this store cannot back itself up",
@@ -200,7 +200,7 @@ class StoreKey(Protocol):
         ...
 
 
-class Sealing(Protocol):
+class Sealer(Protocol):
     """Encrypts short texts under a key."""
 
     def is_sealed(self, text: str) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
-from memstone.model.ageing import Aged, Older
-from memstone.model.event import Done, Event
+from memstone.model.age import MemoryAge, Older
+from memstone.model.event import Event, EventFilter
 from memstone.model.instant import Instant
-from memstone.model.memory import EntityRow, Found, Link, Record, RelationRow
+from memstone.model.memory import EntityRow, FoundMemory, Link, Record, RelationRow
 from memstone.model.query import Where
 from memstone.model.scope import Scope
 
@@ -48,19 +48,19 @@ class Memories(Protocol):
         """The version with the highest number, whether it still holds or not."""
         ...
 
-    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
         """Matching memories, each once, newest first."""
         ...
 
-    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
+    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
         """Matching memories, each once, by when their first version was stored, the last one first."""
         ...
 
-    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+    async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
         """Matching memories, each once, the most salient first; of equals the newest."""
         ...
 
-    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+    async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         """Note that one episode more (or, with -1, one less) speaks of these versions."""
         ...
 
@@ -83,7 +83,7 @@ class Memories(Protocol):
         """The version that holds now, whatever its status."""
         ...
 
-    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+    async def find_visible(self, tenant_id: str, memory_id: str) -> FoundMemory | None:
         """The version that holds now, through its first link, one of a project last."""
         ...
 
@@ -107,7 +107,7 @@ class Memories(Protocol):
         """The hash of the text of every match, by ``seq``."""
         ...
 
-    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+    async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
         """Those of ``seqs`` that match, in no particular order."""
         ...
 
@@ -135,7 +135,7 @@ class Links(Protocol):
         """The current version that holds this dedupe value."""
         ...
 
-    async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
+    async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
         """Which of these dedupe values a current version holds."""
         ...
 
@@ -147,7 +147,7 @@ class Links(Protocol):
         """Remove one link."""
         ...
 
-    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+    async def record_uses(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
         """Count a use of each version, given with the link through which it was seen."""
         ...
 
@@ -171,7 +171,7 @@ class Events(Protocol):
         """One event by its id."""
         ...
 
-    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+    async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
         """The events of one memory, and those by which others came of it, oldest first."""
         ...
 
@@ -183,18 +183,18 @@ class Events(Protocol):
         """Events of a scope (of everybody when nobody is named) with a larger ``seq``, oldest first."""
         ...
 
-    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+    async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
         """The events of a scope that are meant, newest first; ``below`` goes on under a ``seq``.
 
         By source, it may give some that somebody else did to what that source learned.
         """
         ...
 
-    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+    async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
         """The events of a scope by which something took the place of a memory, or nothing did, newest first."""
         ...
 
-    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
         """Which of these events of a memory are recorded."""
         ...
 
@@ -205,7 +205,7 @@ class Events(Protocol):
 Hit = TypeVar("Hit")
 
 
-class Columns(Sequence[Hit]):
+class HitColumns(Sequence[Hit]):
     """A sequence whose items are made out of arrays of one length, ``seqs`` among them."""
 
     __slots__ = ()
@@ -243,7 +243,7 @@ class Entities(Protocol):
     there is no way to reach the entity of another owner or tenant by name.
     """
 
-    async def known(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
+    async def find_by_norms(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
         """The owner's entities with exactly these normal forms, whatever their type; ``mentions`` is not counted."""
         ...
 
@@ -282,7 +282,7 @@ class Entities(Protocol):
         """One hop over relations, either way: an entity's id and who is next to it; at most ``most`` for each."""
         ...
 
-    async def listed(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
+    async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         """The entities that memories linked to this scope mention or relate, most often mentioned first.
 
         ``mentions`` counts only the memories of this scope.
@@ -298,7 +298,7 @@ class Entities(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
+class SupersededFact:
     """A fact that came from a turn and no longer holds; ``text`` is what holds in its place, None when nothing does.
 
     ``fact_id`` is the memory that says so: mostly the same one, else the one that took its place when it ended.
@@ -333,7 +333,7 @@ class Provenance(Protocol):
         """Return every fact that was ever learned from these turns, as far as the scope may see it."""
         ...
 
-    async def overtaken(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[Overtaken]:
+    async def list_superseded(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[SupersededFact]:
         """Facts of these turns that have been superseded, oldest first, as far as the scope may see both."""
         ...
 
@@ -397,11 +397,11 @@ class Metrics(Protocol):
         """Add to what is counted for a user on the day of a moment."""
         ...
 
-    async def counted(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
+    async def sum_counts(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         """What was counted since the day of a moment, by name."""
         ...
 
-    async def happened(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
+    async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         """How many events of facts there were since a moment, by verb.
 
         An ``UPDATE`` counts only where it changed a text, and what takes something back does not count.
@@ -424,14 +424,14 @@ LOGS: Final = ("jobs", "signals", "receipts", "idempotency", "llm_cache", "conti
 """What is kept for a while only; of signals, those that are processed."""
 
 
-class Upkeep(Protocol):
+class UpkeepRows(Protocol):
     """Looks for what is old, and forgets what nobody needs."""
 
     async def owners(self, scope: Scope, layer: str) -> list[tuple[str, str]]:
         """The users and agents within a scope who have active memories in a layer, in order."""
         ...
 
-    async def older(self, wanted: Older, after: int, limit: int) -> list[Aged]:
+    async def older(self, wanted: Older, after: int, limit: int) -> list[MemoryAge]:
         """Those that are wanted, with a larger ``seq`` than ``after``, by ``seq``."""
         ...
 
@@ -447,7 +447,7 @@ class Upkeep(Protocol):
         """Remove the rows of one of ``LOGS`` that are older; gives how many. A dry run only counts."""
         ...
 
-    async def buried(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
+    async def list_deleted(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
         """The ids of memories that were deleted before a moment and whose words are still there."""
         ...
 
@@ -492,7 +492,7 @@ class StoredRow:
     values: dict[str, Any]
 
 
-class Stored(Protocol):
+class StoredRows(Protocol):
     """Rows by table and key, for all of a tenant, whatever their state."""
 
     async def count(self, tenant_id: str) -> int:
@@ -515,11 +515,11 @@ class Stored(Protocol):
         """Remove rows that can be made again."""
         ...
 
-    async def citing(self, tenant_id: str, turn_id: str) -> list[StoredRow]:
+    async def list_citations(self, tenant_id: str, turn_id: str) -> list[StoredRow]:
         """The memories that come from a turn, in every version."""
         ...
 
-    async def mentioned(self, tenant_id: str, seq: int) -> list[StoredRow]:
+    async def list_mentions(self, tenant_id: str, seq: int) -> list[StoredRow]:
         """The entities that a version of a memory mentions."""
         ...
 
@@ -539,7 +539,7 @@ OWNED_TABLES: Final = ("signals", "receipts")
 """The tables whose rows go where their owner's memories go."""
 
 
-class Owned(Protocol):
+class RowsByOwner(Protocol):
     """Rows of ``TABLES``, by whose they are."""
 
     async def hand_over(self, table: str, old: Scope, new: Scope) -> list[str]:
@@ -568,7 +568,7 @@ class Sample(NamedTuple):
 
 
 @runtime_checkable
-class Unnamed(Protocol):
+class UnnamedEmbedder(Protocol):
     """An embedder that only knows what its model was called by whoever wrote it down, such as a function."""
 
     model: str

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from memstone.model.event import Job, JobFigures, Signal
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
-from memstone.ports.erasure import Erased
+from memstone.ports.erasure import ErasureRecord
 
 # --- what waits, what a person deleted, and what was answered before --------------------------------------------------
 
@@ -20,7 +20,7 @@ class Signals(Protocol):
         """Keep something for later."""
         ...
 
-    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+    async def list_pending(self, scope: Scope, limit: int) -> list[Signal]:
         """What waits in a scope, oldest first."""
         ...
 
@@ -48,7 +48,7 @@ class Signals(Protocol):
         """Let the other sessions of this user and agent, in whose silence somebody waits, be due; gives how many."""
         ...
 
-    async def waiting(self, scope: Scope) -> int:
+    async def count_pending(self, scope: Scope) -> int:
         """How many wait in a scope."""
         ...
 
@@ -69,7 +69,7 @@ class Signals(Protocol):
         """
         ...
 
-    async def unfinished(self, scope: Scope) -> list[Signal]:
+    async def list_unfinished(self, scope: Scope) -> list[Signal]:
         """All of a scope that wait, were given up, or were passed over, oldest first."""
         ...
 
@@ -93,7 +93,7 @@ class Signals(Protocol):
         """Remove what was processed and was said before a moment; gives how many."""
         ...
 
-    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         """Which of these are there, whatever their state."""
         ...
 
@@ -106,7 +106,7 @@ class Signals(Protocol):
         ...
 
 
-class Suppressed(Protocol):
+class Suppressions(Protocol):
     """What a person deleted and must not come back by itself."""
 
     async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant, turn_id: str | None = None) -> None:
@@ -232,11 +232,11 @@ class Receipts(Protocol):
         """Keep a receipt."""
         ...
 
-    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         """Which of these are kept."""
         ...
 
-    async def erased(self, tenant_id: str, since: Instant) -> list[Erased]:
+    async def list_erasures(self, tenant_id: str, since: Instant) -> list[ErasureRecord]:
         """Who was erased since a moment: whoever keeps a receipt of before must leave theirs out."""
         ...
 
@@ -244,7 +244,7 @@ class Receipts(Protocol):
         """The body of a receipt, or None."""
         ...
 
-    async def owned(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
+    async def find_with_owner(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
         """Who was asked about, and the body of a receipt, or None."""
         ...
 
@@ -294,7 +294,7 @@ class Continuations(Protocol):
         """Note where an answer ended, in place of what was noted of it before."""
         ...
 
-    async def ended(self, tenant_id: str, user_id: str, began: str) -> str | None:
+    async def find_end(self, tenant_id: str, user_id: str, began: str) -> str | None:
         """Where an answer of this user's chat ended, or None."""
         ...
 

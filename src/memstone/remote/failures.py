@@ -40,7 +40,7 @@ def failure(response: HttpResponse, host: str, key: str) -> MemstoneError:
     wrong with which field. Whoever answered may have been sent the key; what they say is shown without it.
     """
     body = problem_of(_without(response, key))
-    error = _named(body, response) if body else _foreign(response, host)
+    error = _make_error(body, response) if body else _foreign(response, host)
     request_id = str(body.get("request_id") or response.headers.get("x-request-id", ""))
     inner = body.get("error")
     details = inner.get("details", []) if isinstance(inner, Mapping) else []
@@ -62,7 +62,7 @@ def is_passing(response: HttpResponse) -> bool:
     return response.status in _PASSING and bool(body.get("retryable", not body))
 
 
-def _named(body: Mapping[str, Any], response: HttpResponse) -> MemstoneError:
+def _make_error(body: Mapping[str, Any], response: HttpResponse) -> MemstoneError:
     message, hint = str(body.get("detail", "")), str(body.get("hint", ""))
     if response.status == HTTPStatus.NOT_FOUND and message == HTTPStatus.NOT_FOUND.phrase:
         return BackendRejected("the service does not know this route", kind="http", hint=_OLD_HINT)
@@ -78,16 +78,16 @@ def _named(body: Mapping[str, Any], response: HttpResponse) -> MemstoneError:
 
 def _foreign(response: HttpResponse, host: str) -> MemstoneError:
     """Somebody who is not Memstone answered: a proxy, or another service."""
-    said = f"{host} answered {response.status}"
+    text = f"{host} answered {response.status}"
     if response.status == HTTPStatus.UNAUTHORIZED:
-        return Unauthenticated(said)
+        return Unauthenticated(text)
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-        return TooManyRequests(said, retry_after=parse_retry_after(response.headers) or 0.0)
+        return TooManyRequests(text, retry_after=parse_retry_after(response.headers) or 0.0)
     if response.status in _PASSING:
-        return BackendUnavailable(said, kind="http", name=host)
+        return BackendUnavailable(text, kind="http", name=host)
     if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
-        return BackendRejected(f"{said}: redirects are not followed", kind="http", name=host, hint=_OLD_HINT)
-    return BackendRejected(f"{said}, which is not a Memstone response", kind="http", name=host, hint=_OLD_HINT)
+        return BackendRejected(f"{text}: redirects are not followed", kind="http", name=host, hint=_OLD_HINT)
+    return BackendRejected(f"{text}, which is not a Memstone response", kind="http", name=host, hint=_OLD_HINT)
 
 
 @cache

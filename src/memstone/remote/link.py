@@ -11,16 +11,16 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 from memstone.backoff import MAX_WAIT_SECONDS, parse_retry_after, retry_pause
-from memstone.engine.scoping import ExportLines
+from memstone.engine.request_scope import ExportLines
 from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, MemstoneError, StorageError
-from memstone.model.context import Citation, ContextPack, Section
+from memstone.model.context import Citation, ContextPack, ContextSection
 from memstone.model.context_gate import GateDecision
 from memstone.model.context_gate import Route as GateRoute
 from memstone.ports.io import HttpRequest, HttpResponse, Io
 from memstone.registry import load_adapter
 from memstone.remote.failures import failure, is_passing, problem_of
-from memstone.remote.routes import ROUTES, Route
-from memstone.remote.wire import plain, sent
+from memstone.remote.routes import ROUTES, VerbRoute
+from memstone.remote.wire import encode_arguments, plain
 
 LONG_SECONDS: Final = 600.0
 """How long a call may take that has much to do."""
@@ -29,12 +29,12 @@ _FIRST_WAIT: Final = 0.25
 _PAGE_CHARS: Final = 1_000_000
 _BATCHES: Final = frozenset({"add_many", "update_many", "delete_many"})
 _BATCH_PATH: Final = ROUTES["delete_many"].path
-_WHO: Final = Route("GET", "/v1/me", repeatable=True)
+_WHO: Final = VerbRoute("GET", "/v1/me", repeatable=True)
 _ALWAYS_SAFE: Final = frozenset({429, 503})
 _NOT_SENT: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 
 
-class Link:
+class ServiceConnection:
     """Speaks to one service with one key, which stands in no message and no ``repr``."""
 
     def __init__(self, io_name: str, base_url: str, key: str, *, timeout: float, max_retries: int) -> None:
@@ -47,18 +47,18 @@ class Link:
     def __repr__(self) -> str:
         return f"<{self._base}>"
 
-    async def call(self, verb: str, given: Mapping[str, Any]) -> Any:
+    async def call(self, verb: str, arguments: Mapping[str, Any]) -> Any:
         """Ask for a verb; return what the method of ``Memory`` returns."""
         self._check_open()
-        route, values = ROUTES[verb], sent(verb, given)
+        route, values = ROUTES[verb], encode_arguments(verb, arguments)
         headers = {}
         if verb in _BATCHES:  # so that a batch that is sent twice is carried out once
             headers["idempotency-key"] = values.pop("idempotency_key", None) or secrets.token_hex(16)
         return await self._answer(route, *address_of(route, values), headers=headers)
 
-    async def context(self, given: Mapping[str, Any]) -> ContextPack:
+    async def context(self, values: Mapping[str, Any]) -> ContextPack:
         """Ask for a context; return it as the library does."""
-        return _pack(await self.call("context", given))
+        return _pack(await self.call("context", values))
 
     async def reset(self) -> None:
         """Remove everything of the tenant, which the service wants to be named."""
@@ -78,10 +78,12 @@ class Link:
                 counts[name] = counts.get(name, 0) + count
         return counts
 
-    async def export(self, given: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def export(self, values: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Yield the lines of an export, as they come."""
         self._check_open()
-        request = self._request("GET", address_of(ROUTES["export"], sent("export", given))[0], None, LONG_SECONDS)
+        request = self._request(
+            "GET", address_of(ROUTES["export"], encode_arguments("export", values))[0], None, LONG_SECONDS
+        )
         began = False
         try:
             async for line in self._io.http_lines(request):
@@ -104,9 +106,9 @@ class Link:
         if self._closed:
             raise StorageError("this client is closed", hint="create a new one")
 
-    async def _answer(self, route: Route, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
+    async def _answer(self, route: VerbRoute, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
         timeout = max(self._timeout, LONG_SECONDS) if route.long else self._timeout
-        response = await self._sent(
+        response = await self._send_with_retries(
             self._request(route.method, path, body, timeout, headers), repeatable=route.repeatable
         )
         if route.none_if_missing and response.status == HTTPStatus.NOT_FOUND and problem_of(response):
@@ -125,7 +127,7 @@ class Link:
         headers = {"authorization": f"Bearer {self._key}", "accept": "application/json, application/x-ndjson"}
         return HttpRequest(method, f"{self._base}{path}", body, {**headers, **(more or {})}, timeout)
 
-    async def _sent(self, request: HttpRequest, *, repeatable: bool) -> HttpResponse:
+    async def _send_with_retries(self, request: HttpRequest, *, repeatable: bool) -> HttpResponse:
         """Return an answer, after as many tries as are safe and allowed."""
         for attempt in range(self._retries + 1):
             self._check_open()  # it may have been closed during a pause
@@ -144,7 +146,7 @@ class Link:
         raise AssertionError  # pragma: no cover - the last try returns or raises
 
 
-def address_of(route: Route, values: dict[str, Any]) -> tuple[str, Any]:
+def address_of(route: VerbRoute, values: dict[str, Any]) -> tuple[str, Any]:
     """Return the path of a call, with its query, and its body: None where there is none."""
     rest = dict(values)
     names = [name for _, name, _, _ in Formatter().parse(route.path) if name]
@@ -216,7 +218,7 @@ def _pack(body: Mapping[str, Any]) -> ContextPack:
     values = {name: body[name] for name in ("text", "stable", "volatile", "tokens", "budget", "receipt_id")}
     return ContextPack(
         **values,
-        sections=tuple(Section(one["name"], one["heading"], tuple(one["lines"])) for one in body["sections"]),
+        sections=tuple(ContextSection(one["name"], one["heading"], tuple(one["lines"])) for one in body["sections"]),
         citations=tuple(Citation(**one) for one in body["citations"]),
         gate=GateDecision(**{**body["gate"], "route": GateRoute(body["gate"]["route"])}),
         degraded=tuple(body["degraded"]),

@@ -17,16 +17,16 @@ from memstone.api.base import Group
 from memstone.core.checks.arguments import argument_check, too_deep_error
 from memstone.drive import drive, drive_iter
 from memstone.errors import InvalidInput, Unsupported
-from memstone.remote.link import Link
+from memstone.remote.link import ServiceConnection
 from memstone.remote.routes import LEFT_OUT, NOT_OVER_HTTP
 
-Given = dict[str, Any]
+CallArguments = dict[str, Any]
 
 
 class RemoteGroup:
     """Verbs that a service carries out."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: ServiceConnection) -> None:
         self._link = link
 
 
@@ -74,33 +74,33 @@ def _remote_method(method: Any, verb: str) -> Callable[..., Any]:
     return ask
 
 
-def _sender(verb: str) -> Callable[[Link, Given], Any]:
-    return lambda link, given: link.call(verb, given)
+def _sender(verb: str) -> Callable[[ServiceConnection, CallArguments], Any]:
+    return lambda link, values: link.call(verb, values)
 
 
-def _argument_reader(method: Any, verb: str) -> Callable[[RemoteGroup, tuple[Any, ...], Given], Given]:
+def _argument_reader(method: Any, verb: str) -> Callable[[RemoteGroup, tuple[Any, ...], CallArguments], CallArguments]:
     """Return what checks the arguments of a call as ``Memory`` does, and gives them by their names."""
     signature, check = inspect.signature(method), argument_check(method)
 
-    def read(group: RemoteGroup, args: tuple[Any, ...], kwargs: Given) -> Given:
+    def read(group: RemoteGroup, args: tuple[Any, ...], kwargs: CallArguments) -> CallArguments:
         if verb in NOT_OVER_HTTP:
             raise Unsupported(f"{verb} is not available over HTTP: {NOT_OVER_HTTP[verb]}", kind="client", name=verb)
         bound = signature.bind(group, *args, **kwargs)
         check(args, kwargs)
         bound.apply_defaults()
-        given = dict(list(bound.arguments.items())[1:])
+        values = dict(list(bound.arguments.items())[1:])
         for name in LEFT_OUT:
-            if given.pop(name, None) is not None:
+            if values.pop(name, None) is not None:
                 raise InvalidInput(f"{name} cannot be sent to a service", hint="leave it out, or use Memory instead")
-        return given
+        return values
 
     return read
 
 
-_SPECIAL: Final[dict[str, Callable[[Link, Given], Any]]] = {
-    "context": lambda link, given: link.context(given),
-    "export": lambda link, given: link.export(given),
-    "load": lambda link, given: link.load(given["records"]),
+_SPECIAL: Final[dict[str, Callable[[ServiceConnection, CallArguments], Any]]] = {
+    "context": lambda link, values: link.context(values),
+    "export": lambda link, values: link.export(values),
+    "load": lambda link, values: link.load(values["records"]),
     "reset": lambda link, _: link.reset(),
 }
 """Verbs that are more than one request with the arguments of the call."""

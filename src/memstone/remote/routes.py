@@ -26,7 +26,7 @@ NOT_OVER_HTTP: Final[dict[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class VerbRoute:
     """Where a verb is asked for, and what asking takes.
 
     Arguments named in ``path`` are sent there, the others in the query of a GET or DELETE, else in the body. ``query``:
@@ -64,18 +64,18 @@ _READ: Final[dict[str, Any]] = {"made": True, "repeatable": True}
 _WRITE: Final[dict[str, Any]] = {"made": True, "needs": Verb.WRITE}
 _ADMIN: Final[dict[str, Any]] = {"made": True, "needs": Verb.ADMIN, "tenant": True}
 _MEMORY: Final = "/v1/memories/{memory_id}"
-_HELD: Final = "/v1/console/memories/{memory_id}"
+_MEMORY_PATH: Final = "/v1/console/memories/{memory_id}"
 
 
-def _get(path: str, **options: Any) -> Route:
-    return Route("GET", path, repeatable=True, **options)
+def _get(path: str, **options: Any) -> VerbRoute:
+    return VerbRoute("GET", path, repeatable=True, **options)
 
 
-def _send(path: str, method: str = "POST", **options: Any) -> Route:
-    return Route(method, path, **options)
+def _send(path: str, method: str = "POST", **options: Any) -> VerbRoute:
+    return VerbRoute(method, path, **options)
 
 
-ROUTES: Final[dict[str, Route]] = {
+ROUTES: Final[dict[str, VerbRoute]] = {
     # what a memory does itself
     "add": _send("/v1/memories"),
     "add_many": _send("/v1/memories/batch", **_AGAIN, long=True),
@@ -106,12 +106,12 @@ ROUTES: Final[dict[str, Route]] = {
     "sessions.episodes": _get("/v1/episodes", made=True),
     # what is known, looked through and set right
     "review.list": _send("/v1/console/search", **_AGAIN),
-    "review.approve": _send(f"{_HELD}/approve"),
-    "review.reject": _send(f"{_HELD}/reject"),
-    "review.quarantine": _send(f"{_HELD}/quarantine"),
-    "review.disable": _send(f"{_HELD}/disable"),
-    "review.enable": _send(f"{_HELD}/enable"),
-    "review.restore": _send(f"{_HELD}/restore"),
+    "review.approve": _send(f"{_MEMORY_PATH}/approve"),
+    "review.reject": _send(f"{_MEMORY_PATH}/reject"),
+    "review.quarantine": _send(f"{_MEMORY_PATH}/quarantine"),
+    "review.disable": _send(f"{_MEMORY_PATH}/disable"),
+    "review.enable": _send(f"{_MEMORY_PATH}/enable"),
+    "review.restore": _send(f"{_MEMORY_PATH}/restore"),
     "review.rollback": _send("/v1/console/rollback", long=True),
     "review.events": _get("/v1/events"),
     "review.replacements": _get("/v1/replacements", made=True, of_all=True),
@@ -132,8 +132,8 @@ ROUTES: Final[dict[str, Route]] = {
     # what memories speak of, who holds them, and vectors that callers bring
     "graph.entities": _send("/v1/entities", **_AGAIN),
     "graph.relations": _get("/v1/relations", made=True),
-    "sharing.share": _send(f"{_HELD}/share"),
-    "sharing.unshare": _send(f"{_HELD}/unshare"),
+    "sharing.share": _send(f"{_MEMORY_PATH}/share"),
+    "sharing.unshare": _send(f"{_MEMORY_PATH}/unshare"),
     "sharing.replace": _send(f"{_MEMORY}/replace", **_WRITE),
     "sharing.reassign": _send("/v1/console/reassign", long=True),
     "vectors.insert": _send("/v1/vectors", **_WRITE, **_AGAIN),

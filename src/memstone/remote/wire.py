@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from memstone.core.talk.messages import as_mapping
-from memstone.engine.storing.revise import UNSET
+from memstone.engine.store.revise import UNSET
 from memstone.errors import InvalidInput
 from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Not, Or
@@ -23,13 +23,13 @@ _MESSAGES: Final = ("messages", "turns")
 """What may hold objects that are messages."""
 
 
-def sent(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def encode_arguments(verb: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call that say something, ready to be sent; the service knows the same defaults."""
     clears = _NONE_SAYS_SOMETHING.get(verb, ())
-    said = {
-        name: value for name, value in given.items() if value is not UNSET and (value is not None or name in clears)
+    texts = {
+        name: value for name, value in values.items() if value is not UNSET and (value is not None or name in clears)
     }
-    return {name: str(value) if name in _IDS else plain(value, name) for name, value in said.items()}
+    return {name: str(value) if name in _IDS else plain(value, name) for name, value in texts.items()}
 
 
 def plain(value: Any, name: str) -> Any:

@@ -23,7 +23,7 @@ from memstone.async_memory import AsyncMemory
 from memstone.core.access.jwt import looks_like_one
 from memstone.core.settings.backends import operator_names
 from memstone.engine.access import accounts, keys
-from memstone.engine.access.accounts import Recognised
+from memstone.engine.access.accounts import AuthenticatedAccount
 from memstone.engine.engine import Engine
 from memstone.errors import Forbidden, InvalidInput, ScopeError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
@@ -34,8 +34,8 @@ from memstone.server.schemas.base import RequestBody
 from memstone.server.strict import StrictRoute
 
 if TYPE_CHECKING:
-    from memstone.engine.runtime import Parts
-    from memstone.server.state import State
+    from memstone.engine.runtime import Runtime
+    from memstone.server.state import ServiceState
 
 
 # --- whom a request names, by its headers and its body, before anybody has asked whether its key may ------------------
@@ -141,7 +141,7 @@ class Caller:
     bounds: Bounds
     """What the key reaches, and of it what this request is about."""
 
-    person: Recognised | None = None
+    person: AuthenticatedAccount | None = None
     """Who is logged in, where a token was shown and not a key."""
 
     @property
@@ -168,15 +168,15 @@ class Caller:
             )
 
 
-class Doorkeeper:
+class Authenticator:
     """Recognises keys, and remembers for a few seconds whom it has recognised."""
 
     def __init__(self, memory: AsyncMemory, *, open_loopback: bool = False) -> None:
         self._memory, self._open = memory, open_loopback
-        self._known: OrderedDict[str, tuple[float, ApiKey | Recognised]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, ApiKey | AuthenticatedAccount]] = OrderedDict()
         self._changes = 0
         self._noted: dict[str, float] = {}
-        self._acting: dict[Bounds, tuple[Parts, AsyncMemoryVerbs]] = {}
+        self._acting: dict[Bounds, tuple[Runtime, AsyncMemoryVerbs]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
@@ -184,7 +184,7 @@ class Doorkeeper:
         token = token_of(request)
         if not token:
             if self._open and is_local(request):
-                tenant = self._memory.engine.parts.tenant_id
+                tenant = self._memory.engine.runtime.tenant_id
                 return self._caller(ApiKey(tenant, "loopback", "", "", verbs=ALL_VERBS))
             raise Unauthenticated("no key was sent")
         return self._caller(await self._recognise_token(token))
@@ -194,11 +194,11 @@ class Doorkeeper:
         token = token_of(request)
         return self._caller(await self._looked_up(token)) if token else await self.admit(request)
 
-    async def _recognise_token(self, token: str) -> ApiKey | Recognised:
+    async def _recognise_token(self, token: str) -> ApiKey | AuthenticatedAccount:
         name, now = _access_named(token), time.monotonic()
-        held = self._known.get(name)
-        if held is not None and now < held[0] and self._holds(held[1]):
-            return held[1]
+        current = self._known.get(name)
+        if current is not None and now < current[0] and self._holds(current[1]):
+            return current[1]
         changes = self._changes
         try:
             key = await self._looked_up(token)
@@ -213,16 +213,16 @@ class Doorkeeper:
             self._note(key, now)
         return key
 
-    async def _looked_up(self, token: str) -> ApiKey | Recognised:
+    async def _looked_up(self, token: str) -> ApiKey | AuthenticatedAccount:
         engine = self._memory.engine
         if looks_like_one(token):
             return await engine.ask(accounts.authenticate_token, token)
         return await engine.ask(keys.authenticate_key, token)
 
-    def _holds(self, known: ApiKey | Recognised) -> bool:
+    def _holds(self, known: ApiKey | AuthenticatedAccount) -> bool:
         """Whether a key or a token has not expired meanwhile."""
         until = known.expires_at if isinstance(known, ApiKey) else known.until
-        return until is None or self._memory.engine.parts.now() < until
+        return until is None or self._memory.engine.runtime.now() < until
 
     def knows(self, token: str) -> bool:
         """Whether a key was recognised before, at whatever time; it may have ended since."""
@@ -243,16 +243,16 @@ class Doorkeeper:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _caller(self, known: ApiKey | Recognised) -> Caller:
+    def _caller(self, known: ApiKey | AuthenticatedAccount) -> Caller:
         key = known if isinstance(known, ApiKey) else known.key
         bounds = keys.bounds_of(key, self._identity)
         return Caller(key, self._memory_within_bounds(bounds), bounds, None if isinstance(known, ApiKey) else known)
 
     @property
     def _identity(self) -> Identity:
-        return self._memory.engine.parts.policy.identity
+        return self._memory.engine.runtime.policy.identity
 
-    def narrowed(self, caller: Caller, headers: Headers) -> Caller:
+    def narrow_to_user(self, caller: Caller, headers: Headers) -> Caller:
         """The same caller in a request whose headers name a user: it is about that user, whatever else it says."""
         named = user_in_headers(read_headers(headers), self._identity)
         if not named:
@@ -262,13 +262,13 @@ class Doorkeeper:
 
     def _memory_within_bounds(self, bounds: Bounds) -> AsyncMemoryVerbs:
         """The memory within bounds: made once for all who reach the same."""
-        parts = self._memory.engine.parts
-        held = self._acting.get(bounds)
-        if held is None or held[0] is not parts:
+        runtime = self._memory.engine.runtime
+        current = self._acting.get(bounds)
+        if current is None or current[0] is not runtime:
             if len(self._acting) >= _ENTRIES:
                 self._acting.clear()
-            held = self._acting[bounds] = parts, AsyncMemoryVerbs(self._memory.engine.within(bounds))
-        return held[1]
+            current = self._acting[bounds] = runtime, AsyncMemoryVerbs(self._memory.engine.within(bounds))
+        return current[1]
 
 
 def _access_named(token: str) -> str:
@@ -286,13 +286,13 @@ def token_of(request: Request) -> str:
 
 async def admit_caller(request: Request) -> Caller:
     """The caller of a request, within their rate."""
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     return await state.admit(request)
 
 
 async def admitted_by_name(request: Request) -> Caller:
     """The same, in a request whose headers may say for whom it asks."""
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     return await state.admit_by_name(request)
 
 
@@ -313,7 +313,7 @@ async def _admit_chat_caller(caller: Annotated[Caller, Depends(admit_caller)]) -
     return caller
 
 
-class Keyed(StrictRoute):
+class AuthenticatedRoute(StrictRoute):
     """A route that knows who asks before it reads what is sent: who has no key costs no more than that.
 
     What its answer tells of a store that failed is what a caller may know, and users are called as the caller does.
@@ -370,14 +370,14 @@ def resolve_scope(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
     Unless the key is not an administrator's, and a request that names nobody is about somebody; or the request says
     ``everybody`` itself, true or false.
     """
-    given: dict[str, Any] = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
-    said = named.get("everybody")
-    given["everybody"] = not any(given.values()) and not is_bound(caller) if said is None else said
-    if given["everybody"]:
+    values: dict[str, Any] = {name: named.get(name) or None for name in ("user_id", "agent_id", "run_id")}
+    message = named.get("everybody")
+    values["everybody"] = not any(values.values()) and not is_bound(caller) if message is None else message
+    if values["everybody"]:
         caller.needs(Verb.ADMIN)
-    if said:
+    if message:
         caller.needs_tenant()
-    return given
+    return values
 
 
 def is_bound(caller: Caller) -> bool:
@@ -434,7 +434,7 @@ Confirm = Annotated[
 ]
 
 
-class Named:
+class QueryScope:
     """The user, agent and run of a request's query."""
 
     def __init__(self, user_id: ScopeId = None, agent_id: ScopeId = None, run_id: ScopeId = None) -> None:
@@ -447,10 +447,10 @@ class Named:
         return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
 
 
-NamedScope = Annotated[Named, Depends()]
+NamedScope = Annotated[QueryScope, Depends()]
 
 
-class NamedReach(Named):
+class QueryReach(QueryScope):
     """The same, where a request may also be about everybody."""
 
     def __init__(
@@ -469,15 +469,15 @@ class NamedReach(Named):
         return {**super().as_dict(), "everybody": self.everybody}
 
 
-Reach = Annotated[NamedReach, Depends()]
+Reach = Annotated[QueryReach, Depends()]
 
 
 def merge_body(query: Mapping[str, Any], body: RequestBody | None) -> dict[str, Any]:
     """Return what the query and the body say together; raise if they say different things."""
     merged = dict[str, Any]()
     for name, value in query.items():
-        said = getattr(body, name, None)
-        if value is not None and said is not None and said != value:
-            raise InvalidInput(f"{name} is {value!r} in the query and {said!r} in the body", hint="give one of them")
-        merged[name] = said if value is None else value
+        message = getattr(body, name, None)
+        if value is not None and message is not None and message != value:
+            raise InvalidInput(f"{name} is {value!r} in the query and {message!r} in the body", hint="give one of them")
+        merged[name] = message if value is None else value
     return merged

@@ -19,7 +19,7 @@ from memstone.sections_service import AccountSettings
 from memstone.server.access import Caller
 from memstone.server.limits import Failures, address_of
 from memstone.server.observe import log
-from memstone.server.state import State
+from memstone.server.state import ServiceState
 
 _AT_ONCE: Final = 2
 _WAITING: Final = 32
@@ -30,7 +30,7 @@ _DAY: Final = 86_400
 Login: TypeAlias = tuple[str, str]
 """A tenant, and a login in it."""
 
-Held = TypeVar("Held")
+ResultT = TypeVar("ResultT")
 Value = TypeVar("Value")
 
 
@@ -70,7 +70,7 @@ class Guesses:
             log.warning("account.guessed", tenant=login[0], wrong=self._most)
 
 
-def _store_newest(table: OrderedDict[Held, Value], name: Held, value: Value) -> None:
+def _store_newest(table: OrderedDict[ResultT, Value], name: ResultT, value: Value) -> None:
     """Keep a value as the newest; when there are too many the oldest goes."""
     table[name] = value
     table.move_to_end(name)
@@ -81,7 +81,7 @@ def _store_newest(table: OrderedDict[Held, Value], name: Held, value: Value) -> 
 class Reception:
     """Where people log in and out of one running service."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServiceState) -> None:
         settings = state.settings.server.accounts
         self._state, self._lifetimes = state, lifetimes_of(settings)
         self._guesses = Guesses(settings.failures)
@@ -181,7 +181,7 @@ def lifetimes_of(settings: AccountSettings) -> Lifetimes:
 
 def reception_of(request: Request) -> Reception:
     """The reception of a running service; made when the first person comes."""
-    held: Reception | None = getattr(request.app.state, "reception", None)
-    if held is None:
-        held = request.app.state.reception = Reception(request.app.state.memstone)
-    return held
+    reception: Reception | None = getattr(request.app.state, "reception", None)
+    if reception is None:
+        reception = request.app.state.reception = Reception(request.app.state.memstone)
+    return reception

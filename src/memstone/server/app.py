@@ -13,16 +13,16 @@ from starlette.middleware.cors import CORSMiddleware
 import memstone
 from memstone.async_memory import AsyncMemory
 from memstone.config import Settings
-from memstone.engine.warming import preload_models
+from memstone.engine.preload import preload_models
 from memstone.server import description, errors
-from memstone.server.access import Doorkeeper
+from memstone.server.access import Authenticator
 from memstone.server.connections import ProxyAddresses
 from memstone.server.gateway import routes as gateway
 from memstone.server.gateway.upstream import Upstreams
 from memstone.server.limits import Failures, Governor, Rate, create_governor
 from memstone.server.mcp.http import McpMount
 from memstone.server.metrics import OBSERVED, Journal
-from memstone.server.middleware import Envelope, Net, Wall, cors_options
+from memstone.server.middleware import ErrorMiddleware, RequestIdMiddleware, RequestLimitsMiddleware, cors_options
 from memstone.server.observe import Watcher, speak_softly
 from memstone.server.rest import (
     accounts,
@@ -46,8 +46,8 @@ from memstone.server.rest import (
     vectors,
     verbs,
 )
-from memstone.server.state import State
-from memstone.server.urls import Guard
+from memstone.server.state import ServiceState
+from memstone.server.urls import UrlGuard
 
 # --- every family of routes, in one list ------------------------------------------------------------------------------
 
@@ -76,11 +76,11 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     settings = Settings.of(config).for_service()
     speak_softly()
     ours = AsyncMemory(settings) if memory is None else memory
-    doorkeeper = Doorkeeper(ours, open_loopback=settings.server.open_loopback)
+    doorkeeper = Authenticator(ours, open_loopback=settings.server.open_loopback)
     governor = attach_governor(ours, settings)
     rate, failures = Rate(settings.server.rate), Failures(settings.server.failed_logins)
-    guard = Guard(settings.server.private_urls)
-    state = State(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
+    guard = UrlGuard(settings.server.private_urls)
+    state = ServiceState(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -115,22 +115,22 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     include_all(app)
     description.install_openapi_route(app)
     server = settings.server
-    app.add_middleware(Net)
+    app.add_middleware(ErrorMiddleware)
     if server.origins:
         app.add_middleware(CORSMiddleware, **cors_options(server.origins))
-    app.add_middleware(Wall, server=server, model_bytes=settings.gateway.body_bytes)
+    app.add_middleware(RequestLimitsMiddleware, server=server, model_bytes=settings.gateway.body_bytes)
     app.add_middleware(Watcher, journal=app.state.journal)
     app.add_middleware(ProxyAddresses, proxies=server.proxies, header=server.proxy_header)
-    app.add_middleware(Envelope)
+    app.add_middleware(RequestIdMiddleware)
     return app
 
 
 def attach_governor(memory: AsyncMemory, settings: Settings) -> Governor:
     """Let a memory tell its figures, and hold its language model to the budget of a day."""
     engine = memory.engine
-    engine.parts.watch.add(OBSERVED)
-    governor, changed = create_governor(engine.parts, settings.server.llm_tokens_per_day)
-    engine.parts = replace(engine.parts, **changed)
-    if engine.parts.workshop.home is not None:  # a memory that was open already works in the background as well
-        engine.parts.workshop.home = engine.parts
+    engine.runtime.watch.add(OBSERVED)
+    governor, changed = create_governor(engine.runtime, settings.server.llm_tokens_per_day)
+    engine.runtime = replace(engine.runtime, **changed)
+    if engine.runtime.worker_state.home is not None:  # a memory that was open already works in the background as well
+        engine.runtime.worker_state.home = engine.runtime
     return governor

@@ -17,7 +17,7 @@ from memstone.server.schemas.base import WRONG, Problem
 from memstone.server.strict import StrictRoute
 
 _JSON: Final = "application/json"
-_SAID: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_PROBLEM_CONTENT: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _ANY: Final = "default"
 _NEVER: Final = "422"  # what a request has wrong is a 400 here, in the same form as every other problem
 _KEYS: Final = {
@@ -70,7 +70,7 @@ def _add_problem_response(made: dict[str, Any]) -> None:
         parts["schemas"].pop(name, None)
     parts["schemas"]["Problem"] = Problem.model_json_schema()
     statuses = "; ".join(f"{status}: {text}" for status, text in WRONG.items())
-    parts["responses"] = {"Problem": {"description": f"a problem: {statuses}", "content": _SAID}}
+    parts["responses"] = {"Problem": {"description": f"a problem: {statuses}", "content": _PROBLEM_CONTENT}}
     for operations in made["paths"].values():
         for operation in operations.values():
             answers = operation["responses"]

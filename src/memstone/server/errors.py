@@ -100,8 +100,8 @@ def _type_of(status: int) -> str:
 
 def error_for_caller(error: errors.MemstoneError) -> ErrorInfo:
     """An error as callers see it: where the store is does not concern everybody who has a key."""
-    told = error.as_dict()
-    return {**told, "message": _STORE} if isinstance(error, errors.StorageError) else told
+    answer = error.as_dict()
+    return {**answer, "message": _STORE} if isinstance(error, errors.StorageError) else answer
 
 
 def _error_codes(kind: type[errors.MemstoneError]) -> Iterator[str]:
@@ -167,18 +167,18 @@ async def _handle_invalid_request(request: Request, error: Exception) -> JSONRes
         return _invalid_json_response(request)
     # Where and what, never the value: it may be a secret.
     details = [_error_detail(one) for one in found]
-    said = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
+    text = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
     hint = mask_secrets(hint_about(request, found))
     if not hint and not _is_json(request) and any(tuple(one["loc"]) == ("body",) for one in found):
         hint = _TYPE_HINT
-    message = said or "invalid request"
+    message = text or "invalid request"
     return problem_response(request, HTTPStatus.BAD_REQUEST, message, code="invalid_input", hint=hint, details=details)
 
 
 def _error_detail(error: Mapping[str, Any]) -> dict[str, str]:
     place = ".".join(str(step)[:_NAME_CHARS] for step in error["loc"])
-    said = MESSAGES.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return {"field": mask_secrets(place), "message": mask_secrets(said)}
+    message = MESSAGES.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return {"field": mask_secrets(place), "message": mask_secrets(message)}
 
 
 def _is_json(request: Request) -> bool:

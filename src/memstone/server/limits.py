@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.errors import LlmBudgetSpent, TooManyRequests
 from memstone.language.text.normal import estimate_tokens
 from memstone.model.instant import Instant
@@ -98,10 +98,10 @@ class Failures:
             self._left.popitem(last=False)
 
     def _of(self, name: str) -> float:
-        held = self._left.get(name)
-        if held is None:
+        current = self._left.get(name)
+        if current is None:
             return self._burst
-        left, since = held
+        left, since = current
         return min(self._burst, left + (self._now() - since) * self._per_second)
 
 
@@ -136,17 +136,17 @@ class Governor:
 
     async def admit(self, tenant_id: str) -> None:
         """``LlmBudgetSpent`` when the day's tokens are used up; the question that crosses the line is still asked."""
-        if self._per_day and await self.spent(tenant_id) >= self._per_day:
+        if self._per_day and await self.count_spent(tenant_id) >= self._per_day:
             metrics.LLM_CALLS.labels("refused").inc()
             raise LlmBudgetSpent(f"today's {self._per_day:,} tokens are used up")
 
-    async def spent(self, tenant_id: str) -> int:
+    async def count_spent(self, tenant_id: str) -> int:
         """How much a tenant has spent today."""
         now = self._now()
         day, total, at = self._known.get(tenant_id, ("", 0, 0.0))
         if day == now[:_DAY] and time.monotonic() - at < _FRESH:
             return total
-        stored = await self._ledger.of(tenant_id).peek(lambda tx: tx.metrics.counted(tenant_id, "", now))
+        stored = await self._ledger.of(tenant_id).peek(lambda tx: tx.metrics.sum_counts(tenant_id, "", now))
         # Whoever empties the store does not get the day's tokens back from this process.
         return self._keep(tenant_id, now, max(stored.get(SPENT, 0), total if day == now[:_DAY] else 0))
 
@@ -156,8 +156,8 @@ class Governor:
             now = self._now()
             work = partial(_add_token_count, tenant_id=tenant_id, now=now, tokens=tokens)
             before = self._known.get(tenant_id, ("", 0, 0.0))
-            held = before[1] + tokens if before[0] == now[:_DAY] else 0
-            self._keep(tenant_id, now, max(held, await self._ledger.of(tenant_id).write(work)))
+            stored_count = before[1] + tokens if before[0] == now[:_DAY] else 0
+            self._keep(tenant_id, now, max(stored_count, await self._ledger.of(tenant_id).write(work)))
 
     def _keep(self, tenant_id: str, now: Instant, total: int) -> int:
         if len(self._known) >= _TENANTS:
@@ -168,7 +168,7 @@ class Governor:
 
 async def _add_token_count(tx: Tx, *, tenant_id: str, now: Instant, tokens: int) -> int:
     await tx.metrics.count(tenant_id, "", now, {SPENT: tokens})
-    return (await tx.metrics.counted(tenant_id, "", now)).get(SPENT, 0)
+    return (await tx.metrics.sum_counts(tenant_id, "", now)).get(SPENT, 0)
 
 
 class GovernedLlm:
@@ -199,11 +199,11 @@ class GovernedLlm:
         except Exception:
             metrics.LLM_CALLS.labels("failed").inc()
             raise
-        asked, told = cost_of(prompt, reply)
+        asked, score = cost_of(prompt, reply)
         metrics.LLM_CALLS.labels("answered").inc()
         metrics.LLM_TOKENS.labels("input").inc(asked)
-        metrics.LLM_TOKENS.labels("output").inc(told)
-        await self._governor.count(self._tenant, asked + told)
+        metrics.LLM_TOKENS.labels("output").inc(score)
+        await self._governor.count(self._tenant, asked + score)
         return reply
 
 
@@ -213,8 +213,8 @@ def cost_of(prompt: Prompt, reply: Reply) -> tuple[int, int]:
     return asked, reply.output_tokens or estimate_tokens(reply.text)
 
 
-def create_governor(parts: Parts, per_day: int) -> tuple[Governor, dict[str, Any]]:
+def create_governor(runtime: Runtime, per_day: int) -> tuple[Governor, dict[str, Any]]:
     """The account of a service, and what changes in its parts: the model behind it, if there is one."""
-    governor = Governor(parts.ledger, parts.now, per_day)
-    llm = parts.llm.inner if isinstance(parts.llm, GovernedLlm) else parts.llm
-    return governor, {} if llm is None else {"llm": GovernedLlm(llm, governor, parts.tenant_id)}
+    governor = Governor(runtime.ledger, runtime.now, per_day)
+    llm = runtime.llm.inner if isinstance(runtime.llm, GovernedLlm) else runtime.llm
+    return governor, {} if llm is None else {"llm": GovernedLlm(llm, governor, runtime.tenant_id)}

@@ -39,19 +39,19 @@ LLM_CALLS: Final = Counter("memstone_llm_calls", "Calls to the language model, b
 LLM_TOKENS: Final = Counter("memstone_llm_tokens", "Tokens to and from the language model.", labelnames=("direction",))
 
 
-class Observed:
+class MetricsObserver:
     """See ``memstone.ports.io.Observer``: what an engine tells becomes figures of this process."""
 
     def took(self, step: str, seconds: float) -> None:
         """A step is over."""
         STEPS.labels(step).observe(seconds)
 
-    def gated(self, route: str) -> None:
+    def record_gate(self, route: str) -> None:
         """The gate has decided."""
         GATE.labels(route).inc()
 
 
-OBSERVED: Final = Observed()
+OBSERVED: Final = MetricsObserver()
 
 _RATES: Final = {
     "memory_total_count": "Facts that are currently valid.",
@@ -95,7 +95,7 @@ def format_metrics(figures: Mapping[str, Any], *, process: bool) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RequestRecord:
     """One request."""
 
     at: float
@@ -125,16 +125,16 @@ class Journal:
     """The last requests, no more than so many and none older than so many hours."""
 
     def __init__(self, entries: int, hours: float) -> None:
-        self._lines: deque[Line] = deque(maxlen=entries)
+        self._lines: deque[RequestRecord] = deque(maxlen=entries)
         self._seconds = hours * 3_600
 
-    def note(self, line: Line) -> None:
+    def note(self, line: RequestRecord) -> None:
         """Keep one; who watches the requests hands it over."""
         self._lines.append(line)
         while self._lines and self._lines[0].at < line.at - self._seconds:
             self._lines.popleft()
 
-    def of(self, tenant_id: str, now: float) -> Iterator[Line]:
+    def of(self, tenant_id: str, now: float) -> Iterator[RequestRecord]:
         """Those of a tenant's keys, newest first."""
         for line in reversed(self._lines):
             if line.tenant_id == tenant_id and line.at >= now - self._seconds:

@@ -43,7 +43,7 @@ SAFETY_HEADERS: Final = {
 }
 
 
-class Envelope:
+class RequestIdMiddleware:
     """Gives every request an id and every answer its safety headers."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -56,8 +56,8 @@ class Envelope:
             return
         if len(scope["path"]) > 1 and scope["path"].endswith("/"):  # the same thing with and without a slash
             scope["path"] = scope["path"].rstrip("/") or "/"
-        given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if _FORM.fullmatch(given) else secrets.token_hex(8)
+        text = Headers(scope=scope).get("x-request-id", "")
+        request_id = text if _FORM.fullmatch(text) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
 
         async def send_with_headersd_send(message: Message) -> None:
@@ -72,7 +72,7 @@ class Envelope:
             await self._app(scope, receive, send_with_headersd_send)
 
 
-class Net:
+class ErrorMiddleware:
     """Answers for what nobody foresaw, within the others: it has its id, its headers and its line in the log."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -89,7 +89,7 @@ class Net:
 
         try:
             await self._app(scope, receive, send_with_headersd_send)
-        except _Refused:
+        except _RefusedRequest:
             raise
         except Exception as error:
             if begun or scope["type"] != "http":
@@ -97,7 +97,7 @@ class Net:
             await (await handle_unexpected_error(Request(scope), error))(scope, receive, send)
 
 
-class Wall:
+class RequestLimitsMiddleware:
     """Refuses names we do not answer to (rebinding), pages that may not ask (forgery), and bodies too large.
 
     What goes on to a model may be larger than what is ours: it holds pictures.
@@ -121,11 +121,11 @@ class Wall:
         size = self._size(scope)
         refused = self._find_refusal(Headers(scope=scope), size)
         if refused is None:
-            refused = await self._forward_request(scope, _Counted(receive, size, self._pace), send)
+            refused = await self._forward_request(scope, _LimitedBody(receive, size, self._pace), send)
         if refused is not None:
             await self._refusal_response(scope, refused)(scope, receive, send)
 
-    async def _forward_request(self, scope: Scope, counted: _Counted, send: Send) -> _Refused | None:
+    async def _forward_request(self, scope: Scope, counted: _LimitedBody, send: Send) -> _RefusedRequest | None:
         """What was found to be wrong with a body as it came in, while there is still time to answer so."""
         begun = False
 
@@ -138,11 +138,11 @@ class Wall:
 
         try:
             await self._app(scope, counted, send_unless_refused)
-        except _Refused as refused:
+        except _RefusedRequest as refused:
             return None if begun else refused
         return None
 
-    def _refusal_response(self, scope: Scope, refused: _Refused) -> Response:
+    def _refusal_response(self, scope: Scope, refused: _RefusedRequest) -> Response:
         """The answer; a page that may ask may also read it."""
         origin = Headers(scope=scope).get("origin", "").rstrip("/").lower()
         headers = {"access-control-allow-origin": origin, "vary": "Origin"} if origin in self._origins else {}
@@ -158,20 +158,20 @@ class Wall:
             return self._keyless
         return self._models if _MODELS.fullmatch(path) else self._ours
 
-    def _find_refusal(self, headers: Headers, size: _Size) -> _Refused | None:
+    def _find_refusal(self, headers: Headers, size: _Size) -> _RefusedRequest | None:
         host = _host_name(headers.get("host", ""))
         if host is None or (not self._any_host and host not in self._hosts):
-            return _Refused(
+            return _RefusedRequest(
                 400, "this service does not accept that host name", "unknown_host", "add it to server.hosts"
             )
         origin = headers.get("origin", "").rstrip("/").lower()
         if origin and origin not in self._origins and not _is_same_origin(origin, headers.get("host", "")):
-            return _Refused(
+            return _RefusedRequest(
                 403, "requests from that origin are not allowed", "unknown_origin", "add it to server.origins"
             )
         length = headers.get("content-length", "")
         if length and not _is_within(length, size.most):
-            return size.exceeded()
+            return size.make_refusal()
         return None
 
 
@@ -182,9 +182,9 @@ class _Size:
     most: int
     setting: str = ""
 
-    def exceeded(self) -> _Refused:
+    def make_refusal(self) -> _RefusedRequest:
         hint = f"at most {self.most:,} bytes" + (f"; {self.setting} changes that" if self.setting else "")
-        return _Refused(413, "the request is too large", "too_large", hint)
+        return _RefusedRequest(413, "the request is too large", "too_large", hint)
 
 
 def cors_options(origins: Sequence[str]) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def cors_options(origins: Sequence[str]) -> dict[str, Any]:
 
 
 @dataclass(eq=False)
-class _Refused(Exception):
+class _RefusedRequest(Exception):
     """A request that goes no further, and what is answered."""
 
     status: int
@@ -218,7 +218,7 @@ class _Refused(Exception):
     hint: str = ""
 
 
-class _Counted:
+class _LimitedBody:
     """The body as it comes in, up to a limit, and not slower than a pace.
 
     Only the time counts for which the caller is waited for: a service that is busy does not make anybody late.
@@ -228,7 +228,7 @@ class _Counted:
         self._receive, self._size, self._left = receive, size, size.most
         self._seconds, self._bytes_per_second = pace.body_seconds, pace.bytes_per_second
         self._is_whole = False
-        self.wrong: _Refused | None = None
+        self.wrong: _RefusedRequest | None = None
 
     async def __call__(self) -> Message:
         message: dict[str, Any] = dict(await (self._receive() if self._is_whole else self._next()))
@@ -237,7 +237,7 @@ class _Counted:
         self._left -= size
         self._seconds += size / self._bytes_per_second
         if self._left < 0:
-            self.wrong = self._size.exceeded()
+            self.wrong = self._size.make_refusal()
             raise self.wrong
         return message
 
@@ -248,7 +248,7 @@ class _Counted:
             async with asyncio.timeout(self._seconds):
                 return await self._receive()
         except TimeoutError:
-            self.wrong = _Refused(408, "The rest of the request did not arrive in time.", _SLOW)
+            self.wrong = _RefusedRequest(408, "The rest of the request did not arrive in time.", _SLOW)
             raise self.wrong from None
         finally:
             self._seconds -= time.monotonic() - began

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memstone.core.redact import redact_preview, redact_text
 from memstone.errors import MemstoneError
 from memstone.server import metrics
-from memstone.server.metrics import Journal, Line
+from memstone.server.metrics import Journal, RequestRecord
 
 log: Final[Any] = structlog.get_logger("memstone.server")
 
@@ -94,7 +94,7 @@ class Repeats:
 
     def __init__(self, most: int = 20, seconds: float = 60.0, now: Callable[[], float] = time.monotonic) -> None:
         self._most, self._seconds, self._now = most, seconds, now
-        self._kinds: dict[tuple[str, ...], _Repeated] = {}  # the oldest is first
+        self._kinds: dict[tuple[str, ...], _RepeatedLine] = {}  # the oldest is first
         self._lock = Lock()
 
     def __call__(self, _: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -110,7 +110,7 @@ class Repeats:
             found = self._kinds.get(kind)
             if found is None:
                 details = {name: line[name] for name in _KIND if name in line}
-                found = _Repeated(self._now() + self._seconds, line.get("event"), line["level"], details)
+                found = _RepeatedLine(self._now() + self._seconds, line.get("event"), line["level"], details)
                 self._kinds[kind] = found
             found.times += 1
             return found.times
@@ -122,14 +122,14 @@ class Repeats:
                 # Not as a line of the request that happens to be answered now.
                 Context().run(self._write_sum, one)
 
-    def _write_sum(self, one: _Repeated) -> None:
+    def _write_sum(self, one: _RepeatedLine) -> None:
         times, seconds = one.times - self._most, self._seconds
         if one.level in _USUAL_LEVELS:  # requests: that many are asked every minute is nothing to be warned of
             log.info("log.repeated", repeated=one.event, about=one.details, times=times, seconds=seconds)
         else:
             log.warning("log.repeated", repeated=one.event, about=one.details, times=times, seconds=seconds)
 
-    def _take_due(self, *, at_once: bool) -> list[_Repeated]:
+    def _take_due(self, *, at_once: bool) -> list[_RepeatedLine]:
         now = self._now()
         with self._lock:
             due = [kind for kind, one in self._kinds.items() if one.until <= now] if self._is_due(now) else []
@@ -142,7 +142,7 @@ class Repeats:
 
 
 @dataclass(slots=True)
-class _Repeated:
+class _RepeatedLine:
     """How often there was a line of one kind, until when it is counted, and what all of them say."""
 
     until: float
@@ -226,12 +226,12 @@ def _add_trace(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMappin
     return line
 
 
-def _error_of(given: Any) -> BaseException | None:
-    if isinstance(given, tuple):
-        given = given[1]
-    elif given is True:
-        given = sys.exc_info()[1]
-    return given if isinstance(given, BaseException) else None
+def _error_of(value: Any) -> BaseException | None:
+    if isinstance(value, tuple):
+        value = value[1]
+    elif value is True:
+        value = sys.exc_info()[1]
+    return value if isinstance(value, BaseException) else None
 
 
 def _format_frames(trace: TracebackType | None) -> list[str]:
@@ -295,8 +295,8 @@ class Watcher:
         key = state["caller"].key if "caller" in state else None
         log.info("request", method=method, route=route, status=status, ms=ms, key=key.id if key is not None else None)
         if key is not None:  # what is nobody's, nobody's administrator is shown
-            told = (method, route, status, ms, state.get("request_id", ""))
-            self._journal.note(Line(time.time(), key.tenant_id, key.id, *told))
+            lines = (method, route, status, ms, state.get("request_id", ""))
+            self._journal.note(RequestRecord(time.time(), key.tenant_id, key.id, *lines))
 
 
 def route_of(scope: Scope) -> str:

@@ -10,26 +10,26 @@ from memstone.async_memory import AsyncMemory
 from memstone.config import Settings
 from memstone.engine.status import try_to_write
 from memstone.errors import TokenExpired, Unauthenticated
-from memstone.server.access import Caller, Doorkeeper, token_of
+from memstone.server.access import Authenticator, Caller, token_of
 from memstone.server.gateway.chat import Tasks
 from memstone.server.gateway.upstream import Upstreams
 from memstone.server.limits import Failures, Governor, Rate
-from memstone.server.serving import WriteCheck
-from memstone.server.urls import Guard
+from memstone.server.process import WriteCheck
+from memstone.server.urls import UrlGuard
 
 
 @dataclass(slots=True)
-class State:
+class ServiceState:
     """Held by the application as ``app.state.memstone``."""
 
     settings: Settings
     memory: AsyncMemory
-    doorkeeper: Doorkeeper
+    doorkeeper: Authenticator
     rate: Rate
     failures: Failures
     upstreams: Upstreams
     governor: Governor
-    guard: Guard
+    guard: UrlGuard
     tasks: Tasks = field(default_factory=Tasks)
     ready: bool = False
     writable: WriteCheck = field(init=False)
@@ -49,7 +49,7 @@ class State:
 
     async def admit_by_name(self, request: Request) -> Caller:
         """The same where the headers of a request may say for whom it asks."""
-        return self.doorkeeper.narrowed(await self.admit(request), request.headers)
+        return self.doorkeeper.narrow_to_user(await self.admit(request), request.headers)
 
     async def _recognise_caller(self, request: Request) -> Caller:
         token = token_of(request)
@@ -64,8 +64,8 @@ class State:
 
     async def ask_store(self) -> None:
         """Ask the store something it can always answer; nothing is written."""
-        parts = self.memory.engine.parts
-        await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
+        runtime = self.memory.engine.runtime
+        await runtime.ledger.peek(lambda tx: tx.indexes.all(runtime.tenant_id))
 
     async def try_store(self) -> None:
         """Raise if the store cannot be written now; what is tried is taken back."""
@@ -74,8 +74,8 @@ class State:
     @property
     def receipts_lost(self) -> int:
         """How many receipts this process could not store and gave up."""
-        return self.memory.engine.parts.late.lost
+        return self.memory.engine.runtime.late.lost
 
     async def spent_today(self, tenant_id: str) -> int | None:
         """What a tenant has spent of its tokens today; None where there is no budget."""
-        return await self.governor.spent(tenant_id) if self.settings.server.llm_tokens_per_day else None
+        return await self.governor.count_spent(tenant_id) if self.settings.server.llm_tokens_per_day else None

@@ -92,9 +92,9 @@ def reject_unknown_parameters(
     """Raise if the query of a request holds a name that its route does not have, or the same one twice."""
     if not request.scope["query_string"]:
         return
-    given = Counter(name for name, _ in request.query_params.multi_items())
-    wrong = [_name_error(UNKNOWN, "query", name) for name in given if name not in single | several]
-    wrong += [_name_error(_REPEATED, "query", name) for name, times in given.items() if name in single and times > 1]
+    value = Counter(name for name, _ in request.query_params.multi_items())
+    wrong = [_name_error(UNKNOWN, "query", name) for name in value if name not in single | several]
+    wrong += [_name_error(_REPEATED, "query", name) for name, times in value.items() if name in single and times > 1]
     if wrong:
         raise RequestValidationError(wrong)
 
@@ -114,11 +114,11 @@ async def _reject_unread_body(request: Request) -> None:
         return
     body = (await request.body()).strip()
     try:
-        said = json.loads(body) if body else None
+        message = json.loads(body) if body else None
     except (ValueError, RecursionError):
-        said = body
-    if said not in _NOTHING:
-        names = list(said) if isinstance(said, dict) else []
+        message = body
+    if message not in _NOTHING:
+        names = list(message) if isinstance(message, dict) else []
         raise RequestValidationError([_name_error(_UNREAD, "body", *names[:1])])
 
 

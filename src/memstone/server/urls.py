@@ -69,7 +69,7 @@ class SafeUrl:
         return f"{self.scheme}://{_format_authority(self.host, self.port, self.scheme)}{self.path}"
 
     @property
-    def pinned(self) -> str:
+    def pinned_url(self) -> str:
         """The same with the address in the place of the name."""
         return f"{self.scheme}://{_format_authority(self.address, self.port, self.scheme)}{self.path}"
 
@@ -85,14 +85,14 @@ def resolve_host(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
 
 
-class Guard:
+class UrlGuard:
     """Says which addresses a stored setting may name; ``private`` are hosts inside the network that it may."""
 
     def __init__(self, private: Sequence[str] = (), resolver: Resolver = resolve_host) -> None:
         self._private = frozenset(map(_parse_private_host, private))
         self._resolver = resolver
 
-    def checked(self, url: str) -> SafeUrl:
+    def resolve_url(self, url: str) -> SafeUrl:
         """An address after all checks, or ``InvalidInput``. Resolving blocks: see ``check``."""
         scheme, host, port, path = _parse_url(url)
         literal = _parse_ip(host)
@@ -103,7 +103,7 @@ class Guard:
 
     async def check(self, url: str) -> SafeUrl:
         """The same without holding up anybody else."""
-        return await asyncio.to_thread(self.checked, url)
+        return await asyncio.to_thread(self.resolve_url, url)
 
     def _resolve_addresses(self, host: str, port: int) -> list[Address]:
         try:
@@ -180,12 +180,12 @@ def _url_error(why: str) -> InvalidInput:
     return InvalidInput("this address cannot be used: " + why, hint="http(s)://host:port/path")
 
 
-def _normalize_host(given: str) -> str:
+def _normalize_host(text: str) -> str:
     """The name of a host in its one form; numbers written in another way than usual are refused."""
-    if ":" in given:
-        return _normalize_ipv6(given)
+    if ":" in text:
+        return _normalize_ipv6(text)
     try:
-        name = given.encode("idna").decode("ascii").lower().removesuffix(".") if given else ""
+        name = text.encode("idna").decode("ascii").lower().removesuffix(".") if text else ""
     except UnicodeError:
         name = ""
     labels = name.split(".")
@@ -196,9 +196,9 @@ def _normalize_host(given: str) -> str:
     return name
 
 
-def _normalize_ipv6(given: str) -> str:
+def _normalize_ipv6(text: str) -> str:
     try:
-        return str(ipaddress.IPv6Address(given))  # a zone, as in fe80::1%eth0, is kept and refused below
+        return str(ipaddress.IPv6Address(text))  # a zone, as in fe80::1%eth0, is kept and refused below
     except ValueError:
         raise _url_error("the host is not valid") from None
 
@@ -249,7 +249,7 @@ async def fetch_url(
             follow_redirects=False, trust_env=False, verify=trusted_ssl_context(), timeout=timeout, transport=transport
         ) as client:
             request = client.build_request(
-                method, url.pinned + path, headers=sent, json=json, extensions={"sni_hostname": url.host}
+                method, url.pinned_url + path, headers=sent, json=json, extensions={"sni_hostname": url.host}
             )
             response = await client.send(request, stream=True)
             await _read_limited_body(response)

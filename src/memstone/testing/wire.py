@@ -320,8 +320,8 @@ class FakeChat:
         if not isinstance(asked.get("model"), str):
             return wrong_request("you must provide a model parameter", "model")
         if self._reasoning and "max_tokens" in asked:
-            said = "Unsupported parameter: 'max_tokens' is not supported with this model."
-            return wrong_request(f"{said} Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter")
+            text = "Unsupported parameter: 'max_tokens' is not supported with this model."
+            return wrong_request(f"{text} Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter")
         if self._reasoning and asked.get("temperature", 1) != 1:
             return wrong_request("'temperature' does not support this value", "temperature", "unsupported_value")
         return None
@@ -356,11 +356,11 @@ def _wrong_tools(tools: Any) -> WireReply | None:
     return None
 
 
-def _wrong_schema(given: dict[str, Any]) -> WireReply | None:
-    name, schema = given.get("name", ""), given.get("schema", {})
+def _wrong_schema(values: dict[str, Any]) -> WireReply | None:
+    name, schema = values.get("name", ""), values.get("schema", {})
     if not name.replace("-", "_").isidentifier() or len(name) > _MAX_NAME_CHARS:
         return wrong_request("'response_format.json_schema.name' is invalid", "response_format")
-    if given.get("strict") and (schema.get("type") != "object" or not _is_strict(schema)):
+    if values.get("strict") and (schema.get("type") != "object" or not _is_strict(schema)):
         return wrong_request(f"Invalid schema for response_format '{name}': not strict", "response_format")
     return None
 
@@ -393,8 +393,8 @@ _TEI_FIELDS: Final = {"query", "texts", "truncate", "truncation_direction", "raw
 def relevance_score(query: str, document: str) -> float:
     """The share of the query's words that stand in the document."""
     words = query.lower().split()
-    held = set(document.lower().split())
-    return sum(word in held for word in words) / len(words) if words else 0.0
+    existing = set(document.lower().split())
+    return sum(word in existing for word in words) / len(words) if words else 0.0
 
 
 def fake_cohere(request: WireRequest) -> WireReply:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from memstone.adapters.embed.minilm import Network, of_rows
 from memstone.adapters.embed.onnx_model import create_session, run_session
-from memstone.adapters.embed.pairs import Changed, deltas_in
+from memstone.adapters.embed.pairs import AdaptedNetwork, deltas_in
 from memstone.language.models import FOLDER
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class LaidOut(NamedTuple):
 
 def lay_out(before: str, words: Sequence[str], encode: Callable[[str], list[int]]) -> LaidOut:
     """Lay out a message behind the end of what was said before it; words that are too many are left out."""
-    first, *said, last = encode(before)
-    ids = [first, *said[-LONGEST_BEFORE:], last]
+    first, *texts, last = encode(before)
+    ids = [first, *texts[-LONGEST_BEFORE:], last]
     parts = [0] * len(ids)
     places: list[int] = []
     for word in words:
@@ -83,7 +83,7 @@ class CuratorModel:
         import numpy as np
 
         self._head, self._encode = deltas, tokenizer.encode
-        self._session = create_session(of_rows(Changed(network, deltas)), as_it_is=True)
+        self._session = create_session(of_rows(AdaptedNetwork(network, deltas)), as_it_is=True)
         # Copies: what they are views of is the whole file.
         words, scales = network.words()
         self._words, self._scales = np.array(words), np.array(scales)
@@ -130,8 +130,8 @@ def _apply_head(rows: Floats, head: Deltas, name: str) -> Floats:
     # By its approximation with tanh, which is what it was fitted with: numpy has no error function.
     passed = 0.5 * inner * (1 + np.tanh(0.7978845608 * (inner + 0.044715 * inner**3)))
     found = np.einsum("ij,kj->ik", passed, head[f"{name}_outer.weight"]) + head[f"{name}_outer.bias"]
-    given: Floats = found.astype(np.float32)
-    return given
+    value: Floats = found.astype(np.float32)
+    return value
 
 
 def _scaled_mean(states: Floats) -> Floats:

@@ -71,7 +71,7 @@ MODEL_DIMENSION = 384
 VOCAB_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 
-class LocalConfig(BaseModel):
+class LocalEmbedderConfig(BaseModel):
     """Which model runs, and how much of the machine it may use.
 
     Without ``model_dir`` it is the one that is installed with Memstone. A directory of your own holds
@@ -103,12 +103,12 @@ class LocalConfig(BaseModel):
 class LocalEmbedder:
     """Sentence vectors from a model in this process; nothing leaves the machine."""
 
-    Config = LocalConfig
+    Config = LocalEmbedderConfig
     provider = "local"
     in_process = True
     destination = "this machine"
 
-    def __init__(self, config: LocalConfig, io: Io) -> None:
+    def __init__(self, config: LocalEmbedderConfig, io: Io) -> None:
         _refuse_missing(config)
         self._config = config
         self._io = io
@@ -162,13 +162,13 @@ def _in_words(model: OnnxSentenceModel, pairs: Sequence[tuple[str, str]], batch_
     return [Vector(reading.vector().astype("<f4").tobytes(), pack_hidden_states(reading.words)) for reading in readings]
 
 
-class _Shared(NamedTuple):
+class _SharedModels(NamedTuple):
     lock: threading.Lock
     models: dict[tuple[object, ...], OnnxSentenceModel]
     readers: dict[tuple[str, int], PairModel]
 
 
-_shared = _Shared(threading.Lock(), {}, {})
+_shared = _SharedModels(threading.Lock(), {}, {})
 
 
 def _start_afresh_in_child() -> None:
@@ -178,16 +178,16 @@ def _start_afresh_in_child() -> None:
     and the child would hang.
     """
     global _shared  # noqa: PLW0603 - one model a process is the point
-    for held in (_shared.models, _shared.readers):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
-    _shared = _Shared(threading.Lock(), {}, {})
+    for stored in (_shared.models, _shared.readers):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(stored))
+    _shared = _SharedModels(threading.Lock(), {}, {})
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_afresh_in_child)
 
 
-def _shared_model(config: LocalConfig) -> OnnxSentenceModel:
+def _shared_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
     """The one this process has loaded for such a config; loaded now if it is the first."""
     key = (config.model_dir, config.model_sha256, config.vocab_sha256, config.threads)
     lock, models, *_ = _shared
@@ -198,7 +198,7 @@ def _shared_model(config: LocalConfig) -> OnnxSentenceModel:
     return models[key]
 
 
-def _shared_reader(config: LocalConfig, task: str) -> PairModel:
+def _shared_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
     """The same for reading two texts together."""
     key = (task, config.threads)
     lock, readers = _shared.lock, _shared.readers
@@ -215,14 +215,14 @@ def built_in_files() -> tuple[WordPiece, bytes]:
     return WordPiece.from_text(vocabulary), _read_verified_file(_installed_model(), MODEL_SHA256).content
 
 
-def _load_reader(config: LocalConfig, task: str) -> PairModel:
+def _load_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
     tokenizer, model = built_in_files()
     return PairModel(
         Network(model), deltas_in(_read_verified_file(file_of(task), None).content), tokenizer, threads=config.threads
     )
 
 
-def _load_model(config: LocalConfig) -> OnnxSentenceModel:
+def _load_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
     own = config.model_dir
     if own is None:
         vocab = _read_verified_file(DATA / "vocab.txt", VOCAB_SHA256)
@@ -238,7 +238,7 @@ def _load_model(config: LocalConfig) -> OnnxSentenceModel:
     return OnnxSentenceModel(model.content, tokenizer, threads=config.threads)
 
 
-def _refuse_missing(config: LocalConfig) -> None:
+def _refuse_missing(config: LocalEmbedderConfig) -> None:
     """Say at once, not at the first text, what is not installed: whoever composes a memory can then do without."""
     if find_spec("onnxruntime") is None:
         raise MissingExtra("the local model needs onnxruntime", hint="pip install onnxruntime")

@@ -83,7 +83,7 @@ def _varint_at(message: memoryview, place: int) -> tuple[int, int]:
         shift += 7
 
 
-class Graph:
+class OnnxGraph:
     """A model in the making. Nodes stand in the order in which they are computed."""
 
     def __init__(self) -> None:
@@ -122,14 +122,14 @@ class Graph:
 
     def model(self, inputs: Shapes, outputs: Shapes, *, numbers: Shapes | None = None) -> bytes:
         """The file: whole numbers of the given shapes in, ``numbers`` beside them with a point; such numbers out."""
-        given = [("<i8", *one) for one in inputs.items()] + [("<f4", *one) for one in (numbers or {}).items()]
+        items = [("<i8", *one) for one in inputs.items()] + [("<f4", *one) for one in (numbers or {}).items()]
         graph = [
             *self._nodes,
             *_encode_bytes(2, "graph"),
             *(piece for tensor in self._constants.values() for piece in _encode_message(5, tensor)),
             *(
                 piece
-                for code, name, shape in given
+                for code, name, shape in items
                 for piece in _encode_message(11, _encode_value_info(name, code, shape))
             ),
             *(
@@ -318,7 +318,7 @@ class _Writer:
     def __init__(self, network: Network, *, once: bool = False) -> None:
         self._network, self._once = network, once
         self._width = len(network.first_norm().gain)
-        self._graph = Graph()
+        self._graph = OnnxGraph()
 
     def of_ids(self) -> bytes:
         self._graph.node("Shape", ["input_ids"], "shape")

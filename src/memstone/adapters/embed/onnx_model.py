@@ -216,7 +216,7 @@ _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _PER_TOKEN, _PER_TEXT = 3, 2  # ranks of the output: a vector for each token, or one for the whole text
 
 
-class Reading(NamedTuple):
+class TokenStates(NamedTuple):
     """The hidden states of all tokens: the last closes the text, and ``own`` tokens before it are the text itself."""
 
     states: Floats
@@ -278,7 +278,7 @@ class OnnxSentenceModel:
         """Whether the model gives a vector for each word, and not only one for the text."""
         return len(self._output.shape) == _PER_TOKEN
 
-    def read(self, pairs: Sequence[tuple[str, str]], *, batch_size: int = 1) -> list[Reading]:
+    def read(self, pairs: Sequence[tuple[str, str]], *, batch_size: int = 1) -> list[TokenStates]:
         """Each second text as it is understood right after the first."""
         encoded = [self._in_context(*pair) for pair in pairs]
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place][0]))
@@ -299,9 +299,9 @@ class OnnxSentenceModel:
         lead = self._tokenizer.encode(before)[1:-1] if before and room > 0 else []
         return [own[0], *lead[len(lead) - min(room, len(lead)) :], *own[1:]], len(own) - 2
 
-    def _read_batch(self, batch: list[tuple[list[int], int]]) -> list[Reading]:
+    def _read_batch(self, batch: list[tuple[list[int], int]]) -> list[TokenStates]:
         output = self._output_of(_pad_batch([ids for ids, _ in batch]))
-        return [Reading(states[: len(ids)], own) for states, (ids, own) in zip(output, batch, strict=True)]
+        return [TokenStates(states[: len(ids)], own) for states, (ids, own) in zip(output, batch, strict=True)]
 
     def _run(self, batch: list[list[int]]) -> Floats:
         feed = _pad_batch(batch)
@@ -318,8 +318,8 @@ def run_session(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
         (found,) = ready.run([output], feed)
     except Exception as error:  # onnxruntime's errors have no base of their own
         raise EmbeddingError(f"the embedding model failed: {error}") from error
-    given: Floats = found
-    return given
+    value: Floats = found
+    return value
 
 
 def create_session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types

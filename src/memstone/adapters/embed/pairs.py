@@ -57,7 +57,7 @@ class PairModel:
         import numpy as np
 
         self._head, self._tokenizer = deltas, tokenizer
-        self._session = create_session(of_rows(Changed(network, deltas), once=True), as_it_is=True)
+        self._session = create_session(of_rows(AdaptedNetwork(network, deltas), once=True), as_it_is=True)
         # Copies: what they are views of is the whole file.
         words, scales = network.words()
         self._words, self._scales = np.array(words), np.array(scales)
@@ -74,9 +74,9 @@ class PairModel:
         runs = list(runs_of(order, [ids for ids, _ in encoded], _MOST_AT_ONCE))
         found = self._crew.map(self._run, [[encoded[place] for place in run] for run in runs])
         rows = np.concatenate(found)
-        given = np.empty_like(rows)
-        given[order] = rows
-        return given
+        value = np.empty_like(rows)
+        value[order] = rows
+        return value
 
     def _run(self, encoded: Sequence[tuple[list[int], int]]) -> Floats:
         ids, part = pad_pairs(encoded)
@@ -125,7 +125,7 @@ def _apply_gelu(values: Floats) -> Floats:
     return passed
 
 
-class Changed(Network):
+class AdaptedNetwork(Network):
     """The network with what a task adds to its weights."""
 
     def __init__(self, network: Network, deltas: Deltas) -> None:

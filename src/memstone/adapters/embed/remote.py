@@ -26,7 +26,7 @@ OPEN_AFTER: Final = 4
 COOL_DOWN_SECONDS: Final = 30.0
 
 
-class Outage:
+class ServiceOutage:
     """After ``OPEN_AFTER`` attempts in vain with no answer between them, nobody is asked for ``COOL_DOWN_SECONDS``.
 
     Only calls that were given up count, each with all its attempts: one with the usual retries is enough, and so is one
@@ -54,17 +54,17 @@ class Outage:
         self._closed_until = self._clock() + COOL_DOWN_SECONDS  # for all others
         return True
 
-    def given_up(self, error: MemstoneError, attempts: int) -> None:
+    def record_failure(self, error: MemstoneError, attempts: int) -> None:
         """A call ended with this error; one that trying again would not help is an answer like any other."""
         if not error.retryable:
-            self.answered()
+            self.record_answer()
             return
         self._failures += max(attempts, OPEN_AFTER) if isinstance(error, BackendTimeout) else attempts
         self._last_failure = error.code
         if self._failures >= OPEN_AFTER:
             self._closed_until = self._clock() + COOL_DOWN_SECONDS
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """The service is there."""
         self._failures, self._closed_until = 0, None
 
@@ -152,7 +152,7 @@ class RemoteEmbedder:
         self._model = model
         self._base_url = base_url.rstrip("/")
         self._dimension = dimension
-        self._outage = Outage()
+        self._outage = ServiceOutage()
 
     @property
     def model(self) -> str:
@@ -219,9 +219,9 @@ class RemoteEmbedder:
         try:
             body = await with_retry(self._io, attempt, retries=retries)
         except MemstoneError as error:
-            self._outage.given_up(error, retries + 1)
+            self._outage.record_failure(error, retries + 1)
             raise
-        self._outage.answered()
+        self._outage.record_answer()
         return body
 
     def _rejection_error(self, message: str) -> EmbeddingError:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from memstone.adapters.io.fair_lock import Turn
+from memstone.adapters.io.fair_lock import FairLock
 from memstone.adapters.io.http import (
     Body,
     Lines,
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Left(BaseException):
+class CallerGone(BaseException):
     """Whoever asked for something has gone."""
 
 
 @dataclass(slots=True)
-class Section:
+class ThreadSection:
     """Several steps as one unit on a thread; between two of them it ends when nobody waits for it any more."""
 
     left: bool = False
@@ -53,7 +53,7 @@ class Section:
     def step(self, work: Callable[[], T]) -> T:
         """Do the next step here and now."""
         if self.left:
-            raise Left
+            raise CallerGone
         return work()
 
 
@@ -124,9 +124,9 @@ class AsyncIo:
         self._pools: dict[int, ThreadPoolExecutor] = {}  # by process id: threads do not survive a fork
         self._computers: dict[int, ThreadPoolExecutor] = {}
         self._here = threading.local()
-        self._turn = Turn()
+        self._turn = FairLock()
         self._units: set[Future[Any]] = set()
-        self._tasks: dict[asyncio.Task[None], _Background] = {}
+        self._tasks: dict[asyncio.Task[None], _BackgroundTask] = {}
         self._clients: dict[asyncio.AbstractEventLoop, _KeptClient] = {}
 
     on_loop = True
@@ -171,18 +171,18 @@ class AsyncIo:
         """Run the coroutine on one thread, and its work there and then; without its caller it ends at the next step."""
         if self._section() is not None:
             return await work()
-        section = Section()
+        section = ThreadSection()
         try:
             return await self.run(lambda: self._as_one(section, work))
         except asyncio.CancelledError:
             section.left = True
             raise
 
-    def _section(self) -> Section | None:
+    def _section(self) -> ThreadSection | None:
         """What this thread does as one unit, if it does."""
         return getattr(self._here, "section", None)
 
-    def _as_one(self, section: Section, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def _as_one(self, section: ThreadSection, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         self._here.section = section
         try:
             return drive(work())
@@ -203,7 +203,7 @@ class AsyncIo:
 
     async def run_long(self, work: Callable[[], T]) -> T:
         """Run the work on a thread; within a unit of several steps, others have the turn meanwhile."""
-        if self._section() is None or not self._turn.held:
+        if self._section() is None or not self._turn.is_owned:
             return await self.run(work)
         self._turn.give(for_long=True)
         try:
@@ -250,12 +250,12 @@ class AsyncIo:
 
     async def _client(self) -> httpx2.AsyncClient:
         loop = asyncio.get_running_loop()
-        kept = self._clients.get(loop)
-        if kept is None or kept.client.is_closed:
+        stored = self._clients.get(loop)
+        if stored is None or stored.client.is_closed:
             for ended in [known for known in self._clients if known.is_closed()]:
                 self._clients.pop(ended, None)
-            kept = self._clients[loop] = await _KeptClient.open()
-        return kept.client
+            stored = self._clients[loop] = await _KeptClient.open()
+        return stored.client
 
     def lock(self) -> AbstractAsyncContextManager[None]:
         """A new lock between tasks."""
@@ -276,7 +276,7 @@ class AsyncIo:
         name: str,
         stop: Callable[[], None] | None = None,
         patience: float = CLOSE_SECONDS,
-    ) -> _Background:
+    ) -> _BackgroundTask:
         """Start a task; it is held until it ends and its errors are logged.
 
         A loop that ends cancels it: only ``finish`` and ``close`` give it time.
@@ -286,7 +286,7 @@ class AsyncIo:
         except RuntimeError as error:
             coroutine.close()
             raise UsageError(f"background task {name} needs a running event loop") from error
-        work = self._tasks[task] = _Background(task, stop, patience)
+        work = self._tasks[task] = _BackgroundTask(task, stop, patience)
         task.add_done_callback(self._finish_task)
         return work
 
@@ -304,7 +304,7 @@ class AsyncIo:
                 await _all_within(work.patience, [task])
                 await _cancel_tasks([] if task.done() else [task])
 
-    def _of_this_loop(self) -> dict[asyncio.Task[None], _Background]:
+    def _of_this_loop(self) -> dict[asyncio.Task[None], _BackgroundTask]:
         loop, current = asyncio.get_running_loop(), asyncio.current_task()
         return {task: work for task, work in self._tasks.items() if task.get_loop() is loop and task is not current}
 
@@ -319,13 +319,13 @@ class AsyncIo:
             pool = pools.pop(os.getpid(), None)
             if pool is not None:
                 pool.shutdown(wait=False)
-        kept = self._clients.pop(loop, None)
-        if kept is not None:
-            await kept.close()
+        stored = self._clients.pop(loop, None)
+        if stored is not None:
+            await stored.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _Background:
+class _BackgroundTask:
     """A task in the background, and how it is told to stop."""
 
     task: asyncio.Task[None]
@@ -356,7 +356,7 @@ def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
 
 def _log_unread_error(unit: Future[Any]) -> None:
     error = unit.exception()
-    if error is not None and not isinstance(error, Left):
+    if error is not None and not isinstance(error, CallerGone):
         _log.error("a task failed after its caller was cancelled", exc_info=error)
 
 

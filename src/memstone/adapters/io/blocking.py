@@ -15,7 +15,7 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from memstone.adapters.io.fair_lock import Turn
+from memstone.adapters.io.fair_lock import FairLock
 from memstone.adapters.io.http import (
     Body,
     Lines,
@@ -52,8 +52,8 @@ class BlockingIo:
         # By process id: what a forked child finds under its parent's is not its own to use or to close.
         self._clients: dict[int, httpx2.Client] = {}
         self._pools: dict[int, ThreadPoolExecutor] = {}
-        self._turn = Turn()
-        self._spawned: dict[threading.Thread, _Background] = {}
+        self._turn = FairLock()
+        self._spawned: dict[threading.Thread, _BackgroundThread] = {}
         self._here = threading.local()
 
     on_loop = False
@@ -68,7 +68,7 @@ class BlockingIo:
 
     async def run_long(self, work: Callable[[], T]) -> T:
         """Run the work here, and let others have the turn meanwhile."""
-        if not self._turn.held:
+        if not self._turn.is_owned:
             return work()
         self._turn.give(for_long=True)
         try:
@@ -138,10 +138,10 @@ class BlockingIo:
         import httpx2
 
         fresh = httpx2.Client(**client_options())
-        kept = self._clients.setdefault(process, fresh)
-        if kept is not fresh:  # another thread was quicker
+        stored = self._clients.setdefault(process, fresh)
+        if stored is not fresh:  # another thread was quicker
             fresh.close()
-        return kept
+        return stored
 
     def lock(self) -> AbstractAsyncContextManager[None]:
         """A new lock between threads."""
@@ -162,11 +162,11 @@ class BlockingIo:
         name: str,
         stop: Callable[[], None] | None = None,
         patience: float = CLOSE_SECONDS,
-    ) -> _Background:
+    ) -> _BackgroundThread:
         """Drive the coroutine on a daemon thread of its own; its errors are logged."""
         context = copy_context()
         thread = threading.Thread(target=context.run, args=(self._background, coroutine, name), name=name, daemon=True)
-        work = self._spawned[thread] = _Background(thread, stop, patience)
+        work = self._spawned[thread] = _BackgroundThread(thread, stop, patience)
         if stop is not None:
             _AT_WORK.add(self)
         thread.start()
@@ -204,7 +204,7 @@ class BlockingIo:
 
 
 @dataclass(frozen=True, slots=True)
-class _Background:
+class _BackgroundThread:
     """A thread in the background, and how it is told to stop."""
 
     thread: threading.Thread
@@ -261,7 +261,7 @@ class _ThreadLock(AbstractAsyncContextManager[None]):
     """
 
     def __init__(self) -> None:
-        self._lock = self._held = threading.Lock()
+        self._lock = self._acquired = threading.Lock()
         self._process = os.getpid()
 
     async def __aenter__(self) -> None:
@@ -269,10 +269,10 @@ class _ThreadLock(AbstractAsyncContextManager[None]):
             self._lock, self._process = threading.Lock(), os.getpid()
         lock = self._lock
         lock.acquire()
-        self._held = lock
+        self._acquired = lock
 
     async def __aexit__(self, *_: object) -> None:
-        self._held.release()
+        self._acquired.release()
 
 
 class _ThreadBell:

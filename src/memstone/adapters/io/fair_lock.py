@@ -40,7 +40,7 @@ _DOUBT: Final = (0.02, 0.64)
 """Once somebody has stayed away, nobody is expected back for so long; twice as long each time that soon repeats."""
 
 
-class _Mine(threading.local):
+class _ThreadState(threading.local):
     """What a thread knows of itself."""
 
     left = 0.0
@@ -54,7 +54,7 @@ class _Mine(threading.local):
         return now - self.left < _MEANWHILE and thread_time() - self.spent < _AT_ONCE
 
 
-class _Waiting:
+class _Waiter:
     """A thread in line; ``granted`` once the turn is its own. All but waiting is done under the guard."""
 
     __slots__ = ("bell", "granted", "guest", "since")
@@ -72,18 +72,18 @@ class _Waiting:
             self.bell.release()
 
 
-class Turn(AbstractAsyncContextManager[None]):
+class FairLock(AbstractAsyncContextManager[None]):
     """See ``memstone.ports.io.Io.turn``. A forked child finds it free."""
 
     def __init__(self) -> None:
-        self._mine = _Mine()
+        self._thread_state = _ThreadState()
         self._begin()
 
     def _begin(self) -> None:
         self._process = os.getpid()
         self._taken = threading.Lock()
         self._guard = threading.Lock()
-        self._line: deque[_Waiting] = deque()
+        self._line: deque[_Waiter] = deque()
         self._holder = 0
         self._since = 0.0
         self._expected_until = 0.0
@@ -97,7 +97,7 @@ class Turn(AbstractAsyncContextManager[None]):
         self.give()
 
     @property
-    def held(self) -> bool:
+    def is_owned(self) -> bool:
         """Whether this thread has the turn."""
         return self._holder == threading.get_ident() and self._process == os.getpid()
 
@@ -105,11 +105,11 @@ class Turn(AbstractAsyncContextManager[None]):
         """Wait for the turn."""
         if self._process != os.getpid():  # the threads that may have held it or wait for it do not exist here
             self._begin()
-        now, mine = perf_counter(), self._mine
-        comes_back = mine.comes_back(now)
-        mine.habit = mine.habit + 1 if comes_back else 0
+        now, own = perf_counter(), self._thread_state
+        comes_back = own.comes_back(now)
+        own.habit = own.habit + 1 if comes_back else 0
         if not self._taken.acquire(blocking=False):
-            self._wait(guest=mine.habit < _HABIT)
+            self._wait(guest=own.habit < _HABIT)
             self._since = perf_counter()
         elif not comes_back:
             self._since = now
@@ -120,14 +120,14 @@ class Turn(AbstractAsyncContextManager[None]):
 
         A guest is not made to wait for that.
         """
-        now = self._mine.left = perf_counter()
+        now = self._thread_state.left = perf_counter()
         self._holder = 0
-        keeps = not for_long and self._mine.habit >= _HABIT and self._since + _SLICE > now > self._doubt_until
+        keeps = not for_long and self._thread_state.habit >= _HABIT and self._since + _SLICE > now > self._doubt_until
         keeps = keeps and not self._has_guest()
         if not keeps and self._line and self._hand_over():
-            self._mine.spent = thread_time()
+            self._thread_state.spent = thread_time()
             return
-        self._mine.spent = -1.0
+        self._thread_state.spent = -1.0
         self._expected_until = now + _AWAY if keeps else 0.0
         self._taken.release()
         if not keeps and self._line:  # somebody came while it was given up
@@ -153,36 +153,36 @@ class Turn(AbstractAsyncContextManager[None]):
                 self._line[-1].ring()
 
     def _wait(self, *, guest: bool) -> None:
-        mine = _Waiting(guest=guest)
+        own = _Waiter(guest=guest)
         with self._guard:
-            self._line.insert(self._place_of(mine), mine)
+            self._line.insert(self._place_of(own), own)
         try:
-            while (seconds := self._left_to_wait(mine)) != 0:
-                mine.bell.acquire(timeout=seconds)
+            while (seconds := self._left_to_wait(own)) != 0:
+                own.bell.acquire(timeout=seconds)
         except BaseException:
-            self._withdraw(mine)
+            self._withdraw(own)
             raise
 
-    def _place_of(self, mine: _Waiting) -> int:
+    def _place_of(self, own: _Waiter) -> int:
         """Guests stand before those who are always there, unless these have been overtaken for long."""
         first = next((at for at, one in enumerate(self._line) if not one.guest), len(self._line))
-        late = first < len(self._line) and mine.since - self._line[first].since > _OVERTAKEN
-        return first if mine.guest and not late else len(self._line)
+        late = first < len(self._line) and own.since - self._line[first].since > _OVERTAKEN
+        return first if own.guest and not late else len(self._line)
 
-    def _left_to_wait(self, mine: _Waiting) -> float:
+    def _left_to_wait(self, own: _Waiter) -> float:
         """0 when the turn is this thread's; -1 is until the bell rings.
 
         The last in line watches for all of them: it has come just now, so nobody need be woken for it.
         """
         with self._guard:
             now = perf_counter()
-            if not mine.granted and now >= self._expected_until and self._taken.acquire(blocking=False):
+            if not own.granted and now >= self._expected_until and self._taken.acquire(blocking=False):
                 if self._expected_until:
                     self._stayed_away(now)
                 self._grant()
-            if mine.granted:
+            if own.granted:
                 return 0
-            if self._line[-1] is not mine:
+            if self._line[-1] is not own:
                 return -1
             return self._expected_until - now if now < self._expected_until else _PATIENCE
 
@@ -199,12 +199,12 @@ class Turn(AbstractAsyncContextManager[None]):
         first.granted = True
         first.ring()
 
-    def _withdraw(self, mine: _Waiting) -> None:
+    def _withdraw(self, own: _Waiter) -> None:
         """Leave the line after an interruption; a turn that was granted meanwhile goes on."""
         with self._guard:
-            if mine in self._line:
-                self._line.remove(mine)
-        if mine.granted:
+            if own in self._line:
+                self._line.remove(own)
+        if own.granted:
             self.give(for_long=True)
         else:
             self._wake_last()

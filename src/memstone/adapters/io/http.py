@@ -163,14 +163,14 @@ class Lines:
 
     def feed(self, part: bytes) -> list[str]:
         """The lines that are complete now."""
-        *whole, rest = part.split(b"\n")
-        if whole:
-            whole[0] = bytes(self._rest) + whole[0]
+        *all_items, rest = part.split(b"\n")
+        if all_items:
+            all_items[0] = bytes(self._rest) + all_items[0]
             self._rest.clear()
         self._rest += rest  # in place: a line that comes in many parts is copied once
         if len(self._rest) > MAX_LINE_BYTES:
             raise BackendRejected(f"a line in the response from {self._host} is too long", kind="http", name=self._host)
-        return [_decode_line(raw) for raw in whole]
+        return [_decode_line(raw) for raw in all_items]
 
     def end(self) -> list[str]:
         """The last line, when it had no line feed."""
@@ -191,22 +191,22 @@ def error_from_response(
 ) -> MemstoneError:
     """The error for an answer that is not a success; ``otherwise`` makes the one for a wrong request."""
     host, status = host_of(request.url), response.status
-    said = f"{host} answered {status}: {_quote_error_body(request, response.body)}".rstrip(": ")
+    text = f"{host} answered {status}: {_quote_error_body(request, response.body)}".rstrip(": ")
     match status:
         case 401 | 403:  # the text may repeat a part of the key: only the machine-readable code is shown
             return AuthenticationFailed(f"{host} answered {status} {_error_code(response.body)}".rstrip())
         case 429:
-            return RateLimited(said, retry_after=parse_retry_after(response.headers))
+            return RateLimited(text, retry_after=parse_retry_after(response.headers))
         case 408 | 504:
-            return BackendTimeout(said, kind="http", name=host, hint=_SLOW_HINT)
+            return BackendTimeout(text, kind="http", name=host, hint=_SLOW_HINT)
         case _ if status >= 500:  # noqa: PLR2004 - as above
-            down = BackendUnavailable(said, kind="http", name=host)
+            down = BackendUnavailable(text, kind="http", name=host)
             down.retry_after = parse_retry_after(response.headers)
             return down
         case 301 | 302 | 303 | 307 | 308:
             return otherwise(f"{host} answered {status}: redirects are not followed, set the final address")
         case _:
-            return otherwise(said)
+            return otherwise(text)
 
 
 def backend_rejected_factory(request: HttpRequest) -> Callable[[str], MemstoneError]:
@@ -219,8 +219,8 @@ def _quote_error_body(request: HttpRequest, body: bytes) -> str:
     text = " ".join(_error_message(body).split())
     for secret in _header_secrets(request):
         text = text.replace(secret, "***")
-    shown = "".join(char for char in text if char.isprintable())
-    return shown if len(shown) <= MAX_QUOTED_CHARS else shown[: MAX_QUOTED_CHARS - 1] + "…"
+    output = "".join(char for char in text if char.isprintable())
+    return output if len(output) <= MAX_QUOTED_CHARS else output[: MAX_QUOTED_CHARS - 1] + "…"
 
 
 def _header_secrets(request: HttpRequest) -> list[str]:

@@ -137,13 +137,13 @@ def _other_manner(manner: _Manner, sent: dict[str, Any], response: HttpResponse,
     """How to ask instead, when the refusal names something we sent; None when it is about something else."""
     if response.status not in _WRONG_REQUEST:
         return None
-    said = response.body.decode("utf-8", "replace")
-    if auto and "response_format" in said and "response_format" in sent:
+    text = response.body.decode("utf-8", "replace")
+    if auto and "response_format" in text and "response_format" in sent:
         by_schema = sent["response_format"]["type"] == "json_schema"
         return manner._replace(json_mode="object" if by_schema else "none")
-    if "max_completion_tokens" in said and "max_tokens" in sent:
+    if "max_completion_tokens" in text and "max_tokens" in sent:
         return manner._replace(limit_name="max_completion_tokens")
-    if "temperature" in said and "temperature" in sent:
+    if "temperature" in text and "temperature" in sent:
         return manner._replace(with_temperature=False)
     return None
 
@@ -200,11 +200,11 @@ def _content_text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _tool_calls(given: Any, source: str) -> tuple[ToolCall, ...]:
+def _tool_calls(value: Any, source: str) -> tuple[ToolCall, ...]:
     try:
-        return tuple(_tool_call(call["function"]) for call in given or ())
+        return tuple(_tool_call(call["function"]) for call in value or ())
     except (LookupError, TypeError, ValueError, RecursionError) as error:
-        raise BadModelOutput(f"{source} returned a tool call that cannot be parsed", raw=str(given)) from error
+        raise BadModelOutput(f"{source} returned a tool call that cannot be parsed", raw=str(value)) from error
 
 
 def _tool_call(function: Mapping[str, Any]) -> ToolCall:

@@ -21,7 +21,7 @@ from psycopg import RawCursor, sql
 from memstone.adapters.postgres import migrations as schema
 from memstone.adapters.postgres.connection import connect_options, register_vector_type, translate_postgres_errors
 from memstone.adapters.postgres.notify import tenant_key
-from memstone.adapters.postgres.pools import Blocking
+from memstone.adapters.postgres.pools import BlockingConnection
 from memstone.adapters.sql.backup_archive import (
     extract_archive,
     is_backup,
@@ -79,7 +79,7 @@ _INDEX: Final = re.compile(r"^CREATE (UNIQUE )?INDEX \S+ ON (?:ONLY )?\S+ USING"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class BackupTable:
     """A table, the columns that somebody writes, and the one that the database numbers."""
 
     name: str
@@ -103,25 +103,26 @@ class Table:
         return f"memstone.{self.name}_{self.numbered}_seq"
 
 
-class Session:
+class BackupSession:
     """A connection of its own for one copy, with the tables over it."""
 
-    def __init__(self, connection: Blocking, tenant: str) -> None:
+    def __init__(self, connection: BlockingConnection, tenant: str) -> None:
         self.connection, self.tenant = connection, tenant
         state = schema.read_state(_plain_cursor(connection))
         schema.refuse_upgraded(state.version)
-        self.whole = state.superuser or state.bypasses
+        self.sees_everything = state.superuser or state.bypasses
         self.version, self.vectors = state.version, state.vector_schema or "public"
         found = _plain_cursor(connection).execute(_TABLES).fetchall()
         tables = [
-            Table(name, tuple(columns), numbered, tuple(indexes or ())) for name, columns, numbered, indexes in found
+            BackupTable(name, tuple(columns), numbered, tuple(indexes or ()))
+            for name, columns, numbered, indexes in found
         ]
         self.tables = sorted(tables, key=lambda one: FIRST.index(one.name) if one.name in FIRST else len(FIRST))
 
     @property
     def tenants(self) -> str | None:
         """The one tenant that can be seen; None when all can."""
-        return None if self.whole else self.tenant
+        return None if self.sees_everything else self.tenant
 
     def run(self, query: sql.Composed | sql.SQL) -> psycopg.Cursor[Any]:
         """Run a statement that is put together from names."""
@@ -136,17 +137,17 @@ class Session:
         self.connection.execute(b"SET LOCAL statement_timeout = 0")  # however large a table is
 
 
-def _plain_cursor(connection: Blocking) -> Any:
+def _plain_cursor(connection: BlockingConnection) -> Any:
     """The connection for statements with plain placeholders."""
     return psycopg.ClientCursor(connection)
 
 
 @contextmanager
-def open_session(url: str, tenant: str) -> Iterator[Session]:
+def open_session(url: str, tenant: str) -> Iterator[BackupSession]:
     """Open one; what is left open in the end is rolled back."""
-    made = Blocking.connect(url, cursor_factory=RawCursor, **connect_options(url))
+    made = BlockingConnection.connect(url, cursor_factory=RawCursor, **connect_options(url))
     with closing(made):
-        opened = Session(made, tenant)
+        opened = BackupSession(made, tenant)
         kind = psycopg.types.TypeInfo.fetch(made, sql.Identifier(opened.vectors, "vector"))
         register_vector_type(made, kind.oid if kind else 0)
         yield opened
@@ -156,36 +157,39 @@ def open_session(url: str, tenant: str) -> Iterator[Session]:
 
 
 def write_backup(
-    given: Session, target: Path, created_at: Instant, signer: Signer, progress: Progress | None
+    session: BackupSession, target: Path, created_at: Instant, signer: Signer, progress: Progress | None
 ) -> dict[str, Any]:
     """Copy what can be seen at one moment into one file; others go on writing."""
     for path in left_over(target.parent, target.name):
         remove_path(path)
-    given.begin(_SNAPSHOT, ("pg_catalog", "memstone"))
+    session.begin(_SNAPSHOT, ("pg_catalog", "memstone"))
     try:
         with open_staging_folder(target) as folder:
-            parts, counts = _dump_tables(given, folder, progress, live=True)
-            about = {**_manifest_fields(given, counts), "tenant": given.tenants, "created_at": created_at}
+            parts, counts = _dump_tables(session, folder, progress, live=True)
+            about = {**_manifest_fields(session, counts), "tenant": session.tenants, "created_at": created_at}
             return write_archive(target, parts, about, signer)
     finally:
-        given.connection.execute(b"ROLLBACK")
+        session.connection.execute(b"ROLLBACK")
 
 
-def _manifest_fields(given: Session, counts: Mapping[str, int]) -> dict[str, Any]:
-    columns = {table.name: list(table.columns) for table in given.tables}
-    return {"store": STORE, "schema": given.version, "tables": dict(counts), "columns": columns}
+def _manifest_fields(session: BackupSession, counts: Mapping[str, int]) -> dict[str, Any]:
+    columns = {table.name: list(table.columns) for table in session.tables}
+    return {"store": STORE, "schema": session.version, "tables": dict(counts), "columns": columns}
 
 
 def _dump_tables(
-    given: Session, folder: Path, progress: Progress | None, *, live: bool
+    session: BackupSession, folder: Path, progress: Progress | None, *, live: bool
 ) -> tuple[dict[str, Path], dict[str, int]]:
     """All tables as files; gives them by name, and how many rows each has."""
-    total = sum(_count_rows(given, table, live=live) for table in given.tables) if progress else 0
+    total = sum(_count_rows(session, table, live=live) for table in session.tables) if progress else 0
     parts, counts, done = dict[str, Path](), dict[str, int](), 0
-    for table in given.tables:
+    for table in session.tables:
         parts[_part_file_name(table.name)] = file = folder / _part_file_name(table.name)
         counts[table.name] = 0
-        with file.open("wb") as out, given.connection.cursor().copy(_copy_out_query(given, table, live=live)) as rows:
+        with (
+            file.open("wb") as out,
+            session.connection.cursor().copy(_copy_out_query(session, table, live=live)) as rows,
+        ):
             for block in rows:
                 out.write(block)
                 counts[table.name] += bytes(block).count(b"\n")  # a row is a line: line breaks in it are escaped
@@ -204,22 +208,22 @@ def _part_file_name(table: str) -> str:
     return f"{table}.copy"
 
 
-def _from_clause(given: Session, table: Table, *, live: bool) -> sql.Composed:
+def _from_clause(session: BackupSession, table: BackupTable, *, live: bool) -> sql.Composed:
     """The rows that belong into a copy. The wall would hide the others; a look at it costs less than a doubt."""
     if not live:
         return sql.SQL("FROM {}").format(table.copy)
-    if given.tenants is None:
+    if session.tenants is None:
         return sql.SQL("FROM {}").format(table.live)
-    return sql.SQL("FROM {} WHERE tenant_id = {}").format(table.live, sql.Literal(given.tenant))
+    return sql.SQL("FROM {} WHERE tenant_id = {}").format(table.live, sql.Literal(session.tenant))
 
 
-def _count_rows(given: Session, table: Table, *, live: bool) -> int:
-    row = given.run(sql.SQL("SELECT count(*) {}").format(_from_clause(given, table, live=live))).fetchone()
+def _count_rows(session: BackupSession, table: BackupTable, *, live: bool) -> int:
+    row = session.run(sql.SQL("SELECT count(*) {}").format(_from_clause(session, table, live=live))).fetchone()
     return int(row[0]) if row else 0
 
 
-def _copy_out_query(given: Session, table: Table, *, live: bool) -> sql.Composed:
-    query = sql.SQL("SELECT {} {}").format(_join_column_names(table.columns), _from_clause(given, table, live=live))
+def _copy_out_query(session: BackupSession, table: BackupTable, *, live: bool) -> sql.Composed:
+    query = sql.SQL("SELECT {} {}").format(_join_column_names(table.columns), _from_clause(session, table, live=live))
     return sql.SQL("COPY ({}) TO STDOUT").format(query)
 
 
@@ -250,7 +254,7 @@ def verify_copy(path: Path, folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def stage_copy(given: Session, path: Path, folder: Path, admit: Admit | None = None) -> dict[str, Any]:
+def stage_copy(session: BackupSession, path: Path, folder: Path, admit: Admit | None = None) -> dict[str, Any]:
     """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest.
 
     With ``admit``, rows of a foreign copy that would open a door are left out, and the manifest says which.
@@ -258,108 +262,110 @@ def stage_copy(given: Session, path: Path, folder: Path, admit: Admit | None = N
     manifest = verify_copy(path, folder)
     foreign = admit is not None and admit(manifest) == "foreign"
     barred = frozenset((*ACCESS_TABLES, *OWN_TABLES)) if foreign else frozenset[str]()
-    given.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "memstone"))
+    session.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "memstone"))
     try:
-        for table in given.tables:
-            _stage_table(given, table, manifest, folder if table.name not in barred else None)
+        for table in session.tables:
+            _stage_table(session, table, manifest, folder if table.name not in barred else None)
         if foreign:
-            manifest = {**manifest, "left_out": _left_out(given, manifest, barred)}
-        for table in given.tables:
+            manifest = {**manifest, "left_out": _left_out(session, manifest, barred)}
+        for table in session.tables:
             if table.numbered:
-                _raise_numbers(given, table)
+                _raise_numbers(session, table)
     except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.UndefinedColumn) as error:
         raise Corrupted(f"{path} is damaged: {error.diag.message_primary}", hint="use another backup") from error
     return manifest
 
 
-def _left_out(given: Session, manifest: Mapping[str, Any], barred: frozenset[str]) -> dict[str, Any]:
+def _left_out(session: BackupSession, manifest: Mapping[str, Any], barred: frozenset[str]) -> dict[str, Any]:
     """Take out settings of a service that a foreign copy holds; gives all that is not taken from it, in rows."""
     query = sql.SQL("DELETE FROM pg_temp.settings WHERE starts_with(scope_key, {})")
-    service = given.run(query.format(sql.Literal(SERVICE_SETTINGS))).rowcount
-    taken = {table.name for table in given.tables} - barred
+    service = session.run(query.format(sql.Literal(SERVICE_SETTINGS))).rowcount
+    taken = {table.name for table in session.tables} - barred
     rows = {name: count for name, count in manifest["tables"].items() if count and name not in taken}
     return {"rows": {**rows, **({"settings": service} if service else {})}, "objects": []}
 
 
-def _stage_table(given: Session, table: Table, manifest: Mapping[str, Any], folder: Path | None) -> None:
+def _stage_table(session: BackupSession, table: BackupTable, manifest: Mapping[str, Any], folder: Path | None) -> None:
     like = "CREATE TEMP TABLE {} (LIKE {} INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING STORAGE) ON COMMIT DROP"
-    given.run(sql.SQL(like).format(sql.Identifier(table.name), table.live))
+    session.run(sql.SQL(like).format(sql.Identifier(table.name), table.live))
     columns = manifest["columns"].get(table.name)
     # A later schema may have tables that the copy does not know.
     if columns and folder is not None and table.name in manifest["tables"]:
         query = sql.SQL("COPY {} ({}) FROM STDIN").format(table.copy, _join_column_names(columns))
-        with (folder / _part_file_name(table.name)).open("rb") as file, given.connection.cursor().copy(query) as rows:
+        with (folder / _part_file_name(table.name)).open("rb") as file, session.connection.cursor().copy(query) as rows:
             while block := file.read(_BLOCK):
                 rows.write(block)
     for index in table.indexes:
         made = _INDEX.sub(lambda found: f"CREATE {found[1] or ''}INDEX ON pg_temp.{table.name} USING", index)
-        given.connection.execute(made.encode())
+        session.connection.execute(made.encode())
     if table.numbered:
         default = sql.SQL("ALTER TABLE {} ALTER COLUMN {} SET DEFAULT nextval({})")
-        given.run(default.format(table.copy, sql.Identifier(table.numbered), sql.Literal(table.sequence)))
+        session.run(default.format(table.copy, sql.Identifier(table.numbered), sql.Literal(table.sequence)))
 
 
-def _raise_numbers(given: Session, table: Table) -> None:
+def _raise_numbers(session: BackupSession, table: BackupTable) -> None:
     """Give out no number twice. Whoever may not set the counter of a table may still count."""
     column = sql.Identifier(table.numbered or "")
-    highest = given.run(sql.SQL("SELECT coalesce(max({}), 0) FROM {}").format(column, table.copy)).fetchone()
+    highest = session.run(sql.SQL("SELECT coalesce(max({}), 0) FROM {}").format(column, table.copy)).fetchone()
     name = sql.Literal(table.sequence)
-    last = given.run(sql.SQL("SELECT nextval({0}), has_sequence_privilege({0}, 'UPDATE')").format(name)).fetchone()
+    last = session.run(sql.SQL("SELECT nextval({0}), has_sequence_privilege({0}, 'UPDATE')").format(name)).fetchone()
     missing = highest[0] - last[0] if highest and last else 0
     if missing <= 0 or last is None or highest is None:
         return
     if last[1]:
-        given.run(sql.SQL("SELECT setval({}, {})").format(name, sql.Literal(highest[0])))
+        session.run(sql.SQL("SELECT setval({}, {})").format(name, sql.Literal(highest[0])))
     else:
         count = "SELECT max(nextval({})) FROM generate_series(1, {})"
-        given.run(sql.SQL(count).format(name, sql.Literal(missing)))
+        session.run(sql.SQL(count).format(name, sql.Literal(missing)))
 
 
-def refuse_wider(given: Session, manifest: Mapping[str, Any]) -> None:
+def refuse_wider(session: BackupSession, manifest: Mapping[str, Any]) -> None:
     """A copy is put back by somebody who sees as much as whoever made it."""
     tenant = manifest.get("tenant")
-    if tenant is None and not given.whole:
+    if tenant is None and not session.sees_everything:
         raise Forbidden(
             "this backup contains all tenants", hint="connect as a role that can see all of them, such as a superuser"
         )
-    if tenant is not None and tenant != given.tenant:
+    if tenant is not None and tenant != session.tenant:
         raise Forbidden("this backup belongs to another tenant", hint=f"open the store for the tenant {tenant!r}")
 
 
-def put_back(given: Session, manifest: Mapping[str, Any], progress: Progress | None) -> None:
+def put_back(session: BackupSession, manifest: Mapping[str, Any], progress: Progress | None) -> None:
     """Let what is staged take the place of what is there, and commit. Readers see one or the other, nothing between."""
     tenant = manifest.get("tenant")
-    whose = sql.SQL("") if tenant is None else sql.SQL(" WHERE tenant_id = {}").format(sql.Literal(tenant))
-    _stop_writers(given, tenant)
-    for table in reversed(given.tables):
-        given.run(sql.SQL("DELETE FROM {}{}").format(table.live, whose))
-    counts = [_count_rows(given, table, live=False) for table in given.tables]
+    owner = sql.SQL("") if tenant is None else sql.SQL(" WHERE tenant_id = {}").format(sql.Literal(tenant))
+    _stop_writers(session, tenant)
+    for table in reversed(session.tables):
+        session.run(sql.SQL("DELETE FROM {}{}").format(table.live, owner))
+    counts = [_count_rows(session, table, live=False) for table in session.tables]
     done = 0
-    for table, count in zip(given.tables, counts, strict=True):
+    for table, count in zip(session.tables, counts, strict=True):
         if table.name != _FOLLOWED:
             put = sql.SQL("INSERT INTO {0} ({1}) SELECT {1} FROM {2}")
-            given.run(put.format(table.live, _join_column_names(table.columns), table.copy))
+            session.run(put.format(table.live, _join_column_names(table.columns), table.copy))
         done += count
         _report_progress(progress, done, sum(counts))
     again = "INSERT INTO memstone.changes (tenant_id, user_id, memory_seq) SELECT tenant_id, user_id, memory_seq "
-    given.run(sql.SQL(again + "FROM memstone.links{} ORDER BY memory_seq").format(whose))
-    given.connection.execute(b"COMMIT")
+    session.run(sql.SQL(again + "FROM memstone.links{} ORDER BY memory_seq").format(owner))
+    session.connection.execute(b"COMMIT")
 
 
-def _stop_writers(given: Session, tenant: str | None) -> None:
+def _stop_writers(session: BackupSession, tenant: str | None) -> None:
     if tenant is None:
-        tables = sql.SQL(", ").join(table.live for table in given.tables)
-        given.run(sql.SQL("LOCK TABLE {} IN EXCLUSIVE MODE").format(tables))
+        tables = sql.SQL(", ").join(table.live for table in session.tables)
+        session.run(sql.SQL("LOCK TABLE {} IN EXCLUSIVE MODE").format(tables))
     else:
-        given.run(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(tenant_key(tenant))))
+        session.run(sql.SQL("SELECT pg_advisory_xact_lock({})").format(sql.Literal(tenant_key(tenant))))
 
 
-def write_again(given: Session, target: Path, manifest: Mapping[str, Any], signer: Signer | None) -> dict[str, Any]:
+def write_again(
+    session: BackupSession, target: Path, manifest: Mapping[str, Any], signer: Signer | None
+) -> dict[str, Any]:
     """Write what is staged in the place of the copy it came from."""
     with open_staging_folder(target) as folder:
-        parts, counts = _dump_tables(given, folder, None, live=False)
-        kept = {name: manifest.get(name) for name in ("tenant", "created_at")}
-        return write_archive(target, parts, {**_manifest_fields(given, counts), **kept, "rewritten": True}, signer)
+        parts, counts = _dump_tables(session, folder, None, live=False)
+        stored = {name: manifest.get(name) for name in ("tenant", "created_at")}
+        return write_archive(target, parts, {**_manifest_fields(session, counts), **stored, "rewritten": True}, signer)
 
 
 # --- the part of the PostgreSQL ledger that copies itself. Its files belong to the server, and so ---------------------
@@ -375,7 +381,7 @@ _HOLDING: Final = (
 
 
 class PostgresCopies:
-    """See ``memstone.ports.storage.Copying``."""
+    """See ``memstone.ports.storage.CopyableLedger``."""
 
     holds_files: Final = False
     beyond: Final = Beyond(
@@ -463,7 +469,7 @@ class PostgresCopies:
         """The store has no files of its own."""
         return {}
 
-    def _session(self) -> AbstractContextManager[Session]:
+    def _session(self) -> AbstractContextManager[BackupSession]:
         return open_session(*self._place)
 
     def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
@@ -486,7 +492,7 @@ class PostgresCopies:
         ):
             manifest = stage_copy(session, path, Path(folder), admit)
             refuse_wider(session, manifest)
-            drive(prepare(session.connection.lent.tx))
+            drive(prepare(session.connection.pooled_connection.tx))
             put_back(session, manifest, progress)
         return manifest
 
@@ -496,10 +502,10 @@ class PostgresCopies:
         try:
             for unfinished in left_over(path.parent, path.name):
                 remove_path(unfinished)
-            if not known.whole and unfinished_beside(path):
+            if not known.is_complete and unfinished_beside(path):
                 return Copy(known.path, "unreachable", "it is being written")
             if not path.is_file():
-                return Copy(known.path, "missing", "" if known.whole else "it was started but not finished")
+                return Copy(known.path, "missing", "" if known.is_complete else "it was started but not finished")
             return Copy(known.path, "rewritten" if self._erase_in_copy(path, work, signer) else "clean")
         except (OSError, MemstoneError, psycopg.Error) as error:
             return Copy(known.path, "unreachable", str(error))
@@ -508,7 +514,7 @@ class PostgresCopies:
         """Whether there was anything to erase. A copy is its rows, so nothing else of them can be in it."""
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder, self._session() as session:
             manifest = stage_copy(session, path, Path(folder))
-            if drive(work(session.connection.lent.tx)) is None:
+            if drive(work(session.connection.pooled_connection.tx)) is None:
                 return False
             write_again(session, path, manifest, signer if signer.origin(manifest) == "ours" else None)
         return True

@@ -52,8 +52,8 @@ _LOCK: Final = 0x52544E31  # "RTN1"
 
 def connect_options(url: str, name: str = NAME) -> dict[str, Any]:
     """What psycopg is told beside a URL, which may say more about names and patience."""
-    told = conninfo_to_dict(url)
-    patience = {option: value for option, value in _UNLESS_TOLD.items() if option not in told}
+    answer = conninfo_to_dict(url)
+    patience = {option: value for option, value in _UNLESS_TOLD.items() if option not in answer}
     return {**patience, **_ALWAYS, "fallback_application_name": name}
 
 
@@ -105,24 +105,24 @@ def is_passing(error: psycopg.Error) -> bool:
 
 def to_memstone_error(error: psycopg.Error, where: str) -> MemstoneError:
     """The typed error for one of PostgreSQL's; without its detail, which may quote what somebody stored."""
-    said = error.diag.message_primary or str(error).strip().partition("\n")[0]
+    text = error.diag.message_primary or str(error).strip().partition("\n")[0]
     if error.sqlstate in _BY_STATE:
         kind, hint = _BY_STATE[error.sqlstate]
-        if "index row" in said:
+        if "index row" in text:
             hint = "shorten the ids: PostgreSQL indexes at most 2.7 kB of them together"
-        return kind(f"{where}: {said}", hint=hint or None)
+        return kind(f"{where}: {text}", hint=hint or None)
     if isinstance(error, PoolTimeout):
         return StorageBusy(
-            f"{where}: no connection within {said.rpartition(' after ')[2]}",
+            f"{where}: no connection within {text.rpartition(' after ')[2]}",
             hint="check that the server is running and allows store.pool_size connections per process",
         )
     if isinstance(error, psycopg.OperationalError):
         return StorageBusy(
-            f"{where} cannot be reached: {said}", hint="check that the server is running and that the URL is right"
+            f"{where} cannot be reached: {text}", hint="check that the server is running and that the URL is right"
         )
-    if isinstance(error, psycopg.DataError) and "NUL" in said:
+    if isinstance(error, psycopg.DataError) and "NUL" in text:
         return InvalidInput("a text contains a NUL character", hint="remove it; databases cannot store it as text")
-    return StorageError(f"{where}: {said}")
+    return StorageError(f"{where}: {text}")
 
 
 @contextmanager

@@ -27,8 +27,8 @@ from memstone.adapters.io.aio import AsyncIo
 from memstone.adapters.postgres import migrations as schema
 from memstone.adapters.postgres.backup import PostgresCopies
 from memstone.adapters.postgres.connection import is_passing, open_connection, translate_postgres_errors
-from memstone.adapters.postgres.notify import Caller, Listener, tenant_key
-from memstone.adapters.postgres.pools import PATIENCE, AsyncPool, BlockingPool, Lent, Options, Pool
+from memstone.adapters.postgres.notify import Listener, NotifySender, tenant_key
+from memstone.adapters.postgres.pools import PATIENCE, AsyncPool, BlockingPool, Options, Pool, PooledConnection
 from memstone.adapters.postgres.statements import Statement
 from memstone.adapters.postgres.tx import Witness
 from memstone.adapters.sql.rows import run_and_log
@@ -58,7 +58,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class PendingCommit:
     """A transaction whose COMMIT was sent: its number, since when its server runs, and a row that it wrote."""
 
     number: str
@@ -66,7 +66,7 @@ class Sent:
     witness: Witness | None = None
 
 
-async def read_commit_fate(lent: Lent, sent: Sent) -> Fate:
+async def read_commit_fate(lent: PooledConnection, sent: PendingCommit) -> Fate:
     """Look once, over a connection that peeks on behalf of the same tenant."""
     try:
         ((state, same),) = await lent.wire.fetch(_STATE, (sent.number, sent.started))
@@ -121,9 +121,9 @@ class _Store:
     config: PostgresConfig
     io: Io
     where: str
-    caller: Caller
+    caller: NotifySender
     pool: Pool | None = None
-    state: schema.State | None = None
+    state: schema.SchemaState | None = None
     guard: ForkSafeLock = field(default_factory=ForkSafeLock)
     units: set[asyncio.Task[Any]] = field(default_factory=set)
     closed: bool = False
@@ -137,7 +137,7 @@ class PostgresLedger(PostgresCopies):
 
     def __init__(self, config: PostgresConfig, io: Io, store: _Store | None = None) -> None:
         self._config, self._io = config, io
-        self._store = store or _Store(config, io, _redact_url(config.url), Caller(config.url))
+        self._store = store or _Store(config, io, _redact_url(config.url), NotifySender(config.url))
         self._beginnings: dict[_Kind, list[Statement]] = {}
 
     @property
@@ -202,19 +202,19 @@ class PostgresLedger(PostgresCopies):
 
     async def read(self, work: Work[T]) -> T:
         """Run a unit on one snapshot."""
-        return await self._whole(self._run_read(work, self._read_once))
+        return await self._run_to_end(self._run_read(work, self._read_once))
 
     async def peek(self, work: Work[T]) -> T:
         """Run a unit of one statement."""
-        return await self._whole(self._run_read(work, self._peek_once))
+        return await self._run_to_end(self._run_read(work, self._peek_once))
 
     async def write(self, work: Work[T]) -> T:
         """Run a unit as one transaction."""
-        return await run_and_log(work, lambda unit: self._whole(self._run_write(unit)))
+        return await run_and_log(work, lambda unit: self._run_to_end(self._run_write(unit)))
 
     async def aside(self, work: Work[T]) -> T:
         """Run a unit that numbers nothing, and so need not wait for the tenant's turn."""
-        return await self._whole(self._run_write(work, "aside"))
+        return await self._run_to_end(self._run_write(work, "aside"))
 
     async def note(self, work: Work[T]) -> T:
         """The same: what is noted numbers nothing."""
@@ -228,7 +228,7 @@ class PostgresLedger(PostgresCopies):
         await self.open()
         return Listener(self._config.url, ring, tenants)
 
-    async def _whole(self, unit: Coroutine[Any, Any, T]) -> T:
+    async def _run_to_end(self, unit: Coroutine[Any, Any, T]) -> T:
         """Run a unit to its end, even when whoever asked for it is cancelled."""
         if not isinstance(self._io, AsyncIo):
             return await unit
@@ -241,7 +241,7 @@ class PostgresLedger(PostgresCopies):
             task.add_done_callback(_log_unread_error)
             raise
 
-    async def _run_read(self, work: Work[T], once: Callable[[Lent, Work[T]], Awaitable[T]]) -> T:
+    async def _run_read(self, work: Work[T], once: Callable[[PooledConnection, Work[T]], Awaitable[T]]) -> T:
         with translate_postgres_errors(self._store.where):
             for run in range(_TIMES):
                 lent = await self._take_connection()
@@ -251,20 +251,20 @@ class PostgresLedger(PostgresCopies):
                     await self._refuse_upgraded(lent)
                     raise
                 except psycopg.Error as error:
-                    if run == _TIMES - 1 or not (lent.wire.lost or is_passing(error)):
+                    if run == _TIMES - 1 or not (lent.wire.is_lost or is_passing(error)):
                         raise
                 finally:
                     await self._back(lent)
                 await self._pause(run)
         raise AssertionError  # the last run returns or raises
 
-    async def _read_once(self, lent: Lent, work: Work[T]) -> T:
+    async def _read_once(self, lent: PooledConnection, work: Work[T]) -> T:
         await lent.wire.begin(self._begin_statements("read"))
         value = await work(lent.tx)
         await lent.wire.commit()
         return value
 
-    async def _peek_once(self, lent: Lent, work: Work[T]) -> T:
+    async def _peek_once(self, lent: PooledConnection, work: Work[T]) -> T:
         lent.peeking.statements = self._begin_statements("peek")
         return await work(lent.peeked)
 
@@ -277,43 +277,43 @@ class PostgresLedger(PostgresCopies):
                     await lent.wire.begin(self._begin_statements(kind))
                     value = await work(lent.tx)
                     if await self._commit_unit(lent):
-                        self._call(lent.tx.called)
+                        self._call(lent.tx.names_to_wake)
                         return value
                 except psycopg.ProgrammingError:  # a table or column may be gone by an upgrade
                     await self._refuse_upgraded(lent)
                     raise
                 except psycopg.Error as error:
-                    if run == _TIMES - 1 or not (lent.wire.lost or is_passing(error)):
+                    if run == _TIMES - 1 or not (lent.wire.is_lost or is_passing(error)):
                         raise
                 finally:
                     await self._back(lent)
                 await self._pause(run)
         raise StorageBusy(f"{self._store.where}: the connection was lost too often")
 
-    async def _refuse_upgraded(self, lent: Lent) -> None:
+    async def _refuse_upgraded(self, lent: PooledConnection) -> None:
         """Raise ``SchemaTooNew`` if that is why a statement failed."""
         await lent.wire.abandon()
         rows = await lent.wire.alone(self._begin_statements("peek"), f"SELECT {schema.CURRENT}", ())
         schema.refuse_upgraded(rows[0][0])
 
-    def _call(self, said: list[str]) -> None:
-        if said:
-            self._store.caller.call(said)
+    def _call(self, texts: list[str]) -> None:
+        if texts:
+            self._store.caller.call(texts)
 
-    async def _commit_unit(self, lent: Lent) -> bool:
+    async def _commit_unit(self, lent: PooledConnection) -> bool:
         """Commit; when the connection is lost meanwhile, find out what became of it. False: it was rolled back."""
-        told = await lent.wire.told()
-        assert told is not None, "a SELECT gives a row"  # noqa: S101 - tells the type checker what is so
-        schema.refuse_upgraded(told[0])
+        lines = await lent.wire.read_last_row()
+        assert lines is not None, "a SELECT gives a row"  # noqa: S101 - tells the type checker what is so
+        schema.refuse_upgraded(lines[0])
         try:
             await lent.wire.commit()
         except psycopg.Error:
-            if lent.wire.lost:
-                return await self._fate(Sent(str(told[-1]), str(told[-2]), lent.tx.witness))
+            if lent.wire.is_lost:
+                return await self._fate(PendingCommit(str(lines[-1]), str(lines[-2]), lent.tx.witness))
             raise
         return True
 
-    async def _fate(self, sent: Sent) -> bool:
+    async def _fate(self, sent: PendingCommit) -> bool:
         """Whether a transaction whose COMMIT got no answer is in the database."""
         run, end, fate = 0, monotonic() + _FATE_SECONDS, Fate.OPEN
         while fate is Fate.OPEN and monotonic() < end:
@@ -327,7 +327,7 @@ class PostgresLedger(PostgresCopies):
                 lent.peeking.statements = self._begin_statements("peek")
                 fate = await read_commit_fate(lent, sent)
             except psycopg.Error as error:
-                if not lent.wire.lost and not is_passing(error):
+                if not lent.wire.is_lost and not is_passing(error):
                     raise
             finally:
                 await self._back(lent)
@@ -338,12 +338,12 @@ class PostgresLedger(PostgresCopies):
             )
         return fate is Fate.STORED
 
-    async def _take_connection(self) -> Lent:
+    async def _take_connection(self) -> PooledConnection:
         await self.open()
         assert self._store.pool is not None  # noqa: S101 - opening sets it or raises
         return await self._store.pool.take()
 
-    async def _back(self, lent: Lent) -> None:
+    async def _back(self, lent: PooledConnection) -> None:
         """Give a connection back; whatever a failed unit left open is rolled back first."""
         await lent.wire.abandon()
         assert self._store.pool is not None  # noqa: S101 - it lent the connection
@@ -405,7 +405,7 @@ class PostgresLedger(PostgresCopies):
             "latest_schema": schema.latest_schema_version(),
             "role": role,
             "acts_as": state.acts_as or role,
-            "walled": state.walled,
+            "walled": state.has_row_security,
             "bytes": size,
         }
 
@@ -429,13 +429,13 @@ def _redact_url(url: str) -> str:
     """The place without anything secret."""
     hint = "percent-encode special characters in a name or password: %40 for @, %2F for /"
     try:
-        told = conninfo_to_dict(url)
+        answer = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         why = str(error).partition('"')[0].rstrip(" :")  # in quotes stands what may be secret
         raise StorageError(f"store.url cannot be read: {why}", hint=hint) from None
-    if "@" in str(told.get("dbname", "")):  # behind a slash in a password all the rest of it counts as the database
+    if "@" in str(answer.get("dbname", "")):  # behind a slash in a password all the rest of it counts as the database
         raise StorageError("store.url cannot be read: the name of the database contains an @", hint=hint)
-    return f"postgresql://{told.get('host', '')}/{told.get('dbname', '')}"
+    return f"postgresql://{answer.get('host', '')}/{answer.get('dbname', '')}"
 
 
 def _to_milliseconds(seconds: float) -> int:

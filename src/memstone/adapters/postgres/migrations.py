@@ -71,7 +71,7 @@ _FORMER_ROLE: Final = "retain_app"
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SchemaState:
     """What a look at the database tells."""
 
     server: int
@@ -92,7 +92,7 @@ class State:
         return APP_ROLE if self.may_be_app and (self.superuser or self.bypasses or self.owner) else None
 
     @property
-    def walled(self) -> bool:
+    def has_row_security(self) -> bool:
         """Whether row-level security binds what the product does."""
         return self.acts_as is not None or not (self.superuser or self.bypasses)
 
@@ -110,16 +110,16 @@ def latest_schema_version() -> int:
     return list_migrations()[-1].number
 
 
-def read_state(connection: psycopg.Connection[Any]) -> State:
+def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
     """What is there, and what the role that connected may do."""
     row = connection.execute(_STATE, (APP_ROLE,)).fetchone()
     assert row is not None, "every role can see itself"  # noqa: S101 - tells the type checker what is so
     server, encoding, lazy, known, schema, superuser, bypasses, owner, may = row
     version = _fetch_first_value(connection, _VERSION) or 0 if known else 0
-    return State(server, encoding, lazy, int(version), schema, superuser, bypasses, owner, bool(may))
+    return SchemaState(server, encoding, lazy, int(version), schema, superuser, bypasses, owner, bool(may))
 
 
-def ensure_migrated(connection: psycopg.Connection[Any]) -> State:
+def ensure_migrated(connection: psycopg.Connection[Any]) -> SchemaState:
     """The state of a database that is up to date; brings it there if need be."""
     state = read_state(connection)
     if state.version == latest_schema_version():
@@ -156,7 +156,7 @@ def grant_to_role(connection: psycopg.Connection[Any], role: str) -> None:
         )
 
 
-def _refuse_unsupported(state: State) -> None:
+def _refuse_unsupported(state: SchemaState) -> None:
     if state.server < OLDEST_SERVER:
         raise MigrationFailed(
             "Memstone needs PostgreSQL 15 or newer",

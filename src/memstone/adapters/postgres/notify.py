@@ -124,8 +124,8 @@ class Listener:
         if connection.pgconn.status != psycopg.pq.ConnStatus.OK:
             raise psycopg.OperationalError("the connection was lost")
         while (notice := connection.pgconn.notifies()) is not None:
-            for said in notice.extra.decode().split(APART):
-                self._handle_payload(said)
+            for text in notice.extra.decode().split(APART):
+                self._handle_payload(text)
         now = monotonic()
         due = 0
         while self._timers and self._timers[0] <= now:
@@ -134,13 +134,13 @@ class Listener:
         if due:
             self._ring()
 
-    def _handle_payload(self, said: str) -> None:
-        if said == _TEST:
+    def _handle_payload(self, text: str) -> None:
+        if text == _TEST:
             if not self._hears:
                 self._hears = True
                 self._ring()
             return
-        key, _, due = said.partition(" ")
+        key, _, due = text.partition(" ")
         if self._tenants is not None and key not in {str(tenant_key(one)) for one in self._tenants()}:
             return
         heapq.heappush(self._timers, monotonic() + _seconds_until(due))
@@ -171,7 +171,7 @@ _MOST: Final = 7_500
 """Bytes of one call; PostgreSQL takes fewer than 8,000."""
 
 
-class Caller:
+class NotifySender:
     """Passes calls on. The thread and its connection end when there was nothing to say for a while."""
 
     def __init__(self, url: str) -> None:
@@ -186,12 +186,12 @@ class Caller:
         self._failures = 0
         self._some, self._closed = threading.Event(), threading.Event()
 
-    def call(self, said: Iterable[str]) -> None:
+    def call(self, texts: Iterable[str]) -> None:
         """Pass these on soon; waits for nothing."""
         with self._guard:
             if self._process != os.getpid():
                 self._begin_anew()
-            self._waiting.update(dict.fromkeys(said))
+            self._waiting.update(dict.fromkeys(texts))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="memstone-caller", daemon=True)
                 self._thread.start()
@@ -216,12 +216,12 @@ class Caller:
 
     def _pass_on(self, connection: psycopg.Connection[Any]) -> None:
         while self._some.wait(_POSTGRES_CALLING_IDLE_SECONDS):
-            said = self._taken()
+            texts = self._take_names()
             try:
-                if said:
-                    connection.execute(_SAY, (list(_combine_payloads(said)),), prepare=False)
+                if texts:
+                    connection.execute(_SAY, (list(_combine_payloads(texts)),), prepare=False)
             except psycopg.Error:
-                self._put_back(said)
+                self._put_back(texts)
                 raise
             self._failures = 0
             if self._closed.wait(_PAUSE) and not self._waiting:
@@ -231,18 +231,18 @@ class Caller:
         """Try again, but not for ever: when the server is back, whoever listens looks anyway."""
         self._failures += 1
         if self._failures >= _TRIES:
-            self._taken()
+            self._take_names()
         self._closed.wait(_PAUSE * self._failures)
 
-    def _taken(self) -> list[str]:
+    def _take_names(self) -> list[str]:
         with self._guard:
-            said, self._waiting = list(self._waiting), {}
+            texts, self._waiting = list(self._waiting), {}
             self._some.clear()
-            return said
+            return texts
 
-    def _put_back(self, said: Iterable[str]) -> None:
+    def _put_back(self, texts: Iterable[str]) -> None:
         with self._guard:
-            self._waiting.update(dict.fromkeys(said))
+            self._waiting.update(dict.fromkeys(texts))
             self._some.set()
 
     def _goes_on(self) -> bool:
@@ -254,10 +254,10 @@ class Caller:
             return False
 
 
-def _combine_payloads(said: Iterable[str]) -> Iterator[str]:
+def _combine_payloads(texts: Iterable[str]) -> Iterator[str]:
     """As few calls as possible that say all of it."""
     part = ""
-    for one in said:
+    for one in texts:
         if part and len(part) + len(one) + len(APART) > _MOST:
             yield part
             part = ""
@@ -265,7 +265,7 @@ def _combine_payloads(said: Iterable[str]) -> Iterator[str]:
     yield part
 
 
-_CALLERS: Final[WeakSet[Caller]] = WeakSet()
+_CALLERS: Final[WeakSet[NotifySender]] = WeakSet()
 
 
 @atexit.register

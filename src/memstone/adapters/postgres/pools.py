@@ -32,7 +32,7 @@ _TRIED: Final = 2.0
 
 
 @dataclass(slots=True)
-class Lent:
+class PooledConnection:
     """A connection that nobody else uses meanwhile, and the tables over it."""
 
     connection: Any
@@ -42,25 +42,25 @@ class Lent:
     peeked: PostgresTx
 
 
-def _wrap_connection(connection: Any, wire: Wire) -> Lent:
+def _wrap_connection(connection: Any, wire: Wire) -> PooledConnection:
     peeking = PeekingSql(wire)
-    return Lent(connection, wire, PostgresTx(PostgresSql(wire)), peeking, PostgresTx(peeking))
+    return PooledConnection(connection, wire, PostgresTx(PostgresSql(wire)), peeking, PostgresTx(peeking))
 
 
-class Blocking(Connection[Row]):
+class BlockingConnection(Connection[Row]):
     """A connection that knows its tables."""
 
     @cached_property
-    def lent(self) -> Lent:
+    def pooled_connection(self) -> PooledConnection:
         """Made once a connection."""
         return _wrap_connection(self, BlockingWire(self))
 
 
-class Awaited(AsyncConnection[Row]):
+class AwaitedConnection(AsyncConnection[Row]):
     """The same for asyncio."""
 
     @cached_property
-    def lent(self) -> Lent:
+    def pooled_connection(self) -> PooledConnection:
         """Made once a connection."""
         return _wrap_connection(self, AsyncWire(self))
 
@@ -82,11 +82,11 @@ class Options:
 class Pool(Protocol):
     """Lends connections."""
 
-    async def take(self) -> Lent:
+    async def take(self) -> PooledConnection:
         """A connection; waits while all are in use."""
         ...
 
-    async def give(self, lent: Lent) -> None:
+    async def give(self, lent: PooledConnection) -> None:
         """Take it back; one that is lost is replaced, and so are those nobody uses that were lost with it."""
         ...
 
@@ -106,12 +106,12 @@ class _Reach:
         """Until when somebody who asks now waits."""
         return monotonic() + self._wait_seconds
 
-    def missed(self, *_: object) -> None:
+    def record_failure(self, *_: object) -> None:
         """A connection was lost, or could not be made."""
         if self._missed_since is None:
             self._missed_since = monotonic()
 
-    def met(self) -> None:
+    def record_success(self) -> None:
         """There is one that works."""
         self._missed_since = None
 
@@ -133,20 +133,22 @@ class BlockingPool:
 
     def __init__(self, options: Options) -> None:
         self._options, self._reach = options, _Reach(options.wait_seconds)
-        self._pools: dict[int, ConnectionPool[Blocking]] = {}  # by process: a child must not touch its parent's
+        self._pools: dict[
+            int, ConnectionPool[BlockingConnection]
+        ] = {}  # by process: a child must not touch its parent's
         self._guard = ForkSafeLock()
 
-    async def take(self) -> Lent:
+    async def take(self) -> PooledConnection:
         end = self._reach.deadline()
         while True:
             try:
-                return self._pool().getconn(self._reach.patience(end)).lent
+                return self._pool().getconn(self._reach.patience(end)).pooled_connection
             except PoolTimeout:
                 self._reach.refuse(end)
 
-    async def give(self, lent: Lent) -> None:
-        pool, lost = self._pool(), lent.wire.lost
-        (self._reach.missed if lost else self._reach.met)()
+    async def give(self, lent: PooledConnection) -> None:
+        pool, lost = self._pool(), lent.wire.is_lost
+        (self._reach.record_failure if lost else self._reach.record_success)()
         pool.putconn(lent.connection)
         if lost:
             pool.check()
@@ -156,23 +158,23 @@ class BlockingPool:
         if pool is not None:
             pool.close(PATIENCE)
 
-    def _pool(self) -> ConnectionPool[Blocking]:
+    def _pool(self) -> ConnectionPool[BlockingConnection]:
         pool = self._pools.get(os.getpid())
         return pool if pool is not None else self._open_pool()
 
-    def _open_pool(self) -> ConnectionPool[Blocking]:
+    def _open_pool(self) -> ConnectionPool[BlockingConnection]:
         with self._guard:
             if os.getpid() not in self._pools:
                 self._pools[os.getpid()] = made = ConnectionPool(
                     self._options.url,
-                    connection_class=Blocking,
+                    connection_class=BlockingConnection,
                     kwargs=self._options.kwargs(RawCursor),
                     min_size=1,
                     max_size=self._options.size,
                     timeout=self._options.wait_seconds,
                     num_workers=1,
                     reconnect_timeout=_TRIED,
-                    reconnect_failed=self._reach.missed,
+                    reconnect_failed=self._reach.record_failure,
                     configure=self._configure,
                     name="memstone",
                     open=False,
@@ -180,9 +182,9 @@ class BlockingPool:
                 made.open()
             return self._pools[os.getpid()]
 
-    def _configure(self, connection: Blocking) -> None:
+    def _configure(self, connection: BlockingConnection) -> None:
         register_vector_type(connection, self._options.vector_oid)
-        self._reach.met()
+        self._reach.record_success()
 
 
 class AsyncPool:
@@ -190,25 +192,25 @@ class AsyncPool:
 
     def __init__(self, options: Options) -> None:
         self._options, self._reach = options, _Reach(options.wait_seconds)
-        self._pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool[Awaited]] = {}
-        self._made: WeakKeyDictionary[Awaited, asyncio.AbstractEventLoop] = WeakKeyDictionary()
+        self._pools: dict[asyncio.AbstractEventLoop, AsyncConnectionPool[AwaitedConnection]] = {}
+        self._made: WeakKeyDictionary[AwaitedConnection, asyncio.AbstractEventLoop] = WeakKeyDictionary()
 
-    async def take(self) -> Lent:
+    async def take(self) -> PooledConnection:
         pool = self._pools.get(asyncio.get_running_loop()) or await self._open_pool()
         end = self._reach.deadline()
         while True:
             try:
-                return (await pool.getconn(self._reach.patience(end))).lent
+                return (await pool.getconn(self._reach.patience(end))).pooled_connection
             except PoolTimeout:
                 self._reach.refuse(end)
 
-    async def give(self, lent: Lent) -> None:
+    async def give(self, lent: PooledConnection) -> None:
         pool = self._pools.get(asyncio.get_running_loop())
         if pool is None:
             await lent.connection.close()
             return
-        lost = lent.wire.lost
-        (self._reach.missed if lost else self._reach.met)()
+        lost = lent.wire.is_lost
+        (self._reach.record_failure if lost else self._reach.record_success)()
         await pool.putconn(lent.connection)
         if lost:
             await pool.check()
@@ -219,19 +221,19 @@ class AsyncPool:
             await pool.close(PATIENCE)
         self._leave_ended()
 
-    async def _open_pool(self) -> AsyncConnectionPool[Awaited]:
+    async def _open_pool(self) -> AsyncConnectionPool[AwaitedConnection]:
         self._leave_ended()
         loop = asyncio.get_running_loop()
         self._pools[loop] = made = AsyncConnectionPool(
             self._options.url,
-            connection_class=Awaited,
+            connection_class=AwaitedConnection,
             kwargs=self._options.kwargs(AsyncRawCursor),
             min_size=1,
             max_size=self._options.size,
             timeout=self._options.wait_seconds,
             num_workers=1,
             reconnect_timeout=_TRIED,
-            reconnect_failed=self._reach.missed,
+            reconnect_failed=self._reach.record_failure,
             configure=self._configure,
             name="memstone",
             open=False,
@@ -239,9 +241,9 @@ class AsyncPool:
         await made.open()
         return made
 
-    async def _configure(self, connection: Awaited) -> None:
+    async def _configure(self, connection: AwaitedConnection) -> None:
         register_vector_type(connection, self._options.vector_oid)
-        self._reach.met()
+        self._reach.record_success()
         self._made[connection] = asyncio.get_running_loop()
 
     def _leave_ended(self) -> None:

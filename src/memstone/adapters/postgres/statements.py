@@ -21,10 +21,10 @@ from memstone.adapters.sql.rows import Params, Row
 from memstone.adapters.sql.where import (
     FALSE,
     JSON_WORDS,
-    Dialect,
     Field,
     Shapes,
-    Sql,
+    SqlDialect,
+    SqlFragment,
     bind_value,
     chain_tests,
     compile_where,
@@ -69,7 +69,7 @@ class Wire(Protocol):
     """
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether it can no longer be used."""
         ...
 
@@ -77,7 +77,7 @@ class Wire(Protocol):
         """Begin a transaction with these."""
         ...
 
-    async def told(self) -> Row | None:
+    async def read_last_row(self) -> Row | None:
         """What the last of them gave."""
         ...
 
@@ -116,19 +116,19 @@ class BlockingWire:
         self._connection = connection
         self._open = ExitStack()
         self._pipeline: psycopg.Pipeline | None = None
-        self._said: psycopg.Cursor[Row] | None = None
+        self._last_cursor: psycopg.Cursor[Row] | None = None
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         return self._connection.closed
 
     async def begin(self, statements: Sequence[Statement]) -> None:
         self._pipeline = self._open.enter_context(self._connection.pipeline())
         for query, params in statements:
-            self._said = self._connection.execute(query, params)
+            self._last_cursor = self._connection.execute(query, params)
 
-    async def told(self) -> Row | None:
-        return self._said.fetchone() if self._said is not None else None
+    async def read_last_row(self) -> Row | None:
+        return self._last_cursor.fetchone() if self._last_cursor is not None else None
 
     async def commit(self) -> None:
         self._connection.execute("COMMIT")
@@ -137,7 +137,7 @@ class BlockingWire:
     async def abandon(self) -> None:
         with suppress(psycopg.Error):
             self._open.close()
-        if not self.lost and self._connection.info.transaction_status != _IDLE:
+        if not self.is_lost and self._connection.info.transaction_status != _IDLE:
             with suppress(psycopg.Error):
                 self._connection.execute("ROLLBACK")
 
@@ -171,19 +171,19 @@ class AsyncWire:
         self._connection = connection
         self._open = AsyncExitStack()
         self._pipeline: psycopg.AsyncPipeline | None = None
-        self._said: psycopg.AsyncCursor[Row] | None = None
+        self._last_cursor: psycopg.AsyncCursor[Row] | None = None
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         return self._connection.closed
 
     async def begin(self, statements: Sequence[Statement]) -> None:
         self._pipeline = await self._open.enter_async_context(self._connection.pipeline())
         for query, params in statements:
-            self._said = await self._connection.execute(query, params)
+            self._last_cursor = await self._connection.execute(query, params)
 
-    async def told(self) -> Row | None:
-        return await self._said.fetchone() if self._said is not None else None
+    async def read_last_row(self) -> Row | None:
+        return await self._last_cursor.fetchone() if self._last_cursor is not None else None
 
     async def commit(self) -> None:
         await self._connection.execute("COMMIT")
@@ -192,7 +192,7 @@ class AsyncWire:
     async def abandon(self) -> None:
         with suppress(psycopg.Error):
             await self._open.aclose()
-        if not self.lost and self._connection.info.transaction_status != _IDLE:
+        if not self.is_lost and self._connection.info.transaction_status != _IDLE:
             with suppress(psycopg.Error):
                 await self._connection.execute("ROLLBACK")
 
@@ -271,24 +271,24 @@ class PeekingSql(PostgresSql):
 # --- filters in PostgreSQL's words. Metadata is JSON text, and numbers are compared as the reference ------------------
 
 
-_WHOLE: Final = 2.0**53
+_EXACT_INTEGERS: Final = 2.0**53
 _LARGE: Final = 2.0**63
 
 
 class PostgresDialect:
-    """PostgreSQL, with the functions ``readable``, ``number_of`` and ``folded`` of the schema."""
+    """PostgreSQL, with the functions ``readable``, ``number_of`` and ``fold_case`` of the schema."""
 
     def contains(self, text: str) -> str:
         """``strpos``, because LIKE reads % and _ as wildcards."""
         return f"strpos({text}, ?) > 0"
 
-    def folded(self, text: str) -> str:
+    def fold_case(self, text: str) -> str:
         """By our own function: not every server knows full case folding."""
         return f"memstone.folded({text})"
 
     def metadata(self, key: str, column: str = "metadata") -> Field:
         """JSON as it was written: ``jsonb`` would turn 1e16 into a whole number."""
-        return _JsonKey(key, self, column)
+        return _PostgresJsonKey(key, self, column)
 
 
 def _compile_filter(where: Where) -> tuple[str, list[Any]]:
@@ -300,41 +300,43 @@ compiled: Final = Shapes(_compile_filter)
 
 
 @dataclass(frozen=True, slots=True)
-class _JsonKey:
+class _PostgresJsonKey:
     key: str
-    dialect: Dialect
+    dialect: SqlDialect
     column: str
 
-    def present(self) -> Sql:
-        return self._some(Sql("json_typeof(e.v) <> 'null'"))
+    def present(self) -> SqlFragment:
+        return self._some(SqlFragment("json_typeof(e.v) <> 'null'"))
 
-    def absent(self) -> Sql:
+    def absent(self) -> SqlFragment:
         return negate_test(self.present())
 
-    def one_of(self, values: Sequence[object]) -> Sql:
+    def one_of(self, values: Sequence[object]) -> SqlFragment:
         return self._some(_json_equals_any("e.v", values))
 
-    def ordered(self, sign: str, value: object) -> Sql:
+    def compare_order(self, sign: str, value: object) -> SqlFragment:
         if isinstance(value, str):
-            return self._some(Sql(f"json_typeof(e.v) = 'string' AND {_json_text_sql('e.v')} {sign} ?", (value,)))
+            return self._some(
+                SqlFragment(f"json_typeof(e.v) = 'string' AND {_json_text_sql('e.v')} {sign} ?", (value,))
+            )
         if is_number(value):
             # CASE keeps the conversion from being tried on anything but a number.
             test = f"CASE json_typeof(e.v) WHEN 'number' THEN {_json_number_sql('e.v')} {sign} ? END"
-            return self._some(Sql(test, (_to_number_operand(value),)))
+            return self._some(SqlFragment(test, (_to_number_operand(value),)))
         return FALSE
 
-    def has(self, value: object, *, folded: bool) -> Sql:
+    def has(self, value: object, *, folded: bool) -> SqlFragment:
         """CASE makes sure that only a list is taken apart as one, and only text is searched."""
         part = has_part(self.dialect, _json_text_sql("e.v"), value, folded=folded) if isinstance(value, str) else FALSE
         equal = _json_equals_any("i.v", [value], self.dialect if folded else None)
         members = f"SELECT 1 FROM json_array_elements(e.v) AS i (v) WHERE {equal.text}"
         text = f"CASE json_typeof(e.v) WHEN 'string' THEN {part.text} WHEN 'array' THEN EXISTS ({members}) END"
-        return self._some(Sql(text, (*part.params, *equal.params)))
+        return self._some(SqlFragment(text, (*part.params, *equal.params)))
 
-    def _some(self, test: Sql) -> Sql:
+    def _some(self, test: SqlFragment) -> SqlFragment:
         # OFFSET keeps the planner from taking the metadata apart once for each mention of the value.
         entry = f"SELECT memstone.readable(m.{self.column}) -> ?::text AS v OFFSET 0"
-        return Sql(f"EXISTS (SELECT 1 FROM ({entry}) e WHERE {test.text})", (self.key, *test.params))
+        return SqlFragment(f"EXISTS (SELECT 1 FROM ({entry}) e WHERE {test.text})", (self.key, *test.params))
 
 
 def _json_text_sql(value: str) -> str:
@@ -345,31 +347,33 @@ def _json_number_sql(value: str) -> str:
     return f"memstone.number_of({value} #>> '{{}}')"
 
 
-def _json_equals_any(value: str, wanted: Sequence[object], folding: Dialect | None = None) -> Sql:
+def _json_equals_any(value: str, wanted: Sequence[object], folding: SqlDialect | None = None) -> SqlFragment:
     """A test that a JSON value equals one of those wanted, type by type."""
     kind = f"json_typeof({value})"
     tests = [_is_word(kind, value, each, word) for each, word in JSON_WORDS if any(each is one for one in wanted)]
     texts = [each for each in wanted if isinstance(each, str)]
     numbers = [bind_value(_to_number_operand(each)) for each in wanted if is_number(each)]
     if texts:
-        read = folding.folded(_json_text_sql(value)) if folding else _json_text_sql(value)
-        given = [bind_value(each.casefold() if folding else each) for each in texts]
-        tests.append(chain_tests("AND", [Sql(f"{kind} = 'string'"), equals_any(read, given)]))
+        read = folding.fold_case(_json_text_sql(value)) if folding else _json_text_sql(value)
+        fragments = [bind_value(each.casefold() if folding else each) for each in texts]
+        tests.append(chain_tests("AND", [SqlFragment(f"{kind} = 'string'"), equals_any(read, fragments)]))
     if numbers:
         number = equals_any(_json_number_sql(value), numbers)
-        tests.append(Sql(f"CASE {kind} WHEN 'number' THEN {number.text} END", number.params))
+        tests.append(SqlFragment(f"CASE {kind} WHEN 'number' THEN {number.text} END", number.params))
     return join_tests("OR", tests)
 
 
-def _is_word(kind: str, value: str, wanted: object, word: str) -> Sql:
+def _is_word(kind: str, value: str, wanted: object, word: str) -> SqlFragment:
     """``null``, ``true`` and ``false``; PostgreSQL calls the last two by one type."""
-    return Sql(f"{kind} = 'null'" if wanted is None else f"{kind} = 'boolean' AND {value} #>> '{{}}' = '{word}'")
+    return SqlFragment(
+        f"{kind} = 'null'" if wanted is None else f"{kind} = 'boolean' AND {value} #>> '{{}}' = '{word}'"
+    )
 
 
 def _to_number_operand(value: float) -> int | Decimal:
     """A number as ``number_of`` gives it."""
     if isinstance(value, int):
         return value
-    if -_LARGE <= value < _LARGE and abs(value) >= _WHOLE:
+    if -_LARGE <= value < _LARGE and abs(value) >= _EXACT_INTEGERS:
         return int(value)
     return Decimal(repr(float(value)))

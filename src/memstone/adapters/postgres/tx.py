@@ -26,7 +26,7 @@ from memstone.adapters.sql.rows import (
     SELECT_RECORD,
     Params,
     Row,
-    Sql,
+    SqlConnection,
     placeholder_list,
     record_params,
     split_chunks,
@@ -84,7 +84,7 @@ _SCOPED: Final = "string_to_array(scope, ' ') @> ?::text[]"
 class PostgresFullText:
     """See ``memstone.ports.ledger.FullText``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, seq: int, doc: TextDoc) -> None:
@@ -136,10 +136,10 @@ def _owner_clause(query: TextQuery) -> tuple[str, tuple[object, ...]]:
     if owner is None:
         return f" WHERE {_SCOPED}", (list(query.scope),)
     named = {"user_id": owner.user_id, "agent_id": owner.agent_id, "run_id": owner.run_id}
-    given = {name: value for name, value in named.items() if value}
-    linked = "".join(f" AND l.{name} = ?" for name in given)
+    values = {name: value for name, value in named.items() if value}
+    linked = "".join(f" AND l.{name} = ?" for name in values)
     join = f" JOIN (SELECT DISTINCT l.memory_seq FROM links l WHERE l.tenant_id = ?{linked}) l ON l.memory_seq = seq"
-    return f"{join} WHERE tenant_id = ?", (owner.tenant_id, *given.values(), owner.tenant_id)
+    return f"{join} WHERE tenant_id = ?", (owner.tenant_id, *values.values(), owner.tenant_id)
 
 
 def _quote_lexeme(word: str) -> str:
@@ -149,10 +149,10 @@ def _quote_lexeme(word: str) -> str:
 
 def _rank_rows(rows: Sequence[Row], words: int, limit: int) -> list[tuple[int, float]]:
     """The rows that have the rarest words, short ones before long ones; equal ones: what was written last."""
-    held = Counter(place for _, bits, _ in rows for place in range(words) if bits >> place & 1)
-    rarity = {place: math.log(1 + len(rows) / count) for place, count in held.items()}
+    current = Counter(place for _, bits, _ in rows for place in range(words) if bits >> place & 1)
+    rarity = {place: math.log(1 + len(rows) / count) for place, count in current.items()}
     scored = [
-        (int(seq), sum(told for place, told in rarity.items() if bits >> place & 1) / (1 + 0.01 * length))
+        (int(seq), sum(score for place, score in rarity.items() if bits >> place & 1) / (1 + 0.01 * length))
         for seq, bits, length in rows
     ]
     scored.sort(key=lambda one: (-one[1], -one[0]))
@@ -209,8 +209,8 @@ class PostgresTx(SqlTx):
         self.events: _Events = _Events(sql)
         self.signals: _Signals = _Signals(sql)
         self.api_keys = _ApiKeys(sql)
-        self.stored = _Stored(sql)
-        self.erasure = _Erasure(sql)
+        self.stored_rows = _PostgresRows(sql)
+        self.erasure = _PostgresErasure(sql)
         self.bulk = _Bulk(sql)
         self.admin = _Admin(sql)
         self.vault = _Vault(sql)
@@ -232,7 +232,7 @@ class PostgresTx(SqlTx):
         return await self._sql.one(query, params) is not None
 
     @property
-    def called(self) -> list[str]:
+    def names_to_wake(self) -> list[str]:
         """What those who work are to hear of when this is stored."""
         return self.signals.called
 
@@ -277,9 +277,9 @@ class _Events(EventsTable):
     last: Witness | None = None
 
     async def append(self, events: Iterable[Event]) -> None:
-        kept = list(events)
-        await super().append(kept)
-        for event in kept[-1:]:
+        remaining = list(events)
+        await super().append(remaining)
+        for event in remaining[-1:]:
             self.last = _EVENT, (event.scope.tenant_id, event.memory_id, event.id)
 
 
@@ -304,8 +304,8 @@ class _Signals(SignalsTable):
         """Few at a time: of many that wait nearly always one of the first is free."""
         for start in range(0, len(sessions), _LOOKED_AT):
             part = sessions[start : start + _LOOKED_AT]
-            whose = ([getattr(scope, name) for scope, _ in part] for name in ("user_id", "agent_id", "run_id"))
-            asked = (*whose, [lease for _, lease in part], part[0][0].tenant_id, now)
+            owner = ([getattr(scope, name) for scope, _ in part] for name in ("user_id", "agent_id", "run_id"))
+            asked = (*owner, [lease for _, lease in part], part[0][0].tenant_id, now)
             row = await self._sql.one(_FREE, asked)
             if row is not None:
                 return start + int(row[0]) - 1
@@ -313,12 +313,12 @@ class _Signals(SignalsTable):
 
     async def put(self, signals: Iterable[Signal]) -> None:
         """Keep signals, and call those who work."""
-        kept = list(signals)
-        await super().put(kept)
-        for signal in kept[-1:]:
+        remaining = list(signals)
+        await super().put(remaining)
+        for signal in remaining[-1:]:
             self.last = _SIGNAL, (signal.scope.tenant_id, signal.id)
-        for tenant in {one.scope.tenant_id for one in kept}:
-            self._call(tenant, [one.due_at for one in kept if one.scope.tenant_id == tenant])
+        for tenant in {one.scope.tenant_id for one in remaining}:
+            self._call(tenant, [one.due_at for one in remaining if one.scope.tenant_id == tenant])
 
     async def hurry(self, scope: Scope, now: Instant) -> int:
         hurried = await super().hurry(scope, now)
@@ -352,12 +352,12 @@ class _ApiKeys(ApiKeysTable):
         return await super().find(key_id)
 
 
-class _Stored(StoredTexts):
+class _PostgresRows(StoredTexts):
     async def tidy(self) -> None:
         """Nothing to do: what is deleted from the full text is gone with its row."""
 
 
-class _Erasure(ErasureTable):
+class _PostgresErasure(ErasureTable):
     async def rebuild(self) -> None:
         """Nothing to do: the full text is part of its row."""
 

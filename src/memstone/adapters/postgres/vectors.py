@@ -38,7 +38,7 @@ _MOST_AT_ONCE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class HnswIndex:
     """An HNSW index over the vectors of one signature; ``half`` when it holds them in 16 bits."""
 
     name: str
@@ -46,7 +46,7 @@ class Graph:
     rows: float
 
     @classmethod
-    def of(cls, signature: str, *, half: bool, rows: float = 0) -> Graph:
+    def of(cls, signature: str, *, half: bool, rows: float = 0) -> HnswIndex:
         """The index of a signature as it is called."""
         digest = hashlib.sha256(signature.encode()).hexdigest()[:16]
         return cls(f"vectors_hnsw{'16' if half else ''}_{digest}", half, rows)
@@ -57,7 +57,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class SearchReach:
     """How far a search in an index goes: candidates looked at together, and at most."""
 
     at_once: int
@@ -84,11 +84,11 @@ class PostgresVectors(VectorsTable):
         row = await self._sql.one(f"SELECT count(*) FROM ({rows}) counted", (scope.tenant_id, *linked.params, most))
         return int(row[0]) if row else 0
 
-    async def graph(self, signature: str) -> Graph | None:
+    async def graph(self, signature: str) -> HnswIndex | None:
         """The index of a signature, if one is complete; the one that holds vectors as they are comes first."""
-        kinds = [Graph.of(signature, half=half) for half in (False, True)]
+        kinds = [HnswIndex.of(signature, half=half) for half in (False, True)]
         built: dict[str, float] = dict(await self._sql.rows(_BUILT, tuple(kind.name for kind in kinds)))
-        return next((Graph(one.name, one.half, built[one.name]) for one in kinds if one.name in built), None)
+        return next((HnswIndex(one.name, one.half, built[one.name]) for one in kinds if one.name in built), None)
 
     async def nearest(self, query: VectorQuery) -> list[DenseHit]:
         """The exact answer: every vector of the scope is compared. Equal ones: what was written last comes first."""
@@ -100,7 +100,7 @@ class PostgresVectors(VectorsTable):
         params = (*_query_vectors(query), *which.params, query.limit)
         return _to_dense_hits(query, await self._with_others(query, near, params))
 
-    async def proposed(self, query: VectorQuery, graph: Graph, reach: Reach) -> list[DenseHit] | None:
+    async def search_index(self, query: VectorQuery, graph: HnswIndex, reach: SearchReach) -> list[DenseHit] | None:
         """The answer by way of an index; None when it ran out of candidates and there may be others."""
         for name, value in _scan_settings(query, reach).items():
             await self._sql.say(name, value)
@@ -137,8 +137,8 @@ class _Piece:
 
 def _link_conditions(scope: Scope) -> _Piece:
     named = {"user_id": scope.user_id, "agent_id": scope.agent_id, "run_id": scope.run_id}
-    given = {name: value for name, value in named.items() if value}
-    return _Piece("".join(f" AND k.{name} = ?" for name in given), tuple(given.values()))
+    values = {name: value for name, value in named.items() if value}
+    return _Piece("".join(f" AND k.{name} = ?" for name in values), tuple(values.values()))
 
 
 def _cosine_expression(query: VectorQuery) -> str:
@@ -185,7 +185,7 @@ def _query_arms(query: VectorQuery) -> tuple[bool | None, ...]:
     return (None,) if query.spoken is None else (True, False)
 
 
-def _arm_statement(query: VectorQuery, graph: Graph, *, own: bool | None) -> str:
+def _arm_statement(query: VectorQuery, graph: HnswIndex, *, own: bool | None) -> str:
     """What an index is asked.
 
     The conditions are subqueries that the planner cannot turn into joins, so that rows are taken in the order of the
@@ -226,7 +226,7 @@ def _candidate_limit(query: VectorQuery) -> int:
     return query.limit + max(10, query.limit // 4)
 
 
-def _scan_settings(query: VectorQuery, reach: Reach) -> dict[str, str]:
+def _scan_settings(query: VectorQuery, reach: SearchReach) -> dict[str, str]:
     return {
         "hnsw.iterative_scan": "relaxed_order",
         "hnsw.ef_search": str(min(_MOST_AT_ONCE, max(reach.at_once, 2 * _candidate_limit(query)))),

@@ -59,8 +59,8 @@ class SqliteSource:
         question = f"SELECT {wanted} FROM {_quote_identifier(table)}"  # noqa: S608 - names the database gave, quoted
         with _translate_read_errors():
             for row in self._database.execute(question + (f" ORDER BY {by}" if by else "")):
-                told = (None if isinstance(value, bytes) else value for value in row)
-                yield dict(zip(columns, told, strict=True))
+                answer = (None if isinstance(value, bytes) else value for value in row)
+                yield dict(zip(columns, answer, strict=True))
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Final
 
 from memstone.adapters.sql.indexes import FullTextTable
-from memstone.adapters.sql.rows import Row, Sql, dump_json, load_json_object, placeholder_list
-from memstone.model.access import Account, ApiKey, Role, Session, StoredSecret, Subjects
+from memstone.adapters.sql.rows import Row, SqlConnection, dump_json, load_json_object, placeholder_list
+from memstone.model.access import Account, ApiKey, LoginSession, Role, StoredSecret, Subjects
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import AgentRow, Usage
-from memstone.ports.erasure import WHOLE_STORE, Erased, KnownCopy
+from memstone.ports.erasure import WHOLE_STORE, ErasureRecord, KnownCopy
 
 if TYPE_CHECKING:
     from memstone.results import RowCounts
@@ -33,7 +33,7 @@ _ONE: Final = "tenant_id = ? AND id = ?"
 class AccountsTable:
     """See ``memstone.ports.access_tables.Accounts``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, account: Account) -> None:
@@ -47,7 +47,7 @@ class AccountsTable:
     async def find(self, tenant_id: str, account_id: str) -> Account | None:
         return await self._one(_ONE, (tenant_id, account_id))
 
-    async def named(self, tenant_id: str, login: str) -> Account | None:
+    async def find_by_login(self, tenant_id: str, login: str) -> Account | None:
         return await self._one("tenant_id = ? AND login = ?", (tenant_id, login))
 
     async def _one(self, condition: str, values: tuple[str, ...]) -> Account | None:
@@ -64,15 +64,15 @@ class AccountsTable:
     async def remove(self, tenant_id: str, account_id: str) -> bool:
         return bool(await self._sql.run(f"DELETE FROM accounts WHERE {_ONE}", (tenant_id, account_id)))
 
-    async def begin(self, session: Session) -> None:
+    async def begin(self, session: LoginSession) -> None:
         query = f"INSERT INTO account_sessions ({_OF_SESSIONS}) VALUES ({placeholder_list(7)})"
         await self._sql.run(query, astuple(session))
 
-    async def session(self, tenant_id: str, session_id: str) -> Session | None:
+    async def session(self, tenant_id: str, session_id: str) -> LoginSession | None:
         row = await self._sql.one(f"SELECT {_OF_SESSIONS} FROM account_sessions WHERE {_ONE}", (tenant_id, session_id))
-        return None if row is None else Session(*row)
+        return None if row is None else LoginSession(*row)
 
-    async def turn(self, old: Session, new: Session) -> bool:
+    async def turn(self, old: LoginSession, new: LoginSession) -> bool:
         query = f"UPDATE account_sessions SET current_hash = ?, expires_at = ? WHERE {_ONE} AND current_hash = ?"
         return bool(await self._sql.run(query, (new.current, new.expires_at, old.tenant_id, old.id, old.current)))
 
@@ -87,15 +87,15 @@ class AccountsTable:
         await self._sql.run("DELETE FROM account_sessions")
 
     async def tidy(self, tenant_id: str, account_id: str, now: Instant, keep: int) -> None:
-        whose = "tenant_id = ? AND account_id = ?"
+        owner = "tenant_id = ? AND account_id = ?"
         await self._sql.run(
-            f"DELETE FROM account_sessions WHERE {whose} AND expires_at <= ?", (tenant_id, account_id, now)
+            f"DELETE FROM account_sessions WHERE {owner} AND expires_at <= ?", (tenant_id, account_id, now)
         )
-        newest = f"SELECT id FROM account_sessions WHERE {whose} ORDER BY created_at DESC, id DESC LIMIT ?"
-        kept = [row[0] for row in await self._sql.rows(newest, (tenant_id, account_id, keep))]
-        if len(kept) == keep:
-            query = f"DELETE FROM account_sessions WHERE {whose} AND id NOT IN ({placeholder_list(len(kept))})"
-            await self._sql.run(query, (tenant_id, account_id, *kept))
+        newest = f"SELECT id FROM account_sessions WHERE {owner} ORDER BY created_at DESC, id DESC LIMIT ?"
+        remaining = [row[0] for row in await self._sql.rows(newest, (tenant_id, account_id, keep))]
+        if len(remaining) == keep:
+            query = f"DELETE FROM account_sessions WHERE {owner} AND id NOT IN ({placeholder_list(len(remaining))})"
+            await self._sql.run(query, (tenant_id, account_id, *remaining))
 
 
 def _account_from_row(row: Row) -> Account:
@@ -116,7 +116,7 @@ _KEYS_CHANGES: Final = ", ".join(f"{name} = excluded.{name}" for name in _KEYS_C
 class ApiKeysTable:
     """See ``memstone.ports.access_tables.ApiKeys``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, key: ApiKey) -> None:
@@ -139,7 +139,7 @@ class ApiKeysTable:
     async def every(self) -> list[ApiKey]:
         return [_api_key_from_row(row) for row in await self._sql.rows(f"SELECT {_KEYS_COLUMNS} FROM api_keys")]
 
-    async def used(self, tenant_id: str, key_id: str, at: Instant) -> None:
+    async def record_use(self, tenant_id: str, key_id: str, at: Instant) -> None:
         query = "UPDATE api_keys SET last_used_at = ? WHERE tenant_id = ? AND id = ?"
         await self._sql.run(query, (at, tenant_id, key_id))
 
@@ -162,7 +162,7 @@ _INSERT: Final = (
 class AgentsTable:
     """See ``memstone.ports.access_tables.Agents``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def get(self, tenant_id: str, agent_id: str) -> AgentRow | None:
@@ -178,7 +178,7 @@ class AgentsTable:
     async def meet(self, tenant_id: str, agent_id: str, at: Instant) -> bool:
         return await self._sql.run(_INSERT + "DO NOTHING", _agent_params(tenant_id, AgentRow(agent_id, at, at))) > 0
 
-    async def listed(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
+    async def list_agents(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
         query = f"SELECT {_AGENTS_COLUMNS} FROM agents WHERE tenant_id = ? ORDER BY id LIMIT ? OFFSET ?"
         return [_agent_from_row(row) for row in await self._sql.rows(query, (tenant_id, limit, offset))]
 
@@ -222,7 +222,7 @@ _OF_TENANT: Final = f"{_SUMS} FROM memories m WHERE {_LIVE} AND m.tenant_id = ?"
 class PreferencesTable:
     """See ``memstone.ports.access_tables.Preferences``. The row without a name holds the version."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def version(self, tenant_id: str) -> str:
@@ -258,7 +258,7 @@ class PreferencesTable:
     async def _renew_version(self, tenant_id: str, at: Instant) -> None:
         await self._sql.run(_PUT, (tenant_id, "", "", new_id(), at))
 
-    async def named(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:
+    async def list_by_name(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:
         query = "SELECT scope_key, value FROM settings WHERE tenant_id = ? AND key = ? ORDER BY scope_key LIMIT ?"
         return [(str(row[0]), str(row[1])) for row in await self._sql.rows(query, (tenant_id, name, limit))]
 
@@ -288,7 +288,7 @@ _COPY: Final = (
 class VaultTable:
     """See ``memstone.ports.erasure.Vault``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
@@ -326,14 +326,14 @@ class VaultTable:
         changed = "ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value, created_at = excluded.created_at"
         await self._sql.run(f"{_PUT_KEY}{changed}", (tenant_id, name, secret.value.hex(), secret.created_at))
 
-    async def erasures(self) -> list[Erased]:
+    async def erasures(self) -> list[ErasureRecord]:
         query = (
             "SELECT tenant_id, id, created_at, user_digest, agent_digest, run_digest, memory_digest "
             "FROM erasures ORDER BY seq"
         )
-        return [Erased(*row) for row in await self._sql.rows(query)]
+        return [ErasureRecord(*row) for row in await self._sql.rows(query)]
 
-    async def note_erasures(self, erased: Iterable[Erased]) -> None:
+    async def note_erasures(self, erased: Iterable[ErasureRecord]) -> None:
         await self._sql.many(
             _ERASED,
             (
@@ -345,10 +345,10 @@ class VaultTable:
     async def copies(self, tenant_id: str) -> list[KnownCopy]:
         query = "SELECT path, created_at, whole FROM backups WHERE tenant_id IN (?, ?) ORDER BY created_at, path"
         rows = await self._sql.rows(query, (WHOLE_STORE, tenant_id))
-        return [KnownCopy(path, created_at, bool(whole)) for path, created_at, whole in rows]
+        return [KnownCopy(path, created_at, bool(full)) for path, created_at, full in rows]
 
     async def note_copies(self, tenant_id: str, copies: Iterable[KnownCopy]) -> None:
-        await self._sql.many(_COPY, ((tenant_id, one.path, one.created_at, int(one.whole)) for one in copies))
+        await self._sql.many(_COPY, ((tenant_id, one.path, one.created_at, int(one.is_complete)) for one in copies))
 
     async def forget_copy(self, tenant_id: str, path: str) -> None:
         await self._sql.run("DELETE FROM backups WHERE tenant_id = ? AND path = ?", (tenant_id, path))
@@ -394,7 +394,7 @@ SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
 class AdminTable:
     """See ``memstone.ports.access_tables.Admin``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def counts(self, tenant_id: str) -> RowCounts:
@@ -433,9 +433,9 @@ class AdminTable:
         return [(str(name), int(count), str(last)) for name, count, last in rows]
 
     async def users_of(self, scope: Scope) -> list[str]:
-        given = [(name, getattr(scope, name)) for name in ("agent_id", "run_id") if getattr(scope, name)]
+        items = [(name, getattr(scope, name)) for name in ("agent_id", "run_id") if getattr(scope, name)]
         # "<> ''" repeats the condition of the partial indexes, which the planner needs to see to use them.
-        narrowed = "".join(f" AND {name} = ? AND {name} <> ''" for name, _ in given)
+        narrowed = "".join(f" AND {name} = ? AND {name} <> ''" for name, _ in items)
         query = f"SELECT DISTINCT user_id FROM links WHERE tenant_id = ?{narrowed}"
-        rows = await self._sql.rows(query, (scope.tenant_id, *(value for _, value in given)))
+        rows = await self._sql.rows(query, (scope.tenant_id, *(value for _, value in items)))
         return [str(row[0]) for row in rows]

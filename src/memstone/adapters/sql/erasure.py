@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from memstone.adapters.sql.events import EntitiesTable
 from memstone.adapters.sql.indexes import FullTextTable
-from memstone.adapters.sql.rows import Row, Sql, load_json_object, placeholder_list, split_chunks
+from memstone.adapters.sql.rows import Row, SqlConnection, load_json_object, placeholder_list, split_chunks
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
-from memstone.ports.erasure import Reach, Subject, Words
+from memstone.ports.erasure import RemovedText, Subject, SubjectVersions
 
 _FIELDS: Final = ("user_id", "agent_id", "run_id")
 _SCOPED: Final = ("signals", "jobs", "receipts", "entities")
@@ -51,17 +51,17 @@ _MERGED_PAGES: Final = 64
 class ErasureTable:
     """See ``memstone.ports.erasure.Erasure``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
-    async def reach(self, subject: Subject, gone: Collection[str] = ()) -> Reach:
+    async def reach(self, subject: Subject, gone: Collection[str] = ()) -> SubjectVersions:
         seqs = await self._seqs(subject)
         shared = await self._seen_by_others(subject, seqs)
         own = {seq for seq in seqs if seq not in shared}
         own |= await self._find_derived(subject.tenant_id, {*gone, *await self._ids(subject.tenant_id, sorted(own))})
         ids = await self._ids(subject.tenant_id, [*seqs, *own])
-        kept = await self._find_remaining_ids(subject.tenant_id, ids, own)
-        return Reach(sorted(own), sorted(shared - own), sorted(ids - kept), sorted(ids & kept))
+        remaining = await self._find_remaining_ids(subject.tenant_id, ids, own)
+        return SubjectVersions(sorted(own), sorted(shared - own), sorted(ids - remaining), sorted(ids & remaining))
 
     async def versions(self, tenant_id: str, ids: Sequence[str]) -> list[int]:
         query = "SELECT seq FROM memories WHERE tenant_id = ? AND id IN ({}){}"
@@ -71,9 +71,9 @@ class ErasureTable:
         query = "SELECT seq, id FROM memories WHERE tenant_id = ? AND id IN ({}){}"
         found = [(int(seq), str(name)) for seq, name in await self._among(query, subject.tenant_id, ids)]
         shared = await self._seen_by_others(subject, [seq for seq, _ in found])
-        kept = {name for seq, name in found if seq in shared}
-        going = [one for one in ids if one not in kept]
-        counts = await self.drop_versions(subject.tenant_id, [seq for seq, name in found if name not in kept])
+        remaining = {name for seq, name in found if seq in shared}
+        going = [one for one in ids if one not in remaining]
+        counts = await self.drop_versions(subject.tenant_id, [seq for seq, name in found if name not in remaining])
         return {**counts, **await self._drop_events(subject.tenant_id, going)}
 
     async def _drop_events(self, tenant_id: str, ids: Sequence[str]) -> dict[str, int]:
@@ -109,14 +109,14 @@ class ErasureTable:
             return [int(row[0]) for row in await self._sql.rows(query, (tenant, subject.memory_id))]
         inside, values = _scope_condition(scope, "l.")
         named = " AND m.id = ?" if subject.memory_id else ""
-        given = [subject.memory_id] if subject.memory_id else []
+        items = [subject.memory_id] if subject.memory_id else []
         linked = f"""SELECT l.memory_seq FROM links l JOIN memories m ON m.seq = l.memory_seq
             WHERE l.tenant_id = ?{inside}{named}"""
         inside, _ = _scope_condition(scope, "e.")
         orphans = f"""SELECT m.seq FROM events e JOIN memories m ON m.tenant_id = e.tenant_id AND m.id = e.memory_id
             WHERE e.tenant_id = ?{inside}{named}
               AND NOT EXISTS (SELECT 1 FROM links l WHERE l.tenant_id = m.tenant_id AND l.memory_seq = m.seq)"""
-        params = (tenant, *values, *given)
+        params = (tenant, *values, *items)
         return sorted({int(row[0]) for row in await self._sql.rows(f"{linked} UNION {orphans}", params + params)})
 
     async def _seen_by_others(self, subject: Subject, seqs: Sequence[int]) -> set[int]:
@@ -147,21 +147,21 @@ class ErasureTable:
             found += await self._sql.rows(query.format(placeholder_list(len(part)), more), (tenant_id, *part, *values))
         return found
 
-    async def words(self, subject: Subject, reach: Reach) -> Words:
+    async def words(self, subject: Subject, reach: SubjectVersions) -> RemovedText:
         tenant, texts = subject.tenant_id, "SELECT text FROM memories WHERE tenant_id = ? AND seq IN ({}){}"
         shared = {str(row[0]) for row in await self._among(texts, tenant, reach.shared)}
-        said = [str(row[0]) for row in await self._among(texts, tenant, reach.own)]
+        sentences = [str(row[0]) for row in await self._among(texts, tenant, reach.own)]
         query = f"SELECT {', '.join(_OF_VERSIONS)} FROM memories WHERE tenant_id = ? AND seq IN ({{}}){{}}"
         found = await self._among(query, tenant, reach.own)
         query = f"SELECT {', '.join(_OF_EVENTS)} FROM events WHERE tenant_id = ? AND memory_id IN ({{}}){{}}"
         found += await self._among(query, tenant, reach.ids)
         if not subject.memory_id:
             waiting = await self._of_scope(subject, "signals", ("user_text", "assistant_text"))
-            said += [str(text) for row in waiting for text in row if text]
+            sentences += [str(text) for row in waiting for text in row if text]
             for table, columns in _TEXTS.items():
                 found += await self._of_scope(subject, table, columns)
         every = dict.fromkeys(text for row in found for value in row for text in _column_texts(value))
-        return Words([text for text in dict.fromkeys(said) if text not in shared], list(every))
+        return RemovedText([text for text in dict.fromkeys(sentences) if text not in shared], list(every))
 
     async def _of_scope(self, subject: Subject, table: str, columns: Sequence[str]) -> list[Row]:
         inside, values = _scope_condition(subject.scope, "")
@@ -217,7 +217,7 @@ class ErasureTable:
     async def _drop_words(self, seqs: Sequence[int]) -> None:
         await FullTextTable(self._sql).drop(seqs)
 
-    async def drop_history(self, subject: Subject, reach: Reach) -> dict[str, int]:
+    async def drop_history(self, subject: Subject, reach: SubjectVersions) -> dict[str, int]:
         tenant = subject.tenant_id
         counts = await self._drop_events(tenant, reach.ids)
         inside, values = _scope_condition(subject.scope, "")
@@ -233,8 +233,8 @@ class ErasureTable:
         counts: dict[str, int] = {}
         if subject.is_a_user:
             of_user = "account_id IN (SELECT id FROM accounts WHERE tenant_id = ? AND user_id = ?)"
-            given = (subject.tenant_id, subject.tenant_id, subject.scope.user_id)
-            await self._sql.run(f"DELETE FROM account_sessions WHERE tenant_id = ? AND {of_user}", given)
+            items = (subject.tenant_id, subject.tenant_id, subject.scope.user_id)
+            await self._sql.run(f"DELETE FROM account_sessions WHERE tenant_id = ? AND {of_user}", items)
         for table, condition, values in _table_conditions(subject):
             counts[table] = await self._sql.run(f"DELETE FROM {table} WHERE {condition}", values)
         if counts.get("settings"):  # the row without a name is their version: others must notice
@@ -245,7 +245,7 @@ class ErasureTable:
     async def drop_answers(self, tenant_id: str) -> int:
         return await self._sql.run("DELETE FROM llm_cache WHERE tenant_id = ?", (tenant_id,))
 
-    async def telling(self, subject: Subject) -> list[str]:
+    async def list_memories_once_seen(self, subject: Subject) -> list[str]:
         if subject.memory_id or not subject.is_a_user:
             return []
         named = (
@@ -280,7 +280,7 @@ class ErasureTable:
         """What changes with every step: which parts there are, and how far merging has come."""
         return await self._sql.one("SELECT block FROM fulltext_data WHERE id = 10")
 
-    async def left(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
+    async def count_rows(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
         reach = await self.reach(subject)
         counts = {"memories": await self._stored_by(subject.tenant_id, reach, until)}
         counts["events"] = await self._events_left(subject, until)
@@ -296,7 +296,7 @@ class ErasureTable:
             counts["changes"] = int(row[0]) if row else 0
         return counts
 
-    async def _stored_by(self, tenant_id: str, reach: Reach, until: Instant | None) -> int:
+    async def _stored_by(self, tenant_id: str, reach: SubjectVersions, until: Instant | None) -> int:
         seqs = [*reach.own, *reach.shared]
         if until is None:
             return len(seqs)
@@ -305,11 +305,11 @@ class ErasureTable:
 
     async def _events_left(self, subject: Subject, until: Instant | None) -> int:
         inside, values = _scope_condition(subject.scope, "")
-        given = [subject.tenant_id, *values]
+        items = [subject.tenant_id, *values]
         for column, value in (("memory_id =", subject.memory_id), ("created_at <=", until)):
             if value:
-                inside, given = f"{inside} AND {column} ?", [*given, value]
-        row = await self._sql.one(f"SELECT count(*) FROM events WHERE tenant_id = ?{inside}", given)
+                inside, items = f"{inside} AND {column} ?", [*items, value]
+        row = await self._sql.one(f"SELECT count(*) FROM events WHERE tenant_id = ?{inside}", items)
         return int(row[0]) if row else 0
 
     async def names(self, tenant_id: str, column: str) -> list[str]:
@@ -336,9 +336,9 @@ class ErasureTable:
 
 def _scope_condition(scope: Scope, prefix: str) -> tuple[str, list[str]]:
     """That a row lies within a scope; "<> ''" repeats the condition of the partial indexes."""
-    given = [(name, getattr(scope, name)) for name in _FIELDS if getattr(scope, name)]
-    told = "".join(f" AND {prefix}{name} = ? AND {prefix}{name} <> ''" for name, _ in given)
-    return told, [value for _, value in given]
+    items = [(name, getattr(scope, name)) for name in _FIELDS if getattr(scope, name)]
+    text = "".join(f" AND {prefix}{name} = ? AND {prefix}{name} <> ''" for name, _ in items)
+    return text, [value for _, value in items]
 
 
 # A pause of somebody in a session or with an agent; see memstone.core.settings.lenient.

@@ -8,15 +8,15 @@ from typing import Any, Final
 from memstone.adapters.sql.rows import (
     SELECT_RECORD,
     Row,
-    Sql,
+    SqlConnection,
     dump_json,
     load_json_object,
     placeholder_list,
     split_chunks,
     to_record,
 )
-from memstone.model.ageing import Aged, Older
-from memstone.model.event import Done, Event
+from memstone.model.age import MemoryAge, Older
+from memstone.model.event import Event, EventFilter
 from memstone.model.instant import Instant
 from memstone.model.memory import EntityRow, Link, Record, RelationRow, owner_of
 from memstone.model.scope import Scope
@@ -48,15 +48,15 @@ _REPLACED: Final = "(event IN ('REPLACE', 'UNLINK', 'DELETE') OR (event = 'UPDAT
 class EventsTable:
     """See ``memstone.ports.ledger.Events``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
-        self.heard: list[Event] | None = None
+        self.recorder: list[Event] | None = None
         """Where events are noted as well, while somebody wants to tell of them."""
 
     async def append(self, events: Iterable[Event]) -> None:
-        if self.heard is not None:
+        if self.recorder is not None:
             events = list(events)
-            self.heard += events
+            self.recorder += events
         await self._sql.many(_INSERT, (_event_params(event) for event in events))
 
     async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
@@ -71,7 +71,7 @@ class EventsTable:
         row = await self._sql.one(_ONE, (tenant_id, event_id))
         return None if row is None else _event_from_row(row)
 
-    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+    async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
         own = f"{_SELECT} AND memory_id = ?"
         split = f"{_SELECT} AND old_id = ? AND memory_id <> ?"
         rows = await self._sql.rows(f"{own} UNION ALL {split}", (tenant_id, memory_id, tenant_id, memory_id, memory_id))
@@ -87,7 +87,7 @@ class EventsTable:
         rows = await self._sql.rows(query, (scope.tenant_id, *values, cursor, limit))
         return [_event_from_row(row) for row in rows]
 
-    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+    async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
         narrowed, values = _scope_condition(scope)
         if below is not None:
             narrowed, values = f"{narrowed} AND seq < ?", [*values, below]
@@ -98,12 +98,12 @@ class EventsTable:
         query = f"{_SELECT}{narrowed} ORDER BY seq DESC LIMIT ?"
         return [_event_from_row(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit))]
 
-    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+    async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
         narrowed, values = _scope_condition(scope)
         query = f"{_SELECT}{narrowed} AND {_REPLACED} ORDER BY seq DESC LIMIT ? OFFSET ?"
         return [_event_from_row(row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit, offset))]
 
-    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
         rows = await self._sql.rows(
             f"SELECT id FROM events WHERE tenant_id = ? AND memory_id = ? AND id IN ({placeholder_list(len(ids))})",
             (tenant_id, memory_id, *ids),
@@ -113,8 +113,8 @@ class EventsTable:
 
 def _scope_condition(scope: Scope) -> tuple[str, list[Any]]:
     """The part of a condition that says whose events, and its values."""
-    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
-    return "".join(f" AND {name} = ?" for name, _ in given), [value for _, value in given]
+    items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    return "".join(f" AND {name} = ?" for name, _ in items), [value for _, value in items]
 
 
 def _event_params(event: Event) -> tuple[Any, ...]:
@@ -190,27 +190,27 @@ _DAY: Final = 10
 class MetricsTable:
     """See ``memstone.ports.tables.Metrics``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def count(self, tenant_id: str, user_id: str, at: Instant, counts: Mapping[str, int]) -> None:
         rows = ((tenant_id, user_id, at[:_DAY], name, more) for name, more in counts.items() if more)
         await self._sql.many(_ADD, rows)
 
-    async def counted(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
-        whose, values = _user_condition(tenant_id, user_id)
-        query = f"SELECT name, sum(value) FROM counters WHERE {whose} AND day >= ? GROUP BY name"
+    async def sum_counts(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
+        owner, values = _user_condition(tenant_id, user_id)
+        query = f"SELECT name, sum(value) FROM counters WHERE {owner} AND day >= ? GROUP BY name"
         return {str(name): int(total) for name, total in await self._sql.rows(query, (*values, since[:_DAY]))}
 
-    async def happened(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
-        whose, values = _user_condition(tenant_id, user_id, "e.")
-        rows = await self._sql.rows(_HAPPENED.format(whose=whose), (*values, since))
+    async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
+        owner, values = _user_condition(tenant_id, user_id, "e.")
+        rows = await self._sql.rows(_HAPPENED.format(whose=owner), (*values, since))
         return {str(event): int(total) for event, total in rows}
 
     async def uses(self, tenant_id: str, user_id: str) -> int:
-        whose, values = _user_condition(tenant_id, user_id, "l.")
+        owner, values = _user_condition(tenant_id, user_id, "l.")
         current = "SELECT 1 FROM memories m WHERE m.seq = l.memory_seq AND m.valid_to IS NULL"
-        query = f"SELECT sum(l.use_count) FROM links l WHERE {whose} AND EXISTS ({current})"
+        query = f"SELECT sum(l.use_count) FROM links l WHERE {owner} AND EXISTS ({current})"
         row = await self._sql.one(query, values)
         return int(row[0] or 0) if row else 0
 
@@ -280,9 +280,9 @@ WHERE id < newest AND id <= ? ORDER BY id LIMIT ?"""
 
 
 class UpkeepTable:
-    """See ``memstone.ports.tables.Upkeep``."""
+    """See ``memstone.ports.tables.UpkeepRows``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def owners(self, scope: Scope, layer: str) -> list[tuple[str, str]]:
@@ -290,11 +290,11 @@ class UpkeepTable:
         rows = await self._sql.rows(_OWNERS.format(narrowed=narrowed), (scope.tenant_id, layer, *values))
         return [(user, agent) for user, agent in rows]
 
-    async def older(self, wanted: Older, after: int, limit: int) -> list[Aged]:
+    async def older(self, wanted: Older, after: int, limit: int) -> list[MemoryAge]:
         more, values = _older_conditions(wanted)
         params = (wanted.scope.tenant_id, after, wanted.before, *values, limit)
         rows = await self._sql.rows(_OLDER.format(since=wanted.since, more=more), params)
-        return [Aged(to_record(row), row[-2], row[-1]) for row in rows]
+        return [MemoryAge(to_record(row), row[-2], row[-1]) for row in rows]
 
     async def restate(self, record: Record) -> None:
         values = (record.salience, record.anchor_at, record.source_count, dump_json(record.data))
@@ -310,7 +310,7 @@ class UpkeepTable:
         counted = await self._sql.one(f"SELECT count(*) FROM {rows}", params)
         return int(counted[0]) if counted else 0
 
-    async def buried(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
+    async def list_deleted(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
         rows = await self._sql.rows(_BURIED, (tenant_id, before, before, limit))
         return [str(row[0]) for row in rows]
 
@@ -336,9 +336,9 @@ class UpkeepTable:
 def _older_conditions(wanted: Older) -> tuple[str, list[object]]:
     """What else is asked of them, and its values."""
     more, values = "", list[object]()
-    for name, given in (("layer", wanted.layers), ("status", wanted.statuses), ("kind", wanted.kinds)):
-        if given:
-            more, values = f"{more} AND m.{name} IN ({placeholder_list(len(given))})", [*values, *given]
+    for name, items in (("layer", wanted.layers), ("status", wanted.statuses), ("kind", wanted.kinds)):
+        if items:
+            more, values = f"{more} AND m.{name} IN ({placeholder_list(len(items))})", [*values, *items]
     if wanted.idle:
         more, values = more + _IDLE, [*values, wanted.before, wanted.before]
     if wanted.uses_below is not None:
@@ -356,8 +356,8 @@ def _use_params(record: Record, link: Link) -> tuple[object, ...]:
 
 def _upkeep_narrowed(scope: Scope) -> tuple[str, list[str]]:
     """The part of a condition that says through whose links, and its values."""
-    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
-    return "".join(f" AND l.{name} = ?" for name, _ in given), [value for _, value in given]
+    items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    return "".join(f" AND l.{name} = ?" for name, _ in items), [value for _, value in items]
 
 
 # --- entities, where they are mentioned, and how they are related -----------------------------------------------------
@@ -416,10 +416,10 @@ JOIN entities e ON e.tenant_id = ? AND e.id = n.id ORDER BY e.seq LIMIT ?"""
 class EntitiesTable:
     """See ``memstone.ports.tables.Entities``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
-    async def known(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
+    async def find_by_norms(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
         rows: list[Row] = []
         for part in split_chunks(norms):
             query = f"SELECT {_ENTITY} FROM entities e WHERE {_OWNED} AND e.norm IN ({placeholder_list(len(part))})"
@@ -462,10 +462,10 @@ class EntitiesTable:
         if not norms:
             return []
         if scope.user_id:
-            return await self.known(Scope(scope.tenant_id, user_id=scope.user_id), norms)
+            return await self.find_by_norms(Scope(scope.tenant_id, user_id=scope.user_id), norms)
         found: list[EntityRow] = []
         for owner in [] if scope.is_open else await self._owners(scope):
-            found += await self.known(owner, norms)
+            found += await self.find_by_norms(owner, norms)
         return found
 
     async def _owners(self, scope: Scope) -> list[Scope]:
@@ -493,7 +493,7 @@ class EntitiesTable:
             found += [(one, _entity_from_row(row)) for row in rows]
         return found
 
-    async def listed(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
+    async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         condition, params = _link_condition(scope)
         owned, owner = _of_user(scope)
         query = f"""{_SEEN.format(condition=condition)}
@@ -530,9 +530,9 @@ def _owner_of(tenant_id: str, user_id: str, agent_id: str, run_id: str) -> Scope
 
 def _link_condition(scope: Scope) -> tuple[str, list[str]]:
     """The links that a scope names, and their parameters; "<> ''" lets the planner use the partial indexes."""
-    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
-    narrowed = "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in given)
-    return f"l.tenant_id = ?{narrowed}", [scope.tenant_id, *(value for _, value in given)]
+    items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    narrowed = "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in items)
+    return f"l.tenant_id = ?{narrowed}", [scope.tenant_id, *(value for _, value in items)]
 
 
 def _of_user(scope: Scope) -> tuple[str, tuple[str, ...]]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from memstone.adapters.sql.rows import (
     SELECT_RECORD,
     Row,
-    Sql,
+    SqlConnection,
     dump_json,
     load_json_object,
     placeholder_list,
@@ -85,7 +85,7 @@ ORDER BY t.memory_seq"""
 class FullTextTable:
     """See ``memstone.ports.ledger.FullText``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, seq: int, doc: TextDoc) -> None:
@@ -131,9 +131,9 @@ class FullTextTable:
         await self._sql.many("DELETE FROM words WHERE seq = ?", gone)
 
     async def clear(self, tenant_id: str) -> None:
-        theirs = "seq IN (SELECT seq FROM memories WHERE tenant_id = ?)"
-        await self._sql.run(f"{_UNINDEX}{theirs} AND seq <= ?", (tenant_id, await self._last_indexed()))
-        await self._sql.run(f"DELETE FROM words WHERE {theirs}", (tenant_id,))
+        other = "seq IN (SELECT seq FROM memories WHERE tenant_id = ?)"
+        await self._sql.run(f"{_UNINDEX}{other} AND seq <= ?", (tenant_id, await self._last_indexed()))
+        await self._sql.run(f"DELETE FROM words WHERE {other}", (tenant_id,))
 
     async def match(self, query: TextQuery, limit: int) -> list[tuple[int, float]]:
         if not query.words:
@@ -153,10 +153,10 @@ class FullTextTable:
 
     async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
         if since is None:
-            return await self._whole(tenant_id, user_id)
+            return await self._read_all(tenant_id, user_id)
         return list(map(TextRow._make, await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id))))
 
-    async def _whole(self, tenant_id: str, user_id: str) -> list[TextRow]:
+    async def _read_all(self, tenant_id: str, user_id: str) -> list[TextRow]:
         """All rows, a page at a time: of most columns the rows share a few values, and each is kept once."""
         found: list[TextRow] = []
         shared: dict[str, str] = {}
@@ -164,11 +164,11 @@ class FullTextTable:
         while True:
             page = await self._sql.rows(_ALL, (tenant_id, user_id, after, limit))
             is_last = len(page) < limit
-            kept = page if is_last else _without_last(page)
-            found += [_text_row(row, shared.setdefault) for row in kept]
+            remaining = page if is_last else _without_last(page)
+            found += [_text_row(row, shared.setdefault) for row in remaining]
             if is_last:
                 return found
-            after, limit = (kept[-1][0], limit) if kept else (after, 2 * limit)
+            after, limit = (remaining[-1][0], limit) if remaining else (after, 2 * limit)
 
 
 def _without_last(page: list[Row]) -> list[Row]:
@@ -180,9 +180,9 @@ def _without_last(page: list[Row]) -> list[Row]:
 
 
 def _text_row(row: Row, of: Callable[[str, str], str]) -> TextRow:
-    seq, agent, run, layer, *said, speaker, text, body, key, spoken, day = row
+    seq, agent, run, layer, *texts, speaker, text, body, key, spoken, day = row
     who = of(agent, agent), of(run, run), of(layer, layer)
-    return TextRow._make((seq, *who, *said, of(speaker, speaker), text, body, key, of(spoken, spoken), of(day, day)))
+    return TextRow._make((seq, *who, *texts, of(speaker, speaker), text, body, key, of(spoken, spoken), of(day, day)))
 
 
 def _match_expression(query: TextQuery) -> str:
@@ -204,8 +204,8 @@ def _score_unindexed(query: TextQuery, body: str, key: str, speaker: str, day: s
     """How well a row that is not indexed yet answers; 0 outside the scope."""
     if not set(query.scope) <= set(scope.split()):
         return 0.0
-    held = {*body.split(), *key.split(), *speaker.split(), *day.split()}
-    return _RARE * sum(word in held for word in query.words)
+    existing = {*body.split(), *key.split(), *speaker.split(), *day.split()}
+    return _RARE * sum(word in existing for word in query.words)
 
 
 # --- vectors by signature, the change counter, and the list of vector spaces ------------------------------------------
@@ -256,7 +256,7 @@ ON CONFLICT (tenant_id, memory_seq, signature) DO UPDATE SET vector = excluded.v
 class VectorsTable:
     """See ``memstone.ports.ledger.VectorRows``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
@@ -300,7 +300,7 @@ class VectorsTable:
         row = await self._sql.one(f"SELECT {each}", [value for user in users for value in (tenant_id, user)])
         return tuple(int(last or 0) for last in row or ())
 
-    async def noted(self, tenant_id: str, user_id: str, stamp: int) -> bool:
+    async def has_change(self, tenant_id: str, user_id: str, stamp: int) -> bool:
         query = "SELECT 1 FROM changes WHERE id = ? AND tenant_id = ? AND user_id = ?"
         return await self._sql.one(query, (stamp, tenant_id, user_id)) is not None
 
@@ -332,7 +332,7 @@ class VectorsTable:
             rows += await self._sql.rows(f"{_WORDS} ({placeholder_list(len(part))})", (tenant_id, signature, *part))
         return [(seq, words) for seq, words in rows]
 
-    async def missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
+    async def list_missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
         query = f"SELECT {SELECT_RECORD} {_WITHOUT} ORDER BY m.seq LIMIT ?"
         params = (tenant_id, after, *sorted(INDEXED), signature, limit)
         return [to_record(row) for row in await self._sql.rows(query, params)]
@@ -354,7 +354,7 @@ def words_of(vector: bytes) -> bytes | None:
 class IndexesTable:
     """See ``memstone.ports.ledger.Indexes``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def all(self, tenant_id: str) -> list[IndexInfo]:
@@ -411,9 +411,9 @@ _JSON: Final = frozenset(
 
 
 class StoredTexts:
-    """See ``memstone.ports.tables.Stored``."""
+    """See ``memstone.ports.tables.StoredRows``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def count(self, tenant_id: str) -> int:
@@ -429,8 +429,8 @@ class StoredTexts:
         query = (
             f"{_select_statement(table)} WHERE tenant_id = ?{later}{_NOT_SAID.get(table, '')} ORDER BY {key} LIMIT ?"
         )
-        given = (tenant_id, limit) if after is None else (tenant_id, after, limit)
-        return _to_stored_rows(table, await self._sql.rows(query, given))
+        items = (tenant_id, limit) if after is None else (tenant_id, after, limit)
+        return _to_stored_rows(table, await self._sql.rows(query, items))
 
     async def rows(self, tenant_id: str, table: str, keys: Sequence[Key]) -> list[StoredRow]:
         found: list[StoredRow] = []
@@ -450,11 +450,11 @@ class StoredTexts:
         query = f"DELETE FROM {table} WHERE tenant_id = ? AND {_key_column(table)} = ?"
         await self._sql.many(query, ((tenant_id, key) for key in keys))
 
-    async def citing(self, tenant_id: str, turn_id: str) -> list[StoredRow]:
+    async def list_citations(self, tenant_id: str, turn_id: str) -> list[StoredRow]:
         query = f"{_select_statement('memories')} WHERE tenant_id = ? AND origin_id = ?"
         return _to_stored_rows("memories", await self._sql.rows(query, (tenant_id, turn_id)))
 
-    async def mentioned(self, tenant_id: str, seq: int) -> list[StoredRow]:
+    async def list_mentions(self, tenant_id: str, seq: int) -> list[StoredRow]:
         among = "SELECT entity_id FROM mentions WHERE tenant_id = ? AND memory_seq = ?"
         query = f"{_select_statement('entities')} WHERE tenant_id = ? AND id IN ({among})"
         return _to_stored_rows("entities", await self._sql.rows(query, (tenant_id, tenant_id, seq)))
@@ -495,24 +495,24 @@ def _encode_value(table: str, name: str, value: Any) -> Any:
 
 
 class OwnedRows:
-    """See ``memstone.ports.tables.Owned``."""
+    """See ``memstone.ports.tables.RowsByOwner``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def hand_over(self, table: str, old: Scope, new: Scope) -> list[str]:
-        given = _scope_ids(old)
-        narrowed = "".join(f" AND {name} = ?" for name in given)
+        values = _scope_ids(old)
+        narrowed = "".join(f" AND {name} = ?" for name in values)
         query = f"SELECT id FROM {table} WHERE tenant_id = ?{narrowed}"
-        ids = [str(row[0]) for row in await self._sql.rows(query, (old.tenant_id, *given.values()))]
+        ids = [str(row[0]) for row in await self._sql.rows(query, (old.tenant_id, *values.values()))]
         await self.hand_back(table, ids, new)
         return ids
 
     async def hand_back(self, table: str, ids: list[str], old: Scope) -> None:
-        given = _scope_ids(old)
-        named = ", ".join(f"{name} = ?" for name in given)
+        values = _scope_ids(old)
+        named = ", ".join(f"{name} = ?" for name in values)
         query = f"UPDATE {table} SET {named} WHERE tenant_id = ? AND id = ?"
-        await self._sql.many(query, ((*given.values(), old.tenant_id, one) for one in ids))
+        await self._sql.many(query, ((*values.values(), old.tenant_id, one) for one in ids))
 
 
 def _scope_ids(scope: Scope) -> dict[str, str]:

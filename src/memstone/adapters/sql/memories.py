@@ -14,7 +14,7 @@ from memstone.adapters.sql.rows import (
     SELECT_LINK,
     SELECT_RECORD,
     Row,
-    Sql,
+    SqlConnection,
     link_part,
     load_json_object,
     placeholder_list,
@@ -24,10 +24,10 @@ from memstone.adapters.sql.rows import (
     to_record,
 )
 from memstone.model.instant import Instant
-from memstone.model.memory import MIRROR, Found, Link, Record, TextDoc
+from memstone.model.memory import MIRROR, FoundMemory, Link, Record, TextDoc
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
-from memstone.ports.tables import BulkRow, BulkTable, Overtaken, TurnFact
+from memstone.ports.tables import BulkRow, BulkTable, SupersededFact, TurnFact
 
 # --- versions of remembered things ------------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class MemoriesTable:
     page: ClassVar[str] = _PAGE
     """One page of what matches; databases differ in how they pick one link of several."""
 
-    def __init__(self, sql: Sql, compile_where: Compile) -> None:
+    def __init__(self, sql: SqlConnection, compile_where: Compile) -> None:
         self._sql, self._where = sql, compile_where
 
     async def insert(self, record: Record) -> int:
@@ -122,7 +122,7 @@ class MemoriesTable:
         row = await self._sql.one(f"{query} ORDER BY m.version DESC LIMIT 1", (tenant_id, memory_id))
         return None if row is None else to_record(row)
 
-    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
         condition, params = self._where(where)
         order = "ASC" if oldest_first else "DESC"
         # First the links of one page, which their indexes hold in order, then what is shown of them. A memory may be
@@ -130,13 +130,13 @@ class MemoriesTable:
         query = self.page % (f"{_from_clause(where)} AND {condition}", order, order)
         return [_found_from_row(row) for row in await self._sql.rows(query, [*params, limit, offset])]
 
-    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
+    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
         return await self._find_page_by_column("created_at", where, limit, offset)
 
-    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+    async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
         return await self._find_page_by_column("salience", where, limit, 0)
 
-    async def _find_page_by_column(self, column: str, where: Where, limit: int, offset: int) -> list[Found]:
+    async def _find_page_by_column(self, column: str, where: Where, limit: int, offset: int) -> list[FoundMemory]:
         """One page of what matches, by a column; of equals the newest version first."""
         condition, params = self._where(where)
         order = f"ORDER BY m.{column} DESC, m.seq DESC LIMIT ? OFFSET ?"
@@ -145,7 +145,7 @@ class MemoriesTable:
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
 
-    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+    async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         counted = "CASE WHEN source_count + ? < 0 THEN 0 ELSE source_count + ? END"
         await self._sql.many(
             f"UPDATE memories SET source_count = {counted} WHERE seq = ?", ((by, by, seq) for seq in seqs)
@@ -172,7 +172,7 @@ class MemoriesTable:
         row = await self._sql.one(_CURRENT, (tenant_id, memory_id))
         return None if row is None else to_record(row)
 
-    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+    async def find_visible(self, tenant_id: str, memory_id: str) -> FoundMemory | None:
         row = await self._sql.one(_SEEN, (tenant_id, memory_id))
         if row is None:
             return None
@@ -204,9 +204,9 @@ class MemoriesTable:
         query = f"SELECT DISTINCT l.memory_seq, m.hash FROM {_from_clause(where)} AND {condition}"
         return dict(await self._sql.rows(query, params))
 
-    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+    async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
         condition, params = self._where(where)
-        found: dict[int, Found] = {}
+        found: dict[int, FoundMemory] = {}
         for part in split_chunks(seqs):
             query = f"{_FOUND}m.seq IN ({placeholder_list(len(part))}) AND {condition}"
             for row in await self._sql.rows(query, [*part, *params]):
@@ -246,8 +246,8 @@ def _equality_fields(where: Where) -> set[str]:
     return set() if None in ((where.value,) if where.op is Op.EQ else where.value) else {where.field}
 
 
-def _found_from_row(row: Row) -> Found:
-    return Found(to_record(row), to_link(link_part(row)))
+def _found_from_row(row: Row) -> FoundMemory:
+    return FoundMemory(to_record(row), to_link(link_part(row)))
 
 
 # --- who may see what -------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ _OWN_FIRST = "ORDER BY l.origin = 'mirror', l.user_id, l.agent_id, l.run_id"
 class LinksTable:
     """See ``memstone.ports.ledger.Links``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def add(self, tenant_id: str, seq: int, links: Iterable[Link]) -> None:
@@ -285,7 +285,7 @@ class LinksTable:
         )
         return None if row is None else int(row[0])
 
-    async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
+    async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
         found: set[str] = set()
         for part in split_chunks(dedupes):
             query = f"SELECT dedupe FROM links WHERE tenant_id = ? AND dedupe IN ({placeholder_list(len(part))})"
@@ -302,7 +302,7 @@ class LinksTable:
             [(scope.tenant_id, seq, scope.user_id, scope.agent_id, scope.run_id)],
         )
 
-    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+    async def record_uses(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
         by_scope: dict[Scope, list[int]] = {}
         for seq, who in links:
             by_scope.setdefault(who, []).append(seq)
@@ -366,7 +366,7 @@ class _Now(NamedTuple):
     data: str | None = None
 
 
-class _Learned(NamedTuple):
+class _LearnedVersion(NamedTuple):
     """A version that was learned from a turn: what is noted of it, and what its memory says now."""
 
     turn: str
@@ -408,17 +408,17 @@ class _Learned(NamedTuple):
 class ProvenanceTable:
     """See ``memstone.ports.tables.Provenance``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def facts_of(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[TurnFact]:
         seen, who = _visible_condition("m", scope)
-        found: dict[tuple[str, str], _Learned] = {}
+        found: dict[tuple[str, str], _LearnedVersion] = {}
         for part in split_chunks(turn_ids):
             query = _FACTS.format(m_seen=seen, ids=placeholder_list(len(part)))
             for row in await self._sql.rows(query, (scope.tenant_id, *part, *who)):
-                turn, fact, data, said, *holds = row
-                learned = _Learned(turn, fact, data, said, _Now(*holds))
+                turn, fact, data, message, *holds = row
+                learned = _LearnedVersion(turn, fact, data, message, _Now(*holds))
                 # A version that somebody wrote by hand is not what was said; the one it took the place of is.
                 if learned.has_evidence or (learned.turn, learned.fact) not in found:
                     found[learned.turn, learned.fact] = learned
@@ -433,8 +433,8 @@ class ProvenanceTable:
             found |= {row[0]: _Now(*row[1:]) for row in await self._sql.rows(query, (tenant_id, *part))}
         return found
 
-    async def overtaken(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[Overtaken]:
-        found: list[Overtaken] = []
+    async def list_superseded(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[SupersededFact]:
+        found: list[SupersededFact] = []
         c_seen, who = _visible_condition("c", scope)
         m_seen, _ = _visible_condition("m", scope)
         for part in split_chunks(turn_ids):
@@ -442,14 +442,14 @@ class ProvenanceTable:
             rows = await self._sql.rows(query, (now, *who, scope.tenant_id, *part, *who))
             # What became part of another memory, or was shortened, is not overtaken: that one says it.
             found += [
-                Overtaken(*row[:3]) for row in rows if row[2] is not None or "into" not in load_json_object(row[3])
+                SupersededFact(*row[:3]) for row in rows if row[2] is not None or "into" not in load_json_object(row[3])
             ]
         for _ in range(_STEPS):
             ended = {one.fact_id for one in found if one.text is None}
             after = await self._successors(scope, sorted(ended), now) if ended else {}
             if not after:
                 break
-            found = [Overtaken(one.turn_id, *after.get(one.fact_id, (one.fact_id, one.text))) for one in found]
+            found = [SupersededFact(one.turn_id, *after.get(one.fact_id, (one.fact_id, one.text))) for one in found]
         return found
 
     async def _successors(self, scope: Scope, ids: Sequence[str], now: Instant) -> dict[str, tuple[str, str | None]]:
@@ -465,10 +465,10 @@ class ProvenanceTable:
 
 def _visible_condition(row: str, scope: Scope) -> tuple[str, list[str]]:
     """That a row is seen through a link of the scope, and the values it takes."""
-    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
-    narrowed = "".join(f" AND l.{name} = ?" for name, _ in given)
+    items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    narrowed = "".join(f" AND l.{name} = ?" for name, _ in items)
     linked = f"l.tenant_id = {row}.tenant_id AND l.memory_seq = {row}.seq{narrowed}"
-    return f"EXISTS (SELECT 1 FROM links l WHERE {linked})", [value for _, value in given]
+    return f"EXISTS (SELECT 1 FROM links l WHERE {linked})", [value for _, value in items]
 
 
 # --- whole tables, row by row -----------------------------------------------------------------------------------------
@@ -491,7 +491,7 @@ WHERE m.tenant_id = ?"""
 class BulkTables:
     """See ``memstone.ports.tables.Bulk``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def tables(self) -> list[BulkTable]:

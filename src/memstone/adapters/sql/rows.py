@@ -32,7 +32,7 @@ Row: TypeAlias = tuple[Any, ...]
 Params: TypeAlias = Sequence[Any]
 
 
-class Sql(Protocol):
+class SqlConnection(Protocol):
     """One connection inside one transaction. Placeholders are ``?``."""
 
     async def rows(self, query: str, params: Params = ()) -> list[Row]:
@@ -199,19 +199,19 @@ async def run_and_log(work: Work[T], run: Callable[[Work[T]], Awaitable[T]]) -> 
     """Run a unit and, when it is stored, log what it did."""
     if not _log.isEnabledFor(logging.INFO):
         return await run(work)
-    heard: list[Event] = []
+    messages: list[Event] = []
 
     async def unit(tx: Tx) -> T:
-        heard.clear()  # it may be run again
+        messages.clear()  # it may be run again
         events: Any = tx.events
-        events.heard = heard
+        events.recorder = messages
         try:
             return await work(tx)
         finally:
-            events.heard = None
+            events.recorder = None
 
     answer = await run(unit)
-    log_stored_events(heard)
+    log_stored_events(messages)
     return answer
 
 

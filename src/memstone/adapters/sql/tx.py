@@ -14,7 +14,7 @@ from memstone.adapters.sql.erasure import ErasureTable
 from memstone.adapters.sql.events import EntitiesTable, EventsTable, MetricsTable, UpkeepTable
 from memstone.adapters.sql.indexes import FullTextTable, IndexesTable, OwnedRows, StoredTexts, VectorsTable
 from memstone.adapters.sql.memories import BulkTables, Compile, LinksTable, MemoriesTable, ProvenanceTable
-from memstone.adapters.sql.rows import Sql
+from memstone.adapters.sql.rows import SqlConnection
 from memstone.adapters.sql.work import (
     CalibrationTable,
     ContinuationsTable,
@@ -31,7 +31,7 @@ from memstone.adapters.sql.work import (
 class SqlTx:
     """See ``memstone.ports.ledger.Tx``; made once per connection."""
 
-    def __init__(self, sql: Sql, compile_where: Compile) -> None:
+    def __init__(self, sql: SqlConnection, compile_where: Compile) -> None:
         self.memories = MemoriesTable(sql, compile_where)
         self.links = LinksTable(sql)
         self.events = EventsTable(sql)
@@ -42,7 +42,7 @@ class SqlTx:
         self.signals = SignalsTable(sql)
         self.jobs = JobsTable(sql)
         self.leases = LeasesTable(sql)
-        self.suppressed = SuppressedTable(sql)
+        self.suppressions = SuppressedTable(sql)
         self.idempotency = IdempotencyTable(sql)
         self.llm_cache = LlmCacheTable(sql)
         self.continuations = ContinuationsTable(sql)
@@ -52,12 +52,12 @@ class SqlTx:
         self.api_keys = ApiKeysTable(sql)
         self.accounts = AccountsTable(sql)
         self.metrics = MetricsTable(sql)
-        self.owned = OwnedRows(sql)
+        self.rows_by_owner = OwnedRows(sql)
         self.erasure = ErasureTable(sql)
         self.vault = VaultTable(sql)
         self.preferences = PreferencesTable(sql)
         self.agents = AgentsTable(sql)
-        self.stored = StoredTexts(sql)
+        self.stored_rows = StoredTexts(sql)
         self.upkeep = UpkeepTable(sql)
         self.bulk = BulkTables(sql)
         self.admin = AdminTable(sql)

@@ -30,7 +30,7 @@ _READABLE: Final = "iif(json_valid(m.{0}), m.{0}, '{{}}')"
 
 
 @dataclass(frozen=True, slots=True)
-class Sql:
+class SqlFragment:
     """A piece of a statement with its bound values.
 
     ``stack`` is how much a parser must remember to read it, roughly: SQLite before 3.46 gives up at 100.
@@ -41,42 +41,42 @@ class Sql:
     stack: int = 8
 
 
-TRUE: Final = Sql("1 = 1")
-FALSE: Final = Sql("1 = 0")
+TRUE: Final = SqlFragment("1 = 1")
+FALSE: Final = SqlFragment("1 = 0")
 
 
 class Field(Protocol):
     """Tests of one field. Where the test does not hold, the result is false or NULL."""
 
-    def present(self) -> Sql:
+    def present(self) -> SqlFragment:
         """It is there and not null."""
         ...
 
-    def absent(self) -> Sql:
+    def absent(self) -> SqlFragment:
         """It is not there, or null."""
         ...
 
-    def one_of(self, values: Sequence[object]) -> Sql:
+    def one_of(self, values: Sequence[object]) -> SqlFragment:
         """It equals one of the values, none of which is null."""
         ...
 
-    def ordered(self, sign: str, value: object) -> Sql:
+    def compare_order(self, sign: str, value: object) -> SqlFragment:
         """It is of the same type and stands in this order to the value."""
         ...
 
-    def has(self, value: object, *, folded: bool) -> Sql:
+    def has(self, value: object, *, folded: bool) -> SqlFragment:
         """It is text with the value in it, or a list with the value among its members."""
         ...
 
 
-class Dialect(Protocol):
+class SqlDialect(Protocol):
     """What databases write differently."""
 
     def contains(self, text: str) -> str:
         """A test that a text has the bound value in it, taken literally."""
         ...
 
-    def folded(self, text: str) -> str:
+    def fold_case(self, text: str) -> str:
         """A text without regard to case."""
         ...
 
@@ -85,7 +85,7 @@ class Dialect(Protocol):
         ...
 
 
-def compile_where(where: Where, dialect: Dialect | None = None) -> tuple[str, list[Any]]:
+def compile_where(where: Where, dialect: SqlDialect | None = None) -> tuple[str, list[Any]]:
     """A boolean expression in brackets, and its parameters in order."""
     sql = _add_brackets(_Compiler(dialect or SqliteDialect()).tree(where, holds=True))
     return sql.text, list(sql.params)
@@ -93,9 +93,9 @@ def compile_where(where: Where, dialect: Dialect | None = None) -> tuple[str, li
 
 @dataclass(frozen=True, slots=True)
 class _Compiler:
-    dialect: Dialect
+    dialect: SqlDialect
 
-    def tree(self, where: Where, *, holds: bool) -> Sql:
+    def tree(self, where: Where, *, holds: bool) -> SqlFragment:
         """A test that ``where`` holds, or that it does not."""
         if isinstance(where, Not):
             return self.tree(where.part, holds=not holds)
@@ -104,7 +104,7 @@ class _Compiler:
         parts = [self.tree(part, holds=holds) for part in where.parts]
         return join_tests("AND" if isinstance(where, And) == holds else "OR", parts)
 
-    def leaf(self, condition: Condition, *, holds: bool) -> Sql:
+    def leaf(self, condition: Condition, *, holds: bool) -> SqlFragment:
         field, op, value = condition.field, condition.op, condition.value
         if op in NEGATIONS:
             return self.leaf(Condition(field, NEGATIONS[op], value), holds=not holds)
@@ -118,14 +118,14 @@ class _Compiler:
         test = self.test(field, op, value)
         return test if holds else negate_test(test)
 
-    def presence(self, field: str, *, holds: bool) -> Sql:
+    def presence(self, field: str, *, holds: bool) -> SqlFragment:
         tests = self.field(field)
         return tests.present() if holds else tests.absent()
 
-    def test(self, name: str, op: Op, value: Any) -> Sql:
+    def test(self, name: str, op: Op, value: Any) -> SqlFragment:
         field = self.field(name)
         if op in SIGNS:
-            return field.ordered(SIGNS[op], value)
+            return field.compare_order(SIGNS[op], value)
         if op in {Op.EQ, Op.IN}:
             return field.one_of((value,) if op is Op.EQ else value)
         return field.has(value, folded=op is Op.ICONTAINS)
@@ -145,7 +145,7 @@ class _Column:
     """A column. A value of another type is not even compared, because databases would convert it."""
 
     name: str
-    dialect: Dialect
+    dialect: SqlDialect
 
     @property
     def sql(self) -> str:
@@ -155,23 +155,23 @@ class _Column:
     def nullable(self) -> str:
         return f"nullif({self.sql}, '')" if self.name in EMPTY_IS_ABSENT else self.sql
 
-    def present(self) -> Sql:
-        return Sql(f"{self.sql} <> ''" if self.name in EMPTY_IS_ABSENT else f"{self.sql} IS NOT NULL")
+    def present(self) -> SqlFragment:
+        return SqlFragment(f"{self.sql} <> ''" if self.name in EMPTY_IS_ABSENT else f"{self.sql} IS NOT NULL")
 
-    def absent(self) -> Sql:
-        return Sql(f"{self.sql} = ''" if self.name in EMPTY_IS_ABSENT else f"{self.sql} IS NULL")
+    def absent(self) -> SqlFragment:
+        return SqlFragment(f"{self.sql} = ''" if self.name in EMPTY_IS_ABSENT else f"{self.sql} IS NULL")
 
-    def one_of(self, values: Sequence[object]) -> Sql:
+    def one_of(self, values: Sequence[object]) -> SqlFragment:
         absent = "" if self.name in EMPTY_IS_ABSENT else None
         fitting = tuple(value for value in values if self._fits(value) and value != absent)
         if len(fitting) <= 1:
             return equals_any(self.sql, [bind_value(value) for value in fitting])
-        return Sql(f"{self.sql} IN ({', '.join('?' * len(fitting))})", fitting)
+        return SqlFragment(f"{self.sql} IN ({', '.join('?' * len(fitting))})", fitting)
 
-    def ordered(self, sign: str, value: object) -> Sql:
-        return Sql(f"{self.nullable} {sign} ?", (value,)) if self._fits(value) else FALSE
+    def compare_order(self, sign: str, value: object) -> SqlFragment:
+        return SqlFragment(f"{self.nullable} {sign} ?", (value,)) if self._fits(value) else FALSE
 
-    def has(self, value: object, *, folded: bool) -> Sql:
+    def has(self, value: object, *, folded: bool) -> SqlFragment:
         if FIELDS[self.name] == "number" or not isinstance(value, str):
             return FALSE
         return has_part(self.dialect, self.nullable, value, folded=folded)
@@ -185,38 +185,38 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def equals_any(expression: str, values: Sequence[Sql]) -> Sql:
+def equals_any(expression: str, values: Sequence[SqlFragment]) -> SqlFragment:
     """A test that an expression equals one of the values."""
     params = tuple(param for value in values for param in value.params)
     if not values:
         return FALSE
     if len(values) == 1:
-        return Sql(f"{expression} = {values[0].text}", params)
-    return Sql(f"{expression} IN ({', '.join(value.text for value in values)})", params)
+        return SqlFragment(f"{expression} = {values[0].text}", params)
+    return SqlFragment(f"{expression} IN ({', '.join(value.text for value in values)})", params)
 
 
-def bind_value(value: object) -> Sql:
+def bind_value(value: object) -> SqlFragment:
     """A value, never written into the statement."""
-    return Sql("?", (value,))
+    return SqlFragment("?", (value,))
 
 
-def has_part(dialect: Dialect, text: str, value: str, *, folded: bool) -> Sql:
+def has_part(dialect: SqlDialect, text: str, value: str, *, folded: bool) -> SqlFragment:
     """A test that a text has the value in it."""
     if folded:
-        return Sql(dialect.contains(dialect.folded(text)), (value.casefold(),))
-    return Sql(dialect.contains(text), (value,))
+        return SqlFragment(dialect.contains(dialect.fold_case(text)), (value.casefold(),))
+    return SqlFragment(dialect.contains(text), (value,))
 
 
-def negate_test(sql: Sql) -> Sql:
+def negate_test(sql: SqlFragment) -> SqlFragment:
     """A test that another one does not hold, or holds nothing to test."""
-    return Sql(f"({sql.text}) IS NOT TRUE", sql.params, sql.stack + 1)
+    return SqlFragment(f"({sql.text}) IS NOT TRUE", sql.params, sql.stack + 1)
 
 
-def _add_brackets(sql: Sql) -> Sql:
-    return Sql(f"({sql.text})", sql.params, sql.stack + 1)
+def _add_brackets(sql: SqlFragment) -> SqlFragment:
+    return SqlFragment(f"({sql.text})", sql.params, sql.stack + 1)
 
 
-def join_tests(word: str, parts: Iterable[Sql]) -> Sql:
+def join_tests(word: str, parts: Iterable[SqlFragment]) -> SqlFragment:
     """All parts with AND or OR between them.
 
     The deepest comes first, where a parser has the least to remember, and long chains are cut into groups, because
@@ -231,9 +231,9 @@ def join_tests(word: str, parts: Iterable[Sql]) -> Sql:
     return chain_tests(word, [first, *rest])
 
 
-def chain_tests(word: str, parts: Sequence[Sql]) -> Sql:
+def chain_tests(word: str, parts: Sequence[SqlFragment]) -> SqlFragment:
     """The parts with a word between them, as they are."""
-    return Sql(
+    return SqlFragment(
         f" {word} ".join(part.text for part in parts),
         tuple(param for part in parts for param in part.params),
         max(part.stack + (2 if position else 0) for position, part in enumerate(parts)),
@@ -247,71 +247,73 @@ class SqliteDialect:
         """``instr``, because LIKE reads % and _ as wildcards and ignores the case of some letters."""
         return f"instr({text}, ?) > 0"
 
-    def folded(self, text: str) -> str:
+    def fold_case(self, text: str) -> str:
         """A function of ours; SQLite folds ASCII only."""
         return f"casefold({text})"
 
     def metadata(self, key: str, column: str = "metadata") -> Field:
         """JSON text, taken apart by ``json_each``: it reports every key as it is, and the type of its value."""
-        return _JsonKey(key, self, column)
+        return _SqliteJsonKey(key, self, column)
 
 
 @dataclass(frozen=True, slots=True)
-class _JsonKey:
+class _SqliteJsonKey:
     key: str
     dialect: SqliteDialect
     column: str
 
-    def present(self) -> Sql:
-        return self._some(Sql("e.type <> 'null'"))
+    def present(self) -> SqlFragment:
+        return self._some(SqlFragment("e.type <> 'null'"))
 
-    def absent(self) -> Sql:
+    def absent(self) -> SqlFragment:
         return negate_test(self.present())
 
-    def one_of(self, values: Sequence[object]) -> Sql:
+    def one_of(self, values: Sequence[object]) -> SqlFragment:
         return self._some(_json_equal("e.type", "e.value", values))
 
-    def ordered(self, sign: str, value: object) -> Sql:
+    def compare_order(self, sign: str, value: object) -> SqlFragment:
         if isinstance(value, str):
-            return self._some(Sql(f"e.type = 'text' AND e.value {sign} ?", (value,)))
+            return self._some(SqlFragment(f"e.type = 'text' AND e.value {sign} ?", (value,)))
         if is_number(value):
             number = _json_number(value)
-            return self._some(Sql(f"e.type IN ('integer', 'real') AND e.value {sign} {number.text}", number.params))
+            return self._some(
+                SqlFragment(f"e.type IN ('integer', 'real') AND e.value {sign} {number.text}", number.params)
+            )
         return FALSE
 
-    def has(self, value: object, *, folded: bool) -> Sql:
+    def has(self, value: object, *, folded: bool) -> SqlFragment:
         """CASE makes sure that only a list is taken apart as one, and only text is searched."""
         part, member, wanted = FALSE, "i.value", value
         if isinstance(value, str):
             part = has_part(self.dialect, "e.value", value, folded=folded)
-            member, wanted = (self.dialect.folded(member), value.casefold()) if folded else (member, wanted)
+            member, wanted = (self.dialect.fold_case(member), value.casefold()) if folded else (member, wanted)
         equal = _json_equal("i.type", member, [wanted])
         members = f"SELECT 1 FROM json_each(e.value) AS i WHERE {equal.text}"
         text = f"CASE e.type WHEN 'text' THEN {part.text} WHEN 'array' THEN EXISTS ({members}) END"
-        return self._some(Sql(text, (*part.params, *equal.params), equal.stack + 15))
+        return self._some(SqlFragment(text, (*part.params, *equal.params), equal.stack + 15))
 
-    def _some(self, test: Sql) -> Sql:
+    def _some(self, test: SqlFragment) -> SqlFragment:
         readable = _READABLE.format(self.column)
         entries = f"SELECT 1 FROM json_each({readable}) AS e WHERE e.key = ? AND ({test.text})"
-        return Sql(f"EXISTS ({entries})", (self.key, *test.params), test.stack + 12)
+        return SqlFragment(f"EXISTS ({entries})", (self.key, *test.params), test.stack + 12)
 
 
-def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> Sql:
+def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> SqlFragment:
     """A test that a JSON value equals one of those wanted, type by type."""
-    tests = [Sql(f"{kind} = '{word}'") for each, word in JSON_WORDS if any(each is other for other in wanted)]
+    tests = [SqlFragment(f"{kind} = '{word}'") for each, word in JSON_WORDS if any(each is other for other in wanted)]
     texts = [bind_value(each) for each in wanted if isinstance(each, str)]
     numbers = [_json_number(each) for each in wanted if is_number(each)]
     if texts:
-        tests.append(chain_tests("AND", [Sql(f"{kind} = 'text'"), equals_any(value, texts)]))
+        tests.append(chain_tests("AND", [SqlFragment(f"{kind} = 'text'"), equals_any(value, texts)]))
     if numbers:
-        tests.append(chain_tests("AND", [Sql(f"{kind} IN ('integer', 'real')"), equals_any(value, numbers)]))
+        tests.append(chain_tests("AND", [SqlFragment(f"{kind} IN ('integer', 'real')"), equals_any(value, numbers)]))
     return join_tests("OR", tests)
 
 
-def _json_number(value: float) -> Sql:
+def _json_number(value: float) -> SqlFragment:
     """A float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
-        return Sql("json_extract(?, '$')", (repr(float(value)),))
+        return SqlFragment("json_extract(?, '$')", (repr(float(value)),))
     return bind_value(value)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from memstone.adapters.sql.rows import Row, Sql, dump_json, load_json_object, placeholder_list, split_chunks
+from memstone.adapters.sql.rows import Row, SqlConnection, dump_json, load_json_object, placeholder_list, split_chunks
 from memstone.model.event import Job, JobFigures, Signal
 from memstone.model.instant import Instant
 from memstone.model.scope import Scope
-from memstone.ports.erasure import Erased
+from memstone.ports.erasure import ErasureRecord
 
 # --- signals that wait, deletions that are remembered, batches that were answered -------------------------------------
 
@@ -27,7 +27,7 @@ WHERE s.status = 'pending' AND s.due_at <= ?:whose
                   WHERE later.tenant_id = s.tenant_id AND later.status = 'pending' AND later.user_id = s.user_id
                     AND later.agent_id = s.agent_id AND later.run_id = s.run_id AND later.due_at > ?)
 ORDER BY s.due_at, s.seq LIMIT ? OFFSET ?"""
-_HELD: Final = "SELECT 1 FROM leases l WHERE l.tenant_id = ? AND l.name = ? AND l.until > ?"
+_LEASE_IN_FORCE: Final = "SELECT 1 FROM leases l WHERE l.tenant_id = ? AND l.name = ? AND l.until > ?"
 _MARK: Final = """
 UPDATE signals SET status = ?, attempts = attempts + ?, last_error = ?,
        due_at = CASE WHEN due_at IS NULL THEN NULL ELSE coalesce(?, due_at) END
@@ -37,7 +37,7 @@ WHERE tenant_id = ? AND id = ? AND status = 'pending'"""
 class SignalsTable:
     """See ``memstone.ports.work_tables.Signals``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, signals: Iterable[Signal]) -> None:
@@ -48,7 +48,7 @@ class SignalsTable:
             (_signal_params(signal) for signal in signals),
         )
 
-    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+    async def list_pending(self, scope: Scope, limit: int) -> list[Signal]:
         narrowed, values = _scope_condition(scope)
         rows = await self._sql.rows(
             f"SELECT {_COLUMNS} FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed} ORDER BY seq LIMIT ?",
@@ -70,13 +70,13 @@ class SignalsTable:
         return [Scope(*row) for row in await self._sql.rows(query, (scope.tenant_id, *values, limit, offset))]
 
     async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
-        whose = "" if tenant_id is None else " AND s.tenant_id = ?"
+        owner = "" if tenant_id is None else " AND s.tenant_id = ?"
         values = () if tenant_id is None else (tenant_id,)
-        rows = await self._sql.rows(_DUE.replace(":whose", whose), (now, *values, now, limit, offset))
+        rows = await self._sql.rows(_DUE.replace(":whose", owner), (now, *values, now, limit, offset))
         return [Scope(*row) for row in rows]
 
     async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
-        query = f"SELECT 1 FROM signals WHERE {_SAME} AND status = 'pending' AND NOT EXISTS ({_HELD}) LIMIT 1"
+        query = f"SELECT 1 FROM signals WHERE {_SAME} AND status = 'pending' AND NOT EXISTS ({_LEASE_IN_FORCE}) LIMIT 1"
         for place, (scope, lease) in enumerate(sessions):
             if await self._sql.one(query, (*_session_params(scope), scope.tenant_id, lease, now)) is not None:
                 return place
@@ -89,13 +89,13 @@ class SignalsTable:
             (now, *_session_params(scope), now),
         )
 
-    async def waiting(self, scope: Scope) -> int:
+    async def count_pending(self, scope: Scope) -> int:
         narrowed, values = _scope_condition(scope)
         query = f"SELECT count(*) FROM signals WHERE tenant_id = ? AND status = 'pending'{narrowed}"
         row = await self._sql.one(query, (scope.tenant_id, *values))
         return int(row[0]) if row else 0
 
-    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
         for part in split_chunks(ids):
             query = f"SELECT id FROM signals WHERE tenant_id = ? AND id IN ({placeholder_list(len(part))})"
@@ -124,7 +124,7 @@ class SignalsTable:
             marked += await self._sql.run(_MARK, (status, int(counts), error, due_at, tenant_id, signal_id))
         return marked
 
-    async def unfinished(self, scope: Scope) -> list[Signal]:
+    async def list_unfinished(self, scope: Scope) -> list[Signal]:
         narrowed, values = _scope_condition(scope)
         query = (
             f"SELECT {_COLUMNS} FROM signals WHERE tenant_id = ?{narrowed} "
@@ -170,9 +170,9 @@ SELECT m.origin_id, m.id, m.data FROM memories m WHERE m.tenant_id = ? AND m.ori
 
 
 class SuppressedTable:
-    """See ``memstone.ports.work_tables.Suppressed``."""
+    """See ``memstone.ports.work_tables.Suppressions``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, tenant_id: str, dedupe: str, memory_id: str, at: Instant, turn_id: str | None = None) -> None:
@@ -226,7 +226,7 @@ class SuppressedTable:
 class IdempotencyTable:
     """See ``memstone.ports.work_tables.Idempotency``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def get(self, tenant_id: str, key: str) -> tuple[str, str] | None:
@@ -247,7 +247,7 @@ class IdempotencyTable:
 class LlmCacheTable:
     """See ``memstone.ports.work_tables.LlmCache``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def get(self, tenant_id: str, key: str) -> str | None:
@@ -264,8 +264,8 @@ class LlmCacheTable:
 
 def _scope_condition(scope: Scope) -> tuple[str, list[str]]:
     """The part of a condition that says whose signals, and its values."""
-    given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
-    return "".join(f" AND {name} = ?" for name, _ in given), [value for _, value in given]
+    items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+    return "".join(f" AND {name} = ?" for name, _ in items), [value for _, value in items]
 
 
 def _signal_params(signal: Signal) -> tuple[object, ...]:
@@ -302,7 +302,7 @@ FROM jobs WHERE tenant_id = ? GROUP BY task, status ORDER BY task, status"""
 class JobsTable:
     """See ``memstone.ports.work_tables.Jobs``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, job: Job) -> None:
@@ -335,8 +335,8 @@ class JobsTable:
 
 def _job_condition(scope: Scope, **more: str | None) -> tuple[str, list[str]]:
     named = {name: getattr(scope, name) for name in ("user_id", "agent_id", "run_id")} | more
-    given = [("tenant_id", scope.tenant_id), *((name, value) for name, value in named.items() if value)]
-    return " AND ".join(f"{name} = ?" for name, _ in given), [value for _, value in given]
+    items = [("tenant_id", scope.tenant_id), *((name, value) for name, value in named.items() if value)]
+    return " AND ".join(f"{name} = ?" for name, _ in items), [value for _, value in items]
 
 
 def _job_from_row(row: Row) -> Job:
@@ -357,7 +357,7 @@ ON CONFLICT (tenant_id, name) DO UPDATE SET owner = excluded.owner, until = excl
 class LeasesTable:
     """See ``memstone.ports.work_tables.Leases``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def claim(self, tenant_id: str, name: str, owner: str, now: Instant, until: Instant) -> bool:
@@ -392,26 +392,26 @@ WHERE tenant_id = ? AND created_at >= ?"""
 class ReceiptsTable:
     """See ``memstone.ports.work_tables.Receipts``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, scope: Scope, receipt_id: str, body: Mapping[str, Any], at: Instant) -> None:
         who = (scope.tenant_id, receipt_id, scope.user_id, scope.agent_id, scope.run_id)
         await self._sql.many(_INSERT, [(*who, dump_json(body), at)])
 
-    async def known(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
         query = f"SELECT id FROM receipts WHERE tenant_id = ? AND id IN ({placeholder_list(len(ids))})"
         return {row[0] for row in await self._sql.rows(query, (tenant_id, *ids))}
 
-    async def erased(self, tenant_id: str, since: Instant) -> list[Erased]:
-        return [Erased(*row) for row in await self._sql.rows(_ERASED, (tenant_id, since))]
+    async def list_erasures(self, tenant_id: str, since: Instant) -> list[ErasureRecord]:
+        return [ErasureRecord(*row) for row in await self._sql.rows(_ERASED, (tenant_id, since))]
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
         query = "SELECT body FROM receipts WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, receipt_id))
         return None if row is None else load_json_object(row[0])
 
-    async def owned(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
+    async def find_with_owner(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
         query = "SELECT user_id, agent_id, run_id, body FROM receipts WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, receipt_id))
         return None if row is None else (Scope(tenant_id, *row[:3]), load_json_object(row[3]))
@@ -430,9 +430,9 @@ class ReceiptsTable:
         await self._sql.many(_SURPLUS, [(tenant_id, tenant_id, max(keep, 1) - 1)])
 
     async def forget(self, scope: Scope) -> None:
-        given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
-        narrowed = "".join(f" AND {name} = ?" for name, _ in given)
-        values = (scope.tenant_id, *(value for _, value in given))
+        items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+        narrowed = "".join(f" AND {name} = ?" for name, _ in items)
+        values = (scope.tenant_id, *(value for _, value in items))
         await self._sql.run(f"DELETE FROM receipts WHERE tenant_id = ?{narrowed}", values)
 
 
@@ -455,13 +455,13 @@ ON CONFLICT (tenant_id, user_id, began) DO NOTHING"""
 class ContinuationsTable:
     """See ``memstone.ports.work_tables.Continuations``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def put(self, tenant_id: str, user_id: str, began: str, ended: str, at: Instant) -> None:
         await self._sql.run(_PUT, (tenant_id, user_id, began, ended, at))
 
-    async def ended(self, tenant_id: str, user_id: str, began: str) -> str | None:
+    async def find_end(self, tenant_id: str, user_id: str, began: str) -> str | None:
         query = "SELECT ended FROM continuations WHERE tenant_id = ? AND user_id = ? AND began = ?"
         row = await self._sql.one(query, (tenant_id, user_id, began))
         return None if row is None else str(row[0])
@@ -493,7 +493,7 @@ _FACTOR: Final = 7_919
 class CalibrationTable:
     """See ``memstone.ports.work_tables.Calibration``."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: SqlConnection) -> None:
         self._sql = sql
 
     async def get(self, tenant_id: str, name: str) -> dict[str, Any] | None:
@@ -505,10 +505,10 @@ class CalibrationTable:
         await self._sql.run(_CALIBRATION_PUT, (tenant_id, name, dump_json(body), at))
 
     async def sample(self, scope: Scope, signature: str, most: int) -> tuple[int, list[bytes]]:
-        given = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
+        items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
         # "<> ''" repeats the condition of the partial indexes, which the planner needs to see to use them.
-        narrowed = _FROM + "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in given)
-        params = (signature, scope.tenant_id, *(value for _, value in given))
+        narrowed = _FROM + "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in items)
+        params = (signature, scope.tenant_id, *(value for _, value in items))
         counted = await self._sql.one(f"SELECT count(*) {narrowed}", params)
         rows = int(counted[0]) if counted else 0
         share = _PRIME if rows <= most else _PRIME * most // rows

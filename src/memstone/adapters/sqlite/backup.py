@@ -59,9 +59,9 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
     raw.execute("PRAGMA foreign_keys = OFF")
     raw.execute("ATTACH DATABASE ? AS foreign_store", (str(source),))
     try:
-        ours, theirs = _read_schema_objects(raw, "main"), _read_schema_objects(raw, "foreign_store")
+        ours, other = _read_schema_objects(raw, "main"), _read_schema_objects(raw, "foreign_store")
         tables = [name for (kind, name), _ in ours.items() if kind == "table" and not name.startswith("fulltext")]
-        _refuse_other_tables(ours, theirs, tables)
+        _refuse_other_tables(ours, other, tables)
         raw.execute("BEGIN IMMEDIATE")
         rows = {table: count for table in tables if (count := _copy_table_rows(raw, table)) and table != _MARK}
         raw.execute("INSERT INTO fulltext (fulltext) VALUES ('rebuild')")
@@ -72,7 +72,7 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
         target.rollback()
         raw.execute("DETACH DATABASE foreign_store")
         raw.execute("PRAGMA foreign_keys = ON")
-    return {"rows": rows, "objects": sorted(f"{kind} {name}" for kind, name in theirs.keys() - ours.keys())}
+    return {"rows": rows, "objects": sorted(f"{kind} {name}" for kind, name in other.keys() - ours.keys())}
 
 
 def _read_schema_objects(raw: sqlite3.Connection, database: str) -> _Objects:
@@ -80,8 +80,8 @@ def _read_schema_objects(raw: sqlite3.Connection, database: str) -> _Objects:
     return {(kind, name): "".join((made or "").split()) for kind, name, made in raw.execute(_OBJECTS.format(database))}
 
 
-def _refuse_other_tables(ours: _Objects, theirs: _Objects, tables: list[str]) -> None:
-    other = [table for table in tables if theirs.get(("table", table)) != ours["table", table]]
+def _refuse_other_tables(ours: _Objects, others: _Objects, tables: list[str]) -> None:
+    other = [table for table in tables if others.get(("table", table)) != ours["table", table]]
     if other:
         raise Corrupted(
             f"the backup contains no valid store: {', '.join(sorted(other))} is missing or malformed",
@@ -249,7 +249,7 @@ def run_removal(connection: Connection, work: Work[T], *, live: bool = False) ->
     connection.raw.execute("PRAGMA foreign_keys = OFF")
     try:
         return _in_transaction(connection, work, "PRAGMA foreign_key_check")
-    except _Referred:
+    except _DanglingReference:
         connection.raw.execute("PRAGMA foreign_keys = ON")
         return _in_transaction(connection, work, _NOTHING)
     finally:
@@ -264,7 +264,7 @@ def _without_looking(connection: Connection, work: Work[T]) -> T:
         connection.raw.execute("PRAGMA foreign_keys = ON")
 
 
-class _Referred(Exception):
+class _DanglingReference(Exception):
     """A row refers to one that is not there."""
 
 
@@ -274,7 +274,7 @@ def _in_transaction(connection: Connection, work: Work[T], wrong: str) -> T:
         refuse_upgraded(connection)
         value = drive(work(connection.tx))
         if connection.raw.execute(wrong).fetchone():
-            raise _Referred
+            raise _DanglingReference
         connection.raw.execute("COMMIT")
     finally:
         connection.rollback()
@@ -310,10 +310,10 @@ def rewrite_copy(known: KnownCopy, work: Work[Look | None], signer: Signer) -> C
     try:
         for unfinished in left_over(path.parent, path.name):
             remove_path(unfinished)
-        if not known.whole and unfinished_beside(path):
+        if not known.is_complete and unfinished_beside(path):
             return Copy(known.path, "unreachable", "it is being written")
         if not path.is_file():
-            return Copy(known.path, "missing", "" if known.whole else "it was started but not finished")
+            return Copy(known.path, "missing", "" if known.is_complete else "it was started but not finished")
         found = _erase_in_copy(path, work, signer)
         return Copy(known.path, "clean") if found is None else Copy(known.path, "rewritten", found=found)
     except (OSError, MemstoneError, sqlite3.Error) as error:

@@ -66,7 +66,7 @@ def to_memstone_error(error: sqlite3.Error, where: str) -> MemstoneError:
     return StorageError(f"{where}: {error}", hint=_DISK if code == sqlite3.SQLITE_IOERR else None)
 
 
-class translating:  # noqa: N801 - it is used like a function
+class translate_errors:  # noqa: N801 - it is used like a function
     """Turn SQLite's errors into Memstone's at the boundary."""
 
     __slots__ = ("_where",)

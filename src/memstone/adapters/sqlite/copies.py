@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.adapters.sqlite.connection import Connection, open_connection, translating
+from memstone.adapters.sqlite.connection import Connection, open_connection, translate_errors
 from memstone.adapters.sqlite.migrations import APPLICATION_ID, FORMER_ID
 from memstone.errors import Conflict, Corrupted, InvalidInput, NotFoundError, StorageBusy
 from memstone.model.instant import Instant
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _READ: Final = 4 << 20
 _ROWS: Final = 1_000
 _LOCKED: Final = os.name == "posix"
-_held: Final[dict[tuple[int, int], int]] = {}
+_open_copies: Final[dict[tuple[int, int], int]] = {}
 _holding: Final = ForkSafeLock()
 
 
@@ -40,8 +40,8 @@ def count_traces(connection: Connection, files: Mapping[str, Iterable[bytes]], l
     """How many pieces each file holds, but for those that stand in a row: somebody else may have said the same."""
     found = {name: _find_pieces(parts, look) for name, parts in files.items()}
     if any(found.values()):
-        kept = _find_pieces(_read_row_texts(connection), look)
-        found = {name: pieces - kept for name, pieces in found.items()}
+        remaining = _find_pieces(_read_row_texts(connection), look)
+        found = {name: pieces - remaining for name, pieces in found.items()}
     return {name: len(pieces) for name, pieces in found.items()}
 
 
@@ -77,13 +77,13 @@ def live_blocks(path: Path, overlap: int) -> Iterator[bytes]:
 
 def _shared_descriptor(path: Path) -> int:
     with _holding:
-        for gone in [one for one, file in _held.items() if not os.fstat(file).st_nlink]:
-            os.close(_held.pop(gone))  # its file was removed: nobody can open it, and its room is wanted
+        for gone in [one for one, file in _open_copies.items() if not os.fstat(file).st_nlink]:
+            os.close(_open_copies.pop(gone))  # its file was removed: nobody can open it, and its room is wanted
         about = path.stat()
         which = about.st_dev, about.st_ino
-        if which not in _held:
-            _held[which] = os.open(path, os.O_RDONLY)
-        return _held[which]
+        if which not in _open_copies:
+            _open_copies[which] = os.open(path, os.O_RDONLY)
+        return _open_copies[which]
 
 
 def _read_row_texts(connection: Connection) -> Iterator[bytes]:
@@ -106,7 +106,7 @@ _MOMENT: Final = 2.0
 
 
 class SqliteCopies:
-    """See ``memstone.ports.storage.Copying``."""
+    """See ``memstone.ports.storage.CopyableLedger``."""
 
     holds_files: Final = True
     beyond: Final = Beyond()
@@ -187,7 +187,7 @@ class SqliteCopies:
 
     def _on_snapshot(self, work: Callable[[Connection], T]) -> T:
         """The result of work on a connection that only reads; a store in memory has only the one."""
-        with translating(self._where):
+        with translate_errors(self._where):
             if self._file() is not None:
                 return self._readers.use(work)
             with self._queue.turn:
@@ -197,7 +197,7 @@ class SqliteCopies:
         from memstone.adapters.sqlite.backup import open_backup
 
         self._refuse_own(path)
-        with translating(str(path)), self._staging_path() as beside, open_backup(path, beside) as (_, manifest):
+        with translate_errors(str(path)), self._staging_path() as beside, open_backup(path, beside) as (_, manifest):
             return manifest
 
     def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class SqliteCopies:
 
         self._refuse_own(path)
         with (
-            translating(self._where),
+            translate_errors(self._where),
             self._staging_path() as beside,
             backup.open_backup(path, beside, admit) as (copy, manifest),
             self._queue.turn,
@@ -239,13 +239,13 @@ class SqliteCopies:
     def _remove(self, work: Work[T]) -> T:
         from memstone.adapters.sqlite.backup import run_removal
 
-        with translating(self._where), self._queue.turn:
+        with translate_errors(self._where), self._queue.turn:
             connection = self._open_writer()
             connection.rollback()  # whatever an interrupted thread left open
             return run_removal(connection, work, live=True)
 
     def _wipe(self) -> bool:
-        with translating(self._where):
+        with translate_errors(self._where):
             if (file := self._file()) is None:
                 with self._queue.turn:
                     self._open_writer().raw.execute("VACUUM")

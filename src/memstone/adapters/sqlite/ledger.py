@@ -22,7 +22,7 @@ from weakref import WeakSet
 from pydantic import BaseModel, ConfigDict
 
 from memstone.adapters.sql.rows import MY_FOLDER, make_private, run_and_log
-from memstone.adapters.sqlite.connection import Connection, open_connection, translating
+from memstone.adapters.sqlite.connection import Connection, open_connection, translate_errors
 from memstone.adapters.sqlite.copies import SqliteCopies
 from memstone.adapters.sqlite.integrity import (
     LogMark,
@@ -154,7 +154,7 @@ class Readers:
         return len(self._idle)
 
     @property
-    def lent(self) -> int:
+    def connections_in_use(self) -> int:
         """How many connections are in use."""
         return self._lent
 
@@ -255,14 +255,14 @@ class SqliteLedger(SqliteCopies):
         self._guard = threading.Lock()
         self._queue = WriteQueue(self._open_writer, self._update_log_mark)
         self._readers = Readers(self._fresh_reader)
-        self._held: tuple[bool, bool] = (False, False)
+        self._lock_state: tuple[bool, bool] = (False, False)
 
     async def open(self) -> None:
         """Open the file and bring its schema up to date."""
         await self._io.run(self._open)
 
     def _open(self) -> None:
-        with translating(self._where):
+        with translate_errors(self._where):
             self._open_writer()
 
     async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
@@ -277,7 +277,7 @@ class SqliteLedger(SqliteCopies):
         """The version of the file as it is; 0 where there is none."""
         if self._config.path is None or not self._config.path.exists():
             return 0
-        with translating(self._where):
+        with translate_errors(self._where):
             connection = open_connection(str(self._config.path), uri=False, writable=False, durable=True)
             try:
                 return version_of(connection)
@@ -326,7 +326,7 @@ class SqliteLedger(SqliteCopies):
         await self._io.run(self._close)
 
     def _write(self, work: Work[T], *, synced: bool = True) -> T:
-        with translating(self._where):
+        with translate_errors(self._where):
             return self._queue.run(work, synced=synced)
 
     def _run_read(self, work: Work[T]) -> T:
@@ -339,13 +339,13 @@ class SqliteLedger(SqliteCopies):
             connection.raw.execute("COMMIT")
             return value
 
-        with translating(self._where):
+        with translate_errors(self._where):
             return self._use_reader(run_in_snapshot)
 
     def _peek(self, work: Work[T]) -> T:
         if self._config.path is None:
             return self._write(work)
-        with translating(self._where):
+        with translate_errors(self._where):
             return self._use_reader(lambda connection: drive(work(connection.tx)))
 
     def _use_reader(self, read: Callable[[Connection], T]) -> T:
@@ -379,7 +379,7 @@ class SqliteLedger(SqliteCopies):
             return self._writer
 
     def _check(self) -> StoreCheck:
-        with translating(self._where):
+        with translate_errors(self._where):
             if self._config.path is not None:
                 return self._readers.use(self._report)
             with self._queue.turn:
@@ -424,7 +424,7 @@ class SqliteLedger(SqliteCopies):
         turn = self._queue.turn.acquire(timeout=PATIENCE)
         quiet = self._readers.rest(PATIENCE)
         guard = self._guard.acquire(timeout=PATIENCE)
-        self._held = (turn, guard)
+        self._lock_state = (turn, guard)
         self._rested = turn and quiet and guard
         if self._rested and self._config.path is not None:
             self._close_writer()
@@ -438,8 +438,8 @@ class SqliteLedger(SqliteCopies):
                 self._closed = self._closed or "this memory was in use when its process was forked"
             return
         self._readers.resume()
-        for lock, held in zip((self._queue.turn, self._guard), self._held, strict=True):
-            if held:
+        for lock, is_held in zip((self._queue.turn, self._guard), self._lock_state, strict=True):
+            if is_held:
                 lock.release()
 
 

@@ -117,7 +117,7 @@ def _run_job_batch(connection: Connection, jobs: list[_Job[Any]]) -> None:
         for job in jobs:
             _in_savepoint(connection, job)
         _commit_jobs(connection, jobs)
-    except _Lost:
+    except _TransactionLost:
         _one_by_one(connection, jobs)
     except BaseException:
         connection.rollback()
@@ -142,7 +142,7 @@ def _mark_done(jobs: list[_Job[Any]]) -> None:
         job.done = True
 
 
-class _Lost(Exception):
+class _TransactionLost(Exception):
     """SQLite gave up the whole transaction because of one unit (disk full, I/O error)."""
 
 
@@ -153,7 +153,7 @@ def _in_savepoint(connection: Connection, job: _Job[Any]) -> None:
         connection.raw.execute("RELEASE unit")
     except Exception as error:
         if not connection.raw.in_transaction:
-            raise _Lost from error
+            raise _TransactionLost from error
         connection.raw.execute("ROLLBACK TO unit")
         connection.raw.execute("RELEASE unit")
         job.error = error

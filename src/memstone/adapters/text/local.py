@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.partition_cache import Held, Name
+from memstone.adapters.partition_cache import Name, PartitionCache
 from memstone.model.query import WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, TextHit
@@ -33,7 +33,7 @@ class LocalText:
 
     def __init__(self, config: LocalTextConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io
-        self._held: Held[TextPartition, TextRow] = Held(
+        self._partition_cache: PartitionCache[TextPartition, TextRow] = PartitionCache(
             ledger, config.memory_mb * 1_000_000, _load_rows, _build_partition
         )
 
@@ -53,8 +53,8 @@ class LocalText:
         for partition in await self._partitions(scope):
             found.near |= ranking.find_adjacent(partition, seqs)
             for word in words:
-                told = ranking.word_rarity(partition, word)
-                found.rarity[word] = min(found.rarity.get(word, told), told)
+                score = ranking.word_rarity(partition, word)
+                found.rarity[word] = min(found.rarity.get(word, score), score)
         return found
 
     async def speakers(self, scope: Scope) -> frozenset[str]:
@@ -67,11 +67,11 @@ class LocalText:
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
-        self._held.forget(tenant_id)
+        self._partition_cache.forget(tenant_id)
 
     async def _partitions(self, scope: Scope) -> list[TextPartition]:
         users = [scope.user_id] if scope.user_id else await self._users(scope)
-        return [await self._held.fresh((scope.tenant_id, user, "")) for user in users]
+        return [await self._partition_cache.fresh((scope.tenant_id, user, "")) for user in users]
 
     async def _users(self, scope: Scope) -> list[str]:
         return await self._ledger.of(scope.tenant_id).read(lambda tx: tx.admin.users_of(scope))

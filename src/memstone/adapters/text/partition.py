@@ -41,8 +41,8 @@ class Postings:
         self._numbers = dict(numbers)
         self._rows = (pairs % max(1, len(bodies))).astype(np.int32)
         self._counts = counts.astype(np.float32)
-        held = np.bincount(pairs // max(1, len(bodies)), minlength=len(numbers))
-        self._starts = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)
+        current = np.bincount(pairs // max(1, len(bodies)), minlength=len(numbers))
+        self._starts = np.concatenate([[0], np.cumsum(current)]).astype(np.int64)
         self._later: dict[str, list[tuple[int, int]]] = {}
 
     def add(self, row: int, body: str) -> None:
@@ -108,7 +108,7 @@ class Codes:
             self.of(text)
         return [self.numbers[text] for text in texts]
 
-    def known(self, text: str) -> int:
+    def find_code(self, text: str) -> int:
         """The number of a text, -1 if it has none."""
         return self.numbers.get(text, -1)
 
@@ -118,7 +118,7 @@ class Codes:
 
 
 @dataclass(slots=True)
-class Columns:
+class TextColumns:
     """What is known of each row, as columns with room to grow."""
 
     seqs: Any
@@ -132,7 +132,7 @@ class Columns:
     after: Any
 
     @classmethod
-    def of(cls, room: int) -> Columns:
+    def of(cls, room: int) -> TextColumns:
         """Empty columns."""
         none = -np.ones((2, room), dtype=np.int32)
         return cls(
@@ -163,10 +163,10 @@ class End(NamedTuple):
 
 
 @dataclass(slots=True)
-class Shared:
+class PartitionState:
     """What all states of a partition share: it only ever grows behind what a reader knows."""
 
-    columns: Columns
+    columns: TextColumns
     postings: Postings
     ids: Codes = field(default_factory=Codes)
     speakers: Codes = field(default_factory=Codes)
@@ -181,7 +181,7 @@ class TextPartition:
 
     stamp: int
     rows: int
-    shared: Shared
+    shared: PartitionState
     alive: Any = None
     ready: Any = None
     """What every search in this state computes alike (``memstone.adapters.text.ranking``)."""
@@ -192,7 +192,7 @@ class TextPartition:
         live = [row for row in rows if row.body is not None]
         room = len(live) + max(_SPARE, len(live) // 4)
         bodies = [f"{row.body} {row.key}" if row.key else row.body or "" for row in live]
-        made = cls(stamp, 0, Shared(Columns.of(room), Postings(bodies)))
+        made = cls(stamp, 0, PartitionState(TextColumns.of(room), Postings(bodies)))
         made._place(live, bodies)
         for at in sorted(range(len(live)), key=lambda at: (live[at].created_at, live[at].first)):
             made._chain(at, live[at])
@@ -208,7 +208,7 @@ class TextPartition:
         """How much memory it takes."""
         return self.shared.columns.bytes + self.shared.postings.bytes
 
-    def updated(self, rows: list[TextRow], stamp: int) -> TextPartition | None:
+    def apply_rows(self, rows: list[TextRow], stamp: int) -> TextPartition | None:
         """This partition with what changed, or None when it is better read again."""
         columns = self.shared.columns
         last = int(columns.seqs[self.rows - 1]) if self.rows else -1

@@ -25,13 +25,13 @@ def search_partition(partition: TextPartition, query: WordsQuery) -> TextHits:
     """The best rows of the scope, one for each memory, then those of ``also`` that are not among them."""
     if not partition.count:
         return TextHits.of(())
-    speaker = partition.shared.speakers.known(query.named) if query.named else -1
+    speaker = partition.shared.speakers.find_code(query.named) if query.named else -1
     places, scores = _find_matches(partition, query) if query.words else (_NOWHERE, _NOWHERE)
     if query.also:
         seqs, others = partition.shared.columns.seqs, _find_places(partition, query.also)
         others = others[~np.isin(seqs[others], seqs[places])]
         places, scores = np.concatenate([places, others]), np.concatenate([scores, np.zeros(len(others))])
-    assistant = partition.shared.speakers.known(query.assistant) if query.assistant else -1
+    assistant = partition.shared.speakers.find_code(query.assistant) if query.assistant else -1
     return _build_hits(partition, places, scores, speaker, assistant, _query_coverage(partition, query.words, places))
 
 
@@ -134,7 +134,7 @@ def _allowed_mask(partition: TextPartition, query: WordsQuery) -> Any:
     masks = [] if partition.alive is None else [partition.alive]
     for column, wanted in enumerate((query.scope.agent_id, query.scope.run_id)):
         if wanted:
-            masks.append(columns.labels[column, :rows] == ids.known(wanted))
+            masks.append(columns.labels[column, :rows] == ids.find_code(wanted))
     if query.layers:
         masks.append(match_any_code(columns.labels[2, :rows], ids.numbers, query.layers))
     if query.among is not None:
@@ -195,5 +195,5 @@ def _build_hits(
     own = columns.own[places]
     spoken = own & (columns.speakers[places] == speaker)
     scored, speaker, asking = (column.astype(np.float64) for column in (scores, spoken, columns.asking[places]))
-    said = own & (columns.speakers[places] == assistant)
-    return TextHits(columns.seqs[places], scored, speaker, asking, own, said, coverage)
+    message = own & (columns.speakers[places] == assistant)
+    return TextHits(columns.seqs[places], scored, speaker, asking, own, message, coverage)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.partition_cache import Held, Name
+from memstone.adapters.partition_cache import Name, PartitionCache
 from memstone.model.query import VectorQuery
 from memstone.ports.index import DenseHit
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, Tx, VectorRow
 
 if TYPE_CHECKING:  # it computes with numpy, and whoever reads one memory does not
-    from memstone.adapters.vectors.partition import Partition
+    from memstone.adapters.vectors.partition import VectorPartition
 
 _LONG: Final = 40_000_000
 """To compare a question with more bytes than this takes longer than to hand the turn over and take it back."""
@@ -30,7 +30,7 @@ _AT_LEAST: Final = 100
 """Of what is held as bytes, so many times the wanted number, and at least so many, are looked at again."""
 
 
-class LocalConfig(BaseModel):
+class LocalVectorsConfig(BaseModel):
     """``memory_mb`` bounds what is held; the least recently used users go first.
 
     ``quant = "int8"`` holds vectors as bytes, in a quarter of the memory.
@@ -45,14 +45,14 @@ class LocalConfig(BaseModel):
 class LocalVectors:
     """See ``memstone.ports.index.VectorIndex``."""
 
-    Config = LocalConfig
+    Config = LocalVectorsConfig
     in_process = True
-    embedded = True
+    is_embedded = True
 
-    def __init__(self, config: LocalConfig, io: Io, ledger: Ledger) -> None:
+    def __init__(self, config: LocalVectorsConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._io = ledger, io
         self.quant: str = config.quant or ""
-        self._held: Held[Partition, VectorRow] = Held(
+        self._partition_cache: PartitionCache[VectorPartition, VectorRow] = PartitionCache(
             ledger, config.memory_mb * 1_000_000, _load_rows, _build_partition
         )
 
@@ -63,7 +63,9 @@ class LocalVectors:
         hits: list[DenseHit] = []
         own: set[int] = set()
         for user in users:
-            partition = await self._held.fresh((query.scope.tenant_id, user, _space_name(query.signature, self.quant)))
+            partition = await self._partition_cache.fresh(
+                (query.scope.tenant_id, user, _space_name(query.signature, self.quant))
+            )
             run = self._io.run_long if partition.bytes > _LONG else self._io.run
             found = await run(partial(partition.nearest, wide))
             if len(users) == 1 and not self.quant:
@@ -76,7 +78,7 @@ class LocalVectors:
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
-        self._held.forget(tenant_id)
+        self._partition_cache.forget(tenant_id)
 
     async def _users(self, query: VectorQuery) -> list[str]:
         return await self._ledger.of(query.scope.tenant_id).read(lambda tx: tx.admin.users_of(query.scope))
@@ -104,12 +106,12 @@ async def _load_rows(tx: Tx, name: Name, since: int | None) -> list[VectorRow]:
     return await tx.vectors.partition(tenant_id, user_id, space.removesuffix(":int8"), since)
 
 
-def _build_partition(rows: list[VectorRow], stamp: int, name: Name) -> Partition:
-    from memstone.adapters.vectors.partition import Partition
+def _build_partition(rows: list[VectorRow], stamp: int, name: Name) -> VectorPartition:
+    from memstone.adapters.vectors.partition import VectorPartition
 
     signature = name[2].removesuffix(":int8")
     quant = "" if signature == name[2] else "int8"
-    return Partition.of(rows, stamp, dim=int(signature.split(":")[-1]), quant=quant)
+    return VectorPartition.of(rows, stamp, dim=int(signature.split(":")[-1]), quant=quant)
 
 
 def _compute_cosines(query: VectorQuery, rows: list[tuple[int, bytes]], own: set[int]) -> dict[int, float]:

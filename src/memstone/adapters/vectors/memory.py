@@ -50,15 +50,15 @@ class MemoryVectors:
         return await self._run(self._infos)
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
-        given = list(points)
-        await self._run(lambda: self._get_collection(collection).put(given))
+        items = list(points)
+        await self._run(lambda: self._get_collection(collection).put(items))
 
     async def patch(self, collection: str, point_id: str, payload: dict[str, Any]) -> bool:
         return await self._run(lambda: self._get_collection(collection).patch(point_id, payload))
 
     async def delete(self, collection: str, ids: Iterable[str]) -> None:
-        given = list(ids)
-        await self._run(lambda: self._get_collection(collection).remove(given))
+        items = list(ids)
+        await self._run(lambda: self._get_collection(collection).remove(items))
 
     async def get(self, collection: str, point_id: str) -> Point | None:
         return await self._run(lambda: self._get_collection(collection).get(point_id))
@@ -189,9 +189,9 @@ class _Collection:
             raise self._wrong("NaN or infinity")
         return row
 
-    def _wrong(self, given: str) -> DimensionMismatch:
+    def _wrong(self, text: str) -> DimensionMismatch:
         return DimensionMismatch(
-            f"collection {self.name!r} takes vectors of {self.dimension} finite numbers, not {given}",
+            f"collection {self.name!r} takes vectors of {self.dimension} finite numbers, not {text}",
             hint="use the embedder that the collection was created for",
         )
 

@@ -26,7 +26,7 @@ _AT_ONCE: Final = 1 << 19
 _LARGEST: Final = 127
 
 
-class Block(Protocol):
+class VectorBlock(Protocol):
     """Rows of vectors that are written once, from the front, and compared with a question."""
 
     @property
@@ -51,7 +51,7 @@ class FloatBlock:
         self.nbytes: int = self._rows.nbytes
 
     def put(self, start: int, vectors: Any) -> None:
-        """See ``Block``."""
+        """See ``VectorBlock``."""
         self._rows[start : start + len(vectors)] = vectors
 
     def products(self, rows: int, vector: Any) -> Any:
@@ -77,7 +77,7 @@ class ByteBlock:
         self.nbytes: int = self._rows.nbytes + self._scales.nbytes
 
     def put(self, start: int, vectors: Any) -> None:
-        """See ``Block``."""
+        """See ``VectorBlock``."""
         for first in range(0, len(vectors), self._step):
             part = vectors[first : first + self._step]
             place = slice(start + first, start + first + len(part))
@@ -87,7 +87,7 @@ class ByteBlock:
             self._scales[place] = largest / _LARGEST
 
     def products(self, rows: int, vector: Any) -> Any:
-        """See ``Block``; off by what rounding took from each row."""
+        """See ``VectorBlock``; off by what rounding took from each row."""
         found = np.empty(rows, dtype=np.float32)
         floats = np.empty((min(rows, self._step), self._rows.shape[1]), dtype=np.float32)
         for first in range(0, rows, self._step):
@@ -123,24 +123,24 @@ class _Codes:
             self.of(text)
         return [self.numbers[text] for text in texts]
 
-    def known(self, text: str) -> int:
+    def find_code(self, text: str) -> int:
         return self.numbers.get(text, -1)
 
 
 @dataclass(slots=True)
-class Partition:
+class VectorPartition:
     """``rows`` rows of the block are in use, in the order of ``seq``."""
 
     stamp: int
     rows: int
-    block: Block
+    block: VectorBlock
     seqs: Any
     labels: Any
     codes: _Codes
     alive: Any = None
 
     @classmethod
-    def of(cls, rows: list[VectorRow], stamp: int, dim: int, *, quant: str = "") -> Partition:
+    def of(cls, rows: list[VectorRow], stamp: int, dim: int, *, quant: str = "") -> VectorPartition:
         """A partition of all rows that have a vector; with ``int8``, what it says of them is nearly right."""
         live = [row for row in rows if row.vector is not None]
         room = len(live) + max(_SPARE, len(live) // 4)
@@ -160,7 +160,7 @@ class Partition:
         """How much memory it takes."""
         return int(self.block.nbytes + self.seqs.nbytes + self.labels.nbytes)
 
-    def updated(self, rows: list[VectorRow], stamp: int) -> Partition | None:
+    def apply_rows(self, rows: list[VectorRow], stamp: int) -> VectorPartition | None:
         """This partition with what changed, or None when it is better read again."""
         last = int(self.seqs[self.rows - 1]) if self.rows else -1
         added = [row for row in rows if row.vector is not None]
@@ -170,7 +170,7 @@ class Partition:
         alive = self._without(known)
         if alive is not None and alive.sum() < (1 - _DEAD_SHARE) * self.rows:
             return None
-        grown = Partition(stamp, self.rows, self.block, self.seqs, self.labels, self.codes, alive)
+        grown = VectorPartition(stamp, self.rows, self.block, self.seqs, self.labels, self.codes, alive)
         grown._append(added)
         return grown
 
@@ -216,17 +216,17 @@ class Partition:
     def own(self, hits: Iterable[DenseHit]) -> set[int]:
         """Which of what was found here is held in somebody's own words."""
         seqs = [hit.seq for hit in hits]
-        held = self.labels[_OWN, self._places(seqs)]
-        return {seq for seq, own in zip(seqs, held, strict=True) if own}
+        current = self.labels[_OWN, self._places(seqs)]
+        return {seq for seq, own in zip(seqs, current, strict=True) if own}
 
     def _allowed_mask(self, query: VectorQuery) -> Any:
         """Which rows may be found; None means all."""
         masks = [] if self.alive is None else [self.alive]
         for column, wanted in enumerate((query.scope.agent_id, query.scope.run_id)):
             if wanted:
-                masks.append(self.labels[column, : self.rows] == self.codes.known(wanted))
+                masks.append(self.labels[column, : self.rows] == self.codes.find_code(wanted))
         if query.layers:
-            known = [number for number in map(self.codes.known, query.layers) if number >= 0]
+            known = [number for number in map(self.codes.find_code, query.layers) if number >= 0]
             table = np.zeros(len(self.codes.numbers), dtype=bool)
             table[known] = True
             masks.append(table[self.labels[2, : self.rows]])

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
 from memstone.adapters.postgres.connection import PgVector, open_connection, setting_up
-from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Lent, Options, Pool
+from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Options, Pool, PooledConnection
 from memstone.adapters.postgres.statements import Statement, Wire, to_numbered_placeholders
 from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
 from memstone.model.query import DATA, FIELDS, INT64, METADATA, UNSET_WHEN_EMPTY, And, Condition, Not, Op, Or, Where
@@ -228,12 +228,12 @@ class PgVectorStore:
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
         """All of them or, when one vector is wrong, none; of those with the same id the last one."""
-        given = list(points)
+        items = list(points)
         async with self._unit() as wire:
             dimension, _ = await self._there(wire, collection)
             rows = {
                 one.id: (one.id, self._unit_vector(collection, one.vector, dimension), _payload_json(one))
-                for one in given
+                for one in items
             }
             statement = (
                 f"INSERT INTO {self._table(collection)} (id, vector, payload) VALUES ($1, $2, $3::jsonb) "
@@ -360,18 +360,18 @@ class PgVectorStore:
                 await lent.wire.abandon()
                 await pool.give(lent)
         except psycopg.Error as error:
-            told = error.diag.message_primary or type(error).__name__
-            raise self._store_error(told, "check that the database exists and has pgvector 0.8") from error
+            text = error.diag.message_primary or type(error).__name__
+            raise self._store_error(text, "check that the database exists and has pgvector 0.8") from error
 
-    async def _begin_transaction(self, pool: Pool) -> Lent:
+    async def _begin_transaction(self, pool: Pool) -> PooledConnection:
         """A connection that has answered; those that were lost while nobody used them are left."""
         for last in [False] * self._config.pool_size + [True]:
             lent = await pool.take()
             try:
                 await lent.wire.begin(self._begin_statements())
-                await lent.wire.told()
+                await lent.wire.read_last_row()
             except psycopg.Error:
-                lost = lent.wire.lost
+                lost = lent.wire.is_lost
                 await lent.wire.abandon()
                 await pool.give(lent)
                 if last or not lost:
@@ -387,8 +387,8 @@ class PgVectorStore:
             "hnsw.ef_search": str(self._config.ef_search),
             "ivfflat.iterative_scan": "relaxed_order",
         }
-        said = ", ".join(f"set_config('{name}', ${at}, true)" for at, name in enumerate(settings, start=1))
-        return [("BEGIN", ()), (f"SELECT {said}", tuple(settings.values()))]
+        text = ", ".join(f"set_config('{name}', ${at}, true)" for at, name in enumerate(settings, start=1))
+        return [("BEGIN", ()), (f"SELECT {text}", tuple(settings.values()))]
 
     def _open_pool(self) -> Pool:
         with open_connection(self._config.url) as connection:

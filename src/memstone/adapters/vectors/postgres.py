@@ -18,8 +18,8 @@ from psycopg import sql
 from pydantic import Field
 
 from memstone.adapters.postgres.connection import open_connection
-from memstone.adapters.postgres.vectors import Graph, PostgresVectors, Reach
-from memstone.adapters.vectors.local import LocalConfig, LocalVectors
+from memstone.adapters.postgres.vectors import HnswIndex, PostgresVectors, SearchReach
+from memstone.adapters.vectors.local import LocalVectors, LocalVectorsConfig
 from memstone.errors import StorageBusy, StorageError
 from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
@@ -43,7 +43,7 @@ _REMEMBERED: Final = 10_000
 _Key: TypeAlias = tuple[str, str, str, str, str]
 
 
-class PgConfig(LocalConfig):
+class PgConfig(LocalVectorsConfig):
     """``in_process_rows``: the vectors of users with at most so many memories are held in this process.
 
     Beyond, an HNSW index is asked if there is one: ``ef_search`` candidates at a time, ``max_scan_tuples`` at most.
@@ -58,11 +58,11 @@ class PgConfig(LocalConfig):
 
 
 @dataclass(slots=True)
-class _Known:
+class _ScopeState:
     """What is known of a scope: how many links it has, the index, and for how many searches that is good."""
 
     rows: int
-    graph: Graph | None
+    graph: HnswIndex | None
     left: int = _ASK_AGAIN
 
 
@@ -71,12 +71,12 @@ class PgVectors:
 
     Config = PgConfig
     in_process = False
-    embedded = True
+    is_embedded = True
 
     def __init__(self, config: PgConfig, io: Io, ledger: Ledger) -> None:
         self._ledger, self._config = ledger, config
         self._local = LocalVectors(config, io, ledger)
-        self._known: OrderedDict[_Key, _Known] = OrderedDict()
+        self._known: OrderedDict[_Key, _ScopeState] = OrderedDict()
 
     @property
     def quant(self) -> str:
@@ -97,11 +97,11 @@ class PgVectors:
                 return await self._local.search(query)
         return await ledger.peek(lambda tx: _postgres_vectors(tx).nearest(query))
 
-    async def _search_index(self, ledger: Ledger, query: VectorQuery, known: _Known) -> list[DenseHit] | None:
-        graph, reach = known.graph, Reach(self._config.ef_search, self._config.max_scan_tuples)
+    async def _search_index(self, ledger: Ledger, query: VectorQuery, known: _ScopeState) -> list[DenseHit] | None:
+        graph, reach = known.graph, SearchReach(self._config.ef_search, self._config.max_scan_tuples)
         if graph is None or not self._pays(query, known, graph):
             return None
-        return await ledger.peek(lambda tx: _postgres_vectors(tx).proposed(query, graph, reach))
+        return await ledger.peek(lambda tx: _postgres_vectors(tx).search_index(query, graph, reach))
 
     async def forget(self, tenant_id: str) -> None:
         """Drop what is held of a tenant."""
@@ -109,16 +109,16 @@ class PgVectors:
             self._known.pop(key, None)
         await self._local.forget(tenant_id)
 
-    def _pays(self, query: VectorQuery, known: _Known, graph: Graph) -> bool:
+    def _pays(self, query: VectorQuery, known: _ScopeState, graph: HnswIndex) -> bool:
         """Whether enough of the candidates that an index looks at can be expected to be of the scope."""
         rows = known.rows if query.among is None else min(known.rows, len(query.among))
         return query.limit * max(graph.rows, known.rows) <= rows * self._config.max_scan_tuples / 2
 
-    def _fits(self, query: VectorQuery, known: _Known) -> bool:
+    def _fits(self, query: VectorQuery, known: _ScopeState) -> bool:
         """Whether all of it can be held in this process beside that of others."""
         return bool(query.scope.user_id) and known.rows * len(query.vector) * _BYTES <= self._config.memory_mb * 500_000
 
-    async def _get_scope_info(self, query: VectorQuery) -> _Known:
+    async def _get_scope_info(self, query: VectorQuery) -> _ScopeState:
         scope = query.scope
         # What is held in this process is held of a user, whichever agent and run are asked for.
         counted = Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope
@@ -133,11 +133,11 @@ class PgVectors:
             self._known.popitem(last=False)
         return found
 
-    async def _look(self, tx: Tx, scope: Scope, signature: str) -> _Known:
+    async def _look(self, tx: Tx, scope: Scope, signature: str) -> _ScopeState:
         rows = await _postgres_vectors(tx).size(scope, max(self._config.in_process_rows + 1, _COUNTED))
         if rows <= self._config.in_process_rows:
-            return _Known(rows, None)
-        return _Known(rows, await _postgres_vectors(tx).graph(signature))
+            return _ScopeState(rows, None)
+        return _ScopeState(rows, await _postgres_vectors(tx).graph(signature))
 
 
 def _cache_key(scope: Scope, signature: str) -> _Key:
@@ -207,25 +207,25 @@ def _build_space_index(
     half = how.half or dim > _MOST[False]
     if dim > _MOST[half]:
         raise StorageError(f"pgvector indexes vectors of at most {_MOST[True]} dimensions, not {dim}")
-    graph = Graph.of(signature, half=half)
+    graph = HnswIndex.of(signature, half=half)
     row = connection.execute(_STATE, (graph.name,)).fetchone()
-    told = {"signature": signature, "dim": dim, "name": graph.name, "halfvec": half}
+    answer = {"signature": signature, "dim": dim, "name": graph.name, "halfvec": half}
     if row == (True,):
-        return {**told, "built": False}
+        return {**answer, "built": False}
     if row is not None:  # a build that broke off leaves an index that nobody uses and everybody fills
         connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier("memstone", graph.name)))
     try:
-        with _watched(url, connection.info.backend_pid, progress):
+        with _watch_build(url, connection.info.backend_pid, progress):
             connection.execute(_create_index_statement(connection, graph, signature, dim, how))
     except psycopg.errors.InsufficientPrivilege as error:
         raise StorageError(
             f"{graph.name}: {error.diag.message_primary}", hint="connect as the role that owns the tables"
         ) from error
-    return {**told, "built": True}
+    return {**answer, "built": True}
 
 
 def _create_index_statement(
-    connection: psycopg.Connection[Any], graph: Graph, signature: str, dim: int, how: Build
+    connection: psycopg.Connection[Any], graph: HnswIndex, signature: str, dim: int, how: Build
 ) -> sql.Composed:
     connection.execute(
         "SELECT set_config('search_path', 'pg_catalog, memstone, ' || quote_ident(n.nspname), false) "
@@ -246,7 +246,7 @@ def _create_index_statement(
     )
 
 
-class _watched:  # noqa: N801 - reads as what it does
+class _watch_build:  # noqa: N801 - reads as what it does
     """Tell how far a build is, as the server counts, while another connection waits for it."""
 
     def __init__(self, url: str, pid: int, progress: Progress | None) -> None:

@@ -35,5 +35,5 @@ class AsyncGraphVerbs(Group):
         offset: int = 0,
     ) -> RelationList:
         """List how people and things are related, newest first; ``valid_to`` marks what no longer holds."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.relations(given, limit, offset)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.relations(values, limit, offset)

@@ -72,5 +72,5 @@ class AsyncIdentityVerbs(Group):
         """
         from memstone.engine.layers import identity
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(identity.standing_instructions, given)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(identity.standing_instructions, values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
-from memstone.engine.scoping import ContextRequest
+from memstone.engine.request_scope import ContextRequest
 from memstone.engine.search_request import SearchRequest
 from memstone.model.instant import When
 
@@ -29,8 +29,8 @@ class AsyncProfileVerbs(Group):
         """
         from memstone.engine.recall import profile
 
-        given = {"user_id": user_id, "agent_id": agent_id}
-        return await self.engine.run(profile.get_profile, given, tokens)
+        values = {"user_id": user_id, "agent_id": agent_id}
+        return await self.engine.run(profile.get_profile, values, tokens)
 
     async def set_visibility(self, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
         """Choose whether models see a memory.
@@ -38,7 +38,7 @@ class AsyncProfileVerbs(Group):
         ``pinned``: always, first in the profile. ``hidden``: not in the profile, but shown when a message calls for it.
         ``private``: never; searches and lists still find it. ``default`` removes the choice.
         """
-        from memstone.engine.storing import status
+        from memstone.engine.store import status
 
         return await self.engine.run(status.set_visibility, memory_id, visibility)
 

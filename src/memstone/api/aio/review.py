@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memstone.api.base import Group
 from memstone.core.checks.filters import Filters
-from memstone.engine.scoping import Progress
+from memstone.engine.request_scope import Progress
 from memstone.model.instant import When
 
 if TYPE_CHECKING:
@@ -57,31 +57,31 @@ class AsyncReviewVerbs(Group):
 
     async def approve(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Release a memory from quarantine."""
-        from memstone.engine.storing import status
+        from memstone.engine.store import status
 
         return await self.engine.run(status.approve_memory, memory_id, reason)
 
     async def reject(self, memory_id: str, reason: str | None = None, *, dry_run: bool = False) -> StatusResult:
         """Delete a memory in quarantine; it does not come back by itself."""
-        from memstone.engine.storing import status
+        from memstone.engine.store import status
 
         return await self.engine.dry(dry_run).run(status.reject_memory, memory_id, reason)
 
     async def quarantine(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Hold a memory back until someone approves it; ``get_all(status="quarantined")`` lists these."""
-        from memstone.engine.storing import status
+        from memstone.engine.store import status
 
         return await self.engine.run(status.quarantine_memory, memory_id, reason)
 
     async def disable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Keep a memory but stop recalling it; ``get_all(status="disabled")`` lists it, ``enable`` brings it back."""
-        from memstone.engine.storing import status
+        from memstone.engine.store import status
 
         return await self.engine.run(status.disable_memory, memory_id, reason)
 
     async def enable(self, memory_id: str, reason: str | None = None) -> StatusResult:
         """Recall a disabled memory again."""
-        from memstone.engine.storing import status
+        from memstone.engine.store import status
 
         return await self.engine.run(status.enable_memory, memory_id, reason)
 
@@ -91,7 +91,7 @@ class AsyncReviewVerbs(Group):
         It becomes the next version, for those who see the memory now or saw it last. An erased memory cannot be
         restored; you get a ``NotFoundError``.
         """
-        from memstone.engine.undoing import undo as restore
+        from memstone.engine.change import undo as restore
 
         return await self.engine.run(restore.restore_version, memory_id, version)
 
@@ -117,7 +117,7 @@ class AsyncReviewVerbs(Group):
 
         Returns ``{"undone", "memories", "by_event", "conflicts", "skipped", "job_id"}``.
         """
-        from memstone.engine.undoing import undo as rollback
+        from memstone.engine.change import undo as rollback
 
         request = rollback.RollbackRequest(source, since, user_id, agent_id, run_id, dry_run, progress, everybody)
         return await self.engine.run(rollback.rollback_changes, request)
@@ -139,8 +139,8 @@ class AsyncReviewVerbs(Group):
         """
         from memstone.engine import results
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(results.list_events, given, after, limit, everybody=everybody)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(results.list_events, values, after, limit, everybody=everybody)
 
     async def replacements(
         self,
@@ -156,10 +156,10 @@ class AsyncReviewVerbs(Group):
         ``new_id`` is the same as ``old_id`` for a new version, and ``old_version`` and ``new_version`` number the two;
         it is None if the memory was taken away.
         """
-        from memstone.engine.storing import sharing
+        from memstone.engine.store import sharing
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(sharing.list_replacements, given, limit, offset)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(sharing.list_replacements, values, limit, offset)
 
     async def feedback(
         self,
@@ -176,11 +176,11 @@ class AsyncReviewVerbs(Group):
 
         If several users share a memory, ``user_id`` says who judges; its weight then stays the same for the others.
         """
-        from memstone.engine.storing import feedback
+        from memstone.engine.store import feedback
 
         about = {"receipt_id": receipt_id, "memory_id": memory_id}
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(feedback.record_feedback, about, given, note, useful=useful)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(feedback.record_feedback, about, values, note, useful=useful)
 
     async def record_answer(self, receipt_id: str, answer: str) -> UseReport:
         """Record a model's answer to a prompt with a context, and work out which memories it used.
@@ -188,6 +188,6 @@ class AsyncReviewVerbs(Group):
         A memory counts as used if the answer contains what it says and the question did not. Returns ``used`` and
         ``unused`` ids, and the ``share`` of each in ``results``.
         """
-        from memstone.engine.storing import feedback
+        from memstone.engine.store import feedback
 
         return await self.engine.run(feedback.record_answer, receipt_id, answer)

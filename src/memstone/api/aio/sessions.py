@@ -37,7 +37,7 @@ class AsyncSessionVerbs(Group):
         to do and ``pending`` if it will be retried; ``distillation`` says what happened: ``distilled``, ``no_signals``,
         ``skipped:...``, ``empty:...``, ``dead_letter:...`` or ``error:...``.
         """
-        from memstone.engine.work.sessions import SessionRequest, ingest_session
+        from memstone.engine.background.sessions import SessionRequest, ingest_session
 
         request = SessionRequest(turns, user_id, agent_id, run_id, occurred_at, metadata, skip_extraction)
         return await self.engine.run(ingest_session, request)
@@ -54,10 +54,10 @@ class AsyncSessionVerbs(Group):
         Returns ``{"results": [{"user_id", "agent_id", "run_id", "distillation", ...}]}``; ``distillation`` is the
         outcome: ``distilled``, or why not.
         """
-        from memstone.engine.work import sessions
+        from memstone.engine.background import sessions
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(sessions.end_session, given)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(sessions.end_session, values)
 
     async def backfill(
         self,
@@ -76,10 +76,10 @@ class AsyncSessionVerbs(Group):
 
         Returns how many were ``ingested``, ``known`` and ``failed``, whether it was ``cancelled``, and ``results``.
         """
-        from memstone.engine.work import backfill
+        from memstone.engine.background import backfill
 
-        given = {"user_id": user_id, "agent_id": agent_id}
-        return await self.engine.run(backfill.backfill_conversations, conversations, given, progress)
+        values = {"user_id": user_id, "agent_id": agent_id}
+        return await self.engine.run(backfill.backfill_conversations, conversations, values, progress)
 
     async def flush(
         self,
@@ -95,8 +95,8 @@ class AsyncSessionVerbs(Group):
 
         Returns ``{"stored": n, "waiting": n}``.
         """
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.flush(given, everybody=everybody)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.flush(values, everybody=everybody)
 
     async def transcript(
         self,
@@ -113,8 +113,8 @@ class AsyncSessionVerbs(Group):
         """
         from memstone.engine import management
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(management.read_transcript, given, limit, offset)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(management.read_transcript, values, limit, offset)
 
     async def episodes(
         self,

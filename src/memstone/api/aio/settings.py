@@ -75,8 +75,8 @@ class AsyncSettingVerbs(Group):
         """
         from memstone.engine import settings
 
-        given = {"user_id": user_id, "agent_id": agent_id}
-        return await self.engine.dry(dry_run).run(settings.unset_settings, names, given)
+        values = {"user_id": user_id, "agent_id": agent_id}
+        return await self.engine.dry(dry_run).run(settings.unset_settings, names, values)
 
     async def pause(
         self,
@@ -94,8 +94,8 @@ class AsyncSettingVerbs(Group):
         """
         from memstone.engine.access import admission
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(admission.pause_scope, given, until)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(admission.pause_scope, values, until)
 
     async def resume(
         self,
@@ -108,8 +108,8 @@ class AsyncSettingVerbs(Group):
         """End a pause; name exactly the ids it was made for."""
         from memstone.engine.access import admission
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.dry(dry_run).run(admission.resume_scope, given)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.dry(dry_run).run(admission.resume_scope, values)
 
     async def pauses(
         self,
@@ -122,8 +122,8 @@ class AsyncSettingVerbs(Group):
         """List the pauses that apply to the ids you name, or with ``everybody`` all of them, and until when."""
         from memstone.engine.access import admission
 
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.run(admission.list_pauses, given, everybody=everybody)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.run(admission.list_pauses, values, everybody=everybody)
 
     async def suggest_instructions(self, use_case: str) -> InstructionSuggestion:
         """Suggest instructions and settings for a use case in plain words, such as "a cooking coach".
@@ -131,6 +131,6 @@ class AsyncSettingVerbs(Group):
         If a language model is configured, it is asked once; otherwise rules answer. ``source`` says which. Secrets, and
         what the law protects, are left out unless the use case needs them. It only suggests: nothing is changed.
         """
-        from memstone.engine.learning import instructions
+        from memstone.engine.learn import instructions
 
         return await self.engine.run(instructions.suggest_instructions, use_case)

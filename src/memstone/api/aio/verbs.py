@@ -20,10 +20,10 @@ from memstone.core.checks.filters import Filters
 from memstone.core.talk.messages import MessagesInput
 from memstone.core.talk.transcript import TranscriptInput
 from memstone.engine.add_request import AddRequest
-from memstone.engine.recall.listing import ListRequest
-from memstone.engine.scoping import ContextRequest, ExportLines, IngestRequest, Progress
+from memstone.engine.recall.lookup import ListRequest
+from memstone.engine.request_scope import ContextRequest, ExportLines, IngestRequest, Progress
 from memstone.engine.search_request import SearchRequest
-from memstone.engine.storing.revise import UNSET, UpdateRequest
+from memstone.engine.store.revise import UNSET, UpdateRequest
 from memstone.model.context import ContextPack
 from memstone.model.instant import When
 
@@ -355,8 +355,8 @@ class AsyncMemoryVerbs(Group):
         dry_run: bool = False,
     ) -> DeleteAllResult:
         """Delete everything in a scope, in every layer. Returns ``{"deleted": n}``."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return await self.engine.dry(dry_run).delete_all(given, filters)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return await self.engine.dry(dry_run).delete_all(values, filters)
 
     async def history(self, memory_id: str) -> list[HistoryEvent]:
         """List everything that happened to a memory, oldest first; deleted memories keep their history."""
@@ -368,9 +368,9 @@ class AsyncMemoryVerbs(Group):
         ``memory`` is None if it was deleted, and ``turn`` is None if it was not learned from a turn, or its turn is
         gone; the ``history`` stays. Raises ``NotFoundError`` if there never was such a memory.
         """
-        from memstone.engine.recall import listing
+        from memstone.engine.recall import lookup
 
-        return await self.engine.run(listing.explain_memory, memory_id)
+        return await self.engine.run(lookup.explain_memory, memory_id)
 
     async def reset(self) -> None:
         """Remove all memories, with their history and indexes."""
@@ -389,8 +389,8 @@ class AsyncMemoryVerbs(Group):
         everybody: bool = False,
     ) -> AsyncIterator[dict[str, Any]]:
         """Export every version, link and event of a scope, or with ``everybody`` of all, one dictionary per line."""
-        given = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return self.engine.export(given, everybody=everybody)
+        values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        return self.engine.export(values, everybody=everybody)
 
     async def load(self, records: ExportLines) -> LoadResult:
         """Restore an export with ids and history; what already exists is left alone.
@@ -407,6 +407,6 @@ class AsyncMemoryVerbs(Group):
 
         Returns ``{"undone": n, "results": [{"id", "event", "memory", "status", "event_id", "undoes"}]}``.
         """
-        from memstone.engine.undoing import undo
+        from memstone.engine.change import undo
 
         return await self.engine.run(undo.undo_changes, event_id, job_id)

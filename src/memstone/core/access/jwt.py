@@ -49,7 +49,7 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Unproven:
+class UnverifiedToken:
     """A well-formed token of which nobody knows yet who made it."""
 
     claims: Claims
@@ -70,8 +70,8 @@ def key_name(key: bytes) -> str:
 def issue_token(claims: Claims, key: bytes) -> str:
     """The token."""
     header = {"alg": _ALGORITHM, "typ": "JWT", "kid": key_name(key)}
-    said = {"iss": ISSUER, "aud": AUDIENCE, **asdict(claims)}
-    signed = f"{_encode_json(header)}.{_encode_json(said)}"
+    texts = {"iss": ISSUER, "aud": AUDIENCE, **asdict(claims)}
+    signed = f"{_encode_json(header)}.{_encode_json(texts)}"
     return f"{signed}.{_encode_base64(_compute_mac(signed.encode(), key))}"
 
 
@@ -80,28 +80,28 @@ def looks_like_one(token: str) -> bool:
     return token.count(".") == _PARTS - 1
 
 
-def parse_token(token: str) -> Unproven | None:
+def parse_token(token: str) -> UnverifiedToken | None:
     """What a token says, before it is known who made it; None when it is not well-formed in every detail."""
     if len(token) > MAX_CHARS or not token.isascii() or not looks_like_one(token):
         return None
-    header, said, signature = (_decode_base64(part) for part in token.split("."))
-    about, claims = _parse_object(header), _parse_claims(_parse_object(said))
+    header, message, signature = (_decode_base64(part) for part in token.split("."))
+    about, claims = _parse_object(header), _parse_claims(_parse_object(message))
     if claims is None or about.keys() != _HEADER or signature is None or len(signature) != _SIGNATURE_BYTES:
         return None
     if about["alg"] != _ALGORITHM or about["typ"] != "JWT" or not isinstance(about["kid"], str):
         return None
-    return Unproven(claims, about["kid"], token.rpartition(".")[0].encode(), signature)
+    return UnverifiedToken(claims, about["kid"], token.rpartition(".")[0].encode(), signature)
 
 
-def _parse_claims(said: dict[str, Any]) -> Claims | None:
-    if said.pop("iss", None) != ISSUER or said.pop("aud", None) != AUDIENCE:
+def _parse_claims(texts: dict[str, Any]) -> Claims | None:
+    if texts.pop("iss", None) != ISSUER or texts.pop("aud", None) != AUDIENCE:
         return None
     names = [field.name for field in fields(Claims)]
-    if said.keys() != set(names):
+    if texts.keys() != set(names):
         return None
-    wanted = ((said[name], int if name in _NUMBERS else str) for name in names)
+    wanted = ((texts[name], int if name in _NUMBERS else str) for name in names)
     # bool is a kind of int, and no number of seconds
-    return Claims(**said) if all(type(value) is kind and value for value, kind in wanted) else None
+    return Claims(**texts) if all(type(value) is kind and value for value, kind in wanted) else None
 
 
 def _compute_mac(signed: bytes, key: bytes) -> bytes:

@@ -93,9 +93,9 @@ def is_outdated(stored: str) -> bool:
 
 
 def _compute_scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
-    given = _normalize_password(password).encode("utf-8", "surrogatepass")
+    value = _normalize_password(password).encode("utf-8", "surrogatepass")
     return hashlib.scrypt(
-        given, salt=salt, n=2**cost.ln, r=cost.r, p=cost.p, maxmem=_MOST_MEMORY * 2, dklen=_HASH_BYTES
+        value, salt=salt, n=2**cost.ln, r=cost.r, p=cost.p, maxmem=_MOST_MEMORY * 2, dklen=_HASH_BYTES
     )
 
 

@@ -156,9 +156,9 @@ def check_methods(cls: type) -> None:
             setattr(cls, name, _wrap_with_checks(method))
 
 
-def check_fields(annotations: Mapping[str, str], given: Arguments) -> None:
+def check_fields(annotations: Mapping[str, str], arguments: Arguments) -> None:
     """Raise ``InvalidInput`` if a field that is given is of another type than its annotation says."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name in annotations:
             _Check.of(name, annotations[name], _MISSING).apply(name, value)
 
@@ -273,7 +273,7 @@ _PATH_BYTES: Final = 4_000
 """As much as the file systems of all platforms take."""
 
 NO_NUL: Final = "remove it; databases cannot store it as text"
-WHOLE: Final = "decode the text properly"
+DECODE_HINT: Final = "decode the text properly"
 """What to do about characters that no database takes."""
 
 CALLER_KINDS: Final = (Kind.FACTUAL, Kind.EPISODIC, Kind.PROCEDURAL, Kind.SEMANTIC)
@@ -295,22 +295,22 @@ def checked_text(value: object, name: str, limit: int, setting: str = "") -> str
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{name} contains a lone surrogate at {error.start}", hint=WHOLE) from error
+        raise InvalidInput(f"{name} contains a lone surrogate at {error.start}", hint=DECODE_HINT) from error
     return value
 
 
 def checked_path(value: object, what: str) -> Path:
     """A path that every file system can be asked about; raise ``InvalidInput`` for any other."""
-    given = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
-    if not isinstance(given, str) or not given or "\0" in given:
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(text, str) or not text or "\0" in text:
         raise InvalidInput(f"{what} must be a path", hint="give a string or a pathlib.Path")
     try:
-        sizes = [len(part.encode()) for part in Path(given).parts]
+        sizes = [len(part.encode()) for part in Path(text).parts]
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what} contains a lone surrogate at {error.start}", hint=WHOLE) from error
+        raise InvalidInput(f"{what} contains a lone surrogate at {error.start}", hint=DECODE_HINT) from error
     if max(sizes, default=0) > _NAME_BYTES or sum(sizes) > _PATH_BYTES:
         raise InvalidInput(f"{what} is too long for a path", hint=f"a name has {_NAME_BYTES} bytes at most")
-    return Path(given).expanduser()
+    return Path(text).expanduser()
 
 
 def checked_key(value: str | None, limits: Limits) -> str | None:
@@ -335,9 +335,9 @@ def checked_metadata(value: Mapping[str, Any] | None, limits: Limits) -> tuple[d
         return {}, []
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(value).__name__}")
-    kept = {key: item for key, item in value.items() if key not in IDENTITY_KEYS}
-    left_out = sorted(set(value) - set(kept))
-    written = _as_json(kept)
+    stored = {key: item for key, item in value.items() if key not in IDENTITY_KEYS}
+    left_out = sorted(set(value) - set(stored))
+    written = _as_json(stored)
     size = len(written.encode())
     if size > limits.metadata_bytes:
         raise TooLarge(
@@ -393,4 +393,4 @@ def _validate_text(value: str, path: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{path} contains a lone surrogate", hint=WHOLE) from error
+        raise InvalidInput(f"{path} contains a lone surrogate", hint=DECODE_HINT) from error

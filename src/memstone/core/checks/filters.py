@@ -14,7 +14,7 @@ dots do not descend into nested values. ``memory.category`` is the one that a fa
 speaker's, and ``memory.actor`` who said it, as answers show it: the speaker's name, or the role where there is none.
 
 A bare name that is also a field may be meant either way, so ``read_filters`` names it in ``bare_fields``: whoever has a
-store at hand refuses it unless some row carries it as metadata (``memstone.engine.scoping``).
+store at hand refuses it unless some row carries it as metadata (``memstone.engine.request_scope``).
 
 Meaning, the same wherever a filter is run. Every condition is true or false, there is no third value:
 
@@ -40,12 +40,12 @@ from datetime import date
 from reprlib import repr as short
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
-from memstone.core.checks.arguments import NO_NUL, WHOLE
+from memstone.core.checks.arguments import DECODE_HINT, NO_NUL
 from memstone.errors import InvalidFilter, InvalidInput, ScopeError
 from memstone.model.access import Bounds, Users
 from memstone.model.ids import POOLS, clean_id
 from memstone.model.instant import Instant, When, parse_when
-from memstone.model.memory import DIRECT, Found, Layer, Status
+from memstone.model.memory import DIRECT, FoundMemory, Layer, Status
 from memstone.model.query import (
     DATA,
     FIELDS,
@@ -282,10 +282,10 @@ class _Parser:
                 raise InvalidFilter(f"exists on {_public_field_name(field)} takes true or false, not {short(operand)}")
             return Condition(field, op, operand)
         if op in LISTED:
-            return Condition(field, op, self.listed(field, op, operand))
+            return Condition(field, op, self.parse_list(field, op, operand))
         return Condition(field, op, _parse_operand(field, op, operand))
 
-    def listed(self, field: str, op: Op, operand: object) -> tuple[Scalar, ...]:
+    def parse_list(self, field: str, op: Op, operand: object) -> tuple[Scalar, ...]:
         if not isinstance(operand, (list, tuple, set, frozenset)):
             raise InvalidFilter(f"{op} on {_public_field_name(field)} needs a list, not {type(operand).__name__}")
         self.values += len(operand)
@@ -380,7 +380,7 @@ def _validate_text(value: str, name: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidFilter(f"{name} contains a lone surrogate: {short(value)}", hint=WHOLE) from error
+        raise InvalidFilter(f"{name} contains a lone surrogate: {short(value)}", hint=DECODE_HINT) from error
     return str.__str__(value)
 
 
@@ -412,7 +412,7 @@ def _scope_id(field: str, value: object) -> str:
 # --- the reference evaluator (``memstone.model.query``) on memories ---------------------------------------------------
 
 
-def found_fields(found: Found) -> Lookup:
+def found_fields(found: FoundMemory) -> Lookup:
     """The fields of a memory as seen through its link."""
 
     def lookup(name: str) -> object:
@@ -440,9 +440,9 @@ DEFAULT_LAYERS = (Layer.FACT,)
 
 def where_in_scope(scope: Scope) -> Where:
     """Seen through a link of this scope: the tenant must match, and every other field that is set."""
-    given = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
+    argument = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
-    return And((tenant, *(Condition(name, Op.EQ, value) for name, value in given if value)))
+    return And((tenant, *(Condition(name, Op.EQ, value) for name, value in argument if value)))
 
 
 def where_link_direct() -> Where:

@@ -210,12 +210,12 @@ def _validate_fact_fields(where: str, fact: str, known: set[str]) -> set[str]:
 
 def _compile_fact_form(fact: str) -> re.Pattern[str]:
     """What finds the value in a sentence that was made of this form."""
-    said, has_value = "", False
+    sentence, has_value = "", False
     for text, name, _, _ in Formatter().parse(fact.rstrip(_AROUND)):
-        said += re.escape(text)
+        sentence += re.escape(text)
         if name == _VALUE:
-            said += "(?P=value)" if has_value else "(?P<value>.{1,200}?)"
+            sentence += "(?P=value)" if has_value else "(?P<value>.{1,200}?)"
             has_value = True
         elif name is not None:
-            said += ".{1,200}?"
-    return re.compile(rf"^{said}[.!?]?(?: \([^()]*\)[.!?]?)?$", re.IGNORECASE)
+            sentence += ".{1,200}?"
+    return re.compile(rf"^{sentence}[.!?]?(?: \([^()]*\)[.!?]?)?$", re.IGNORECASE)

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.core.dialects.base import (
-    Begun,
-    Block,
+    AnswerProgress,
     Body,
     Call,
-    Heard,
     Json,
-    Ours,
-    Said,
+    OwnCalls,
+    OwnEvent,
+    ParsedAnswer,
+    PromptBlock,
     Tool,
     arguments_of,
     dict_or_empty,
@@ -24,7 +24,7 @@ from memstone.core.dialects.base import (
     text_of,
     with_sum,
 )
-from memstone.core.showing.inject import Position, SystemRole
+from memstone.core.prompt.inject import Position, SystemRole
 
 # --- tools in the messages API ----------------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ _GROWING: Final = {"text_delta": "text", "thinking_delta": "thinking", "signatur
 
 
 class MessageTools:
-    """See ``memstone.core.dialects.base.Tooling``."""
+    """See ``memstone.core.dialects.base.ToolDialect``."""
 
     def free(self, body: Body, name: str) -> bool:
         """Unless the caller forces a choice."""
@@ -41,7 +41,7 @@ class MessageTools:
         leaves = choice is None or (isinstance(choice, Mapping) and choice.get("type") == "auto")
         return leaves and all(tool.get("name") != name for tool in dicts_in_list(body.get("tools")))
 
-    def offered(self, body: Body, tool: Tool, *, last: bool) -> Json:
+    def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
         """The tool after those of the caller."""
         own = {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
         if not last:
@@ -56,15 +56,15 @@ class MessageTools:
             if one.get("type") == "tool_use" and one.get("name") == name
         ]
 
-    def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
+    def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """The answer without the calls of other tools and empty words, and the results as the next message."""
         ids = {call.id for call, _ in results}
-        kept = [one for one in dicts_in_list(reply.get("content")) if _is_kept(one, ids)]
-        told = [{"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in results]
-        turns = [{"role": "assistant", "content": kept}, {"role": "user", "content": told}]
+        remaining = [one for one in dicts_in_list(reply.get("content")) if _is_kept(one, ids)]
+        lines = [{"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in results]
+        turns = [{"role": "assistant", "content": remaining}, {"role": "user", "content": lines}]
         return {**body, "messages": [*list_or_empty(body.get("messages")), *turns]}
 
-    def gathered(self, events: Iterable[Body]) -> Json:
+    def merge_events(self, events: Iterable[Body]) -> Json:
         """The message of the first event, with the blocks that follow."""
         message: Json = {"content": [], "usage": {}}
         blocks: dict[int, Json] = {}
@@ -92,26 +92,26 @@ class MessageTools:
             else []
         )
 
-    def spared(self, reply: Body, name: str) -> Json:
+    def remove_calls(self, reply: Body, name: str) -> Json:
         """The content without them; if they were all it called, it has come to its end."""
-        kept = [one for one in list_or_empty(reply.get("content")) if not _is_tool_call(one, name)]
-        changed = {**reply, "content": kept}
-        return changed if any(_is_tool_call(one) for one in kept) else _replace_tool_stop_reason(changed)
+        remaining = [one for one in list_or_empty(reply.get("content")) if not _is_tool_call(one, name)]
+        changed = {**reply, "content": remaining}
+        return changed if any(_is_tool_call(one) for one in remaining) else _replace_tool_stop_reason(changed)
 
-    def freed(self, event: Body, ours: Ours) -> Json | None:
+    def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
         """Without these blocks, the others counted without them."""
         if event.get("type") == "message_delta" and ours.alone:
             return {**event, "delta": _replace_tool_stop_reason(dict_or_empty(event.get("delta")))}
         place = event.get("index")
         if not isinstance(place, int):
             return dict(event)
-        return None if place in ours.places else {**event, "index": ours.moved(place)}
+        return None if place in ours.places else {**event, "index": ours.shift_place(place)}
 
-    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:  # noqa: ARG002 - blocks are counted
+    def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:  # noqa: ARG002 - blocks are counted
         """So many blocks."""
-        return Begun(begun.places + place)
+        return AnswerProgress(begun.places + place)
 
-    def resumed(self, event: Body, begun: Begun) -> Json | None:
+    def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
         """The message has begun already, and its blocks are counted on."""
         if event.get("type") == "message_start":
             return None
@@ -160,11 +160,11 @@ def _append_delta(block: Json, delta: Body) -> None:
 
 def _parse_block_input(block: Json) -> Json:
     """A block as a whole answer has it: what a tool is given, whoever runs it, is no text there."""
-    given: Any = block.get("input")
-    if not isinstance(given, str):
+    value: Any = block.get("input")
+    if not isinstance(value, str):
         return block
     try:
-        return {**block, "input": json.loads(given or "{}")}
+        return {**block, "input": json.loads(value or "{}")}
     except ValueError:
         return {**block, "input": {}}
 
@@ -180,9 +180,9 @@ class Messages:
     """See ``memstone.core.dialects.base.Dialect``."""
 
     path: Final = "/messages"
-    tooling: Final = MessageTools()
+    tool_dialect: Final = MessageTools()
 
-    def spoken(self, body: Body) -> Any:
+    def get_messages(self, body: Body) -> Any:
         """The messages."""
         return body.get("messages")
 
@@ -204,38 +204,38 @@ class Messages:
         parts = (part for one in since if isinstance(one, Mapping) for part in list_or_empty(one.get("content")))
         return any(isinstance(part, Mapping) and _is_tool(part) for part in parts)
 
-    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+    def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
         """What is stable in front of the system prompt, what changes before the words of the last user message."""
-        if not isinstance(body.get("messages"), list) or not block.whole:
+        if not isinstance(body.get("messages"), list) or not block.full_text:
             return dict(body)
         if block.system is SystemRole.NO or not isinstance(body.get("system"), str | list | None):
             return _no_system(body, block)
         match block.position:
             case Position.SYSTEM_FIRST:
-                return {**body, "system": _add_to_system(body.get("system"), block.whole, first=True)}
+                return {**body, "system": _add_to_system(body.get("system"), block.full_text, first=True)}
             case Position.SYSTEM_MERGE:
-                return {**body, "system": _add_to_system(body.get("system"), block.whole, first=False)}
+                return {**body, "system": _add_to_system(body.get("system"), block.full_text, first=False)}
             case Position.PREFIX_LAST_USER:
-                return _prefix_last_user(body, block.whole)
+                return _prefix_last_user(body, block.full_text)
             case _:
                 changed = _prefix_last_user(body, block.volatile)
                 if block.stable:
                     changed["system"] = _add_to_system(body.get("system"), block.stable, first=True)
                 return changed
 
-    def whole(self, reply: Body) -> Heard:
+    def parse_reply(self, reply: Body) -> ParsedAnswer:
         """The text blocks of an answer."""
-        return Heard([text_of(reply.get("content"))], dict(dict_or_empty(reply.get("usage"))), finished=True)
+        return ParsedAnswer([text_of(reply.get("content"))], dict(dict_or_empty(reply.get("usage"))), finished=True)
 
-    def piece(self, heard: Heard, event: Body) -> None:
+    def piece(self, answer: ParsedAnswer, event: Body) -> None:
         """Take the next event."""
         kind = event.get("type")
         if kind == "content_block_delta":
-            heard.text.append(text_of(dict_or_empty(event.get("delta")).get("text")))
+            answer.text.append(text_of(dict_or_empty(event.get("delta")).get("text")))
         elif kind in ("message_start", "message_delta"):
-            heard.usage.update(dict_or_empty(event.get("usage") or dict_or_empty(event.get("message")).get("usage")))
+            answer.usage.update(dict_or_empty(event.get("usage") or dict_or_empty(event.get("message")).get("usage")))
         elif kind == "message_stop":
-            heard.finished = True
+            answer.finished = True
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
         """The event at the end of a stream."""
@@ -245,7 +245,7 @@ class Messages:
         """The last changes to the message, and its end."""
         return name in {"message_delta", "message_stop"}
 
-    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:  # noqa: ARG002 - it says nothing yet
+    def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:  # noqa: ARG002 - it says nothing yet
         """A change to the message that changes nothing else: the upstream's own comes after it, and holds.
 
         Clients take an event of a name they do not know for a beginning, or drop it.
@@ -253,17 +253,17 @@ class Messages:
         nothing = {"delta": {"stop_reason": None, "stop_sequence": None}, "usage": {"output_tokens": 0}}
         return "message_delta", {"type": "message_delta", **nothing, "memories": memories}
 
-    def broken(self, message: str, error: Body) -> Said:
+    def make_error_event(self, message: str, error: Body) -> OwnEvent:
         """An error."""
         return "error", {"type": "error", "error": {"type": "api_error", "message": message, **error}}
 
 
 def _last_user(body: Body) -> int | None:
-    given = body.get("messages")
-    if not isinstance(given, list):
+    value = body.get("messages")
+    if not isinstance(value, list):
         return None
-    places = range(len(given) - 1, -1, -1)
-    return next((at for at in places if _has_user_words(given[at])), None)
+    places = range(len(value) - 1, -1, -1)
+    return next((at for at in places if _has_user_words(value[at])), None)
 
 
 def _has_user_words(message: Any) -> bool:
@@ -303,7 +303,7 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
     return part.get("type") == "tool_result"
 
 
-def _no_system(body: Body, block: Block) -> dict[str, Any]:
+def _no_system(body: Body, block: PromptBlock) -> dict[str, Any]:
     """For a model without a system prompt: what would stand there is the first message of the user."""
     lead, beside = block.among_the_users()
     changed = _prefix_last_user(body, beside)
@@ -314,9 +314,9 @@ def _prefix_last_user(body: Body, text: str) -> dict[str, Any]:
     at = _last_user(body)
     if at is None or not text:
         return dict(body)
-    given = list(body["messages"])
-    given[at] = {**given[at], "content": _insert_text(given[at].get("content"), text)}
-    return {**body, "messages": given}
+    items = list(body["messages"])
+    items[at] = {**items[at], "content": _insert_text(items[at].get("content"), text)}
+    return {**body, "messages": items}
 
 
 def _insert_text(content: Any, text: str) -> Any:
@@ -334,10 +334,10 @@ def _insert_text(content: Any, text: str) -> Any:
     return [*ahead, *rest[:at], {"type": "text", "text": text}, *rest[at:]]
 
 
-def _add_to_system(given: Any, text: str, *, first: bool) -> Any:
-    if isinstance(given, list):
+def _add_to_system(value: Any, text: str, *, first: bool) -> Any:
+    if isinstance(value, list):
         part = {"type": "text", "text": text}
-        return [part, *given] if first else [*given, part]
-    if not given:
+        return [part, *value] if first else [*value, part]
+    if not value:
         return text
-    return f"{text}\n\n{given}" if first else f"{given}\n\n{text}"
+    return f"{text}\n\n{value}" if first else f"{value}\n\n{text}"

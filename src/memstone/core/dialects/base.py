@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from memstone.core.showing.inject import Position, SystemRole
+from memstone.core.prompt.inject import Position, SystemRole
 
 # --- a tool of ours beside those of a caller --------------------------------------------------------------------------
 
@@ -39,20 +39,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Ours:
+class OwnCalls:
     """The calls of our own in an answer that a caller gets: by what name, in which places, and whether alone there."""
 
     name: str
     places: frozenset[int]
     alone: bool
 
-    def moved(self, place: int) -> int:
+    def shift_place(self, place: int) -> int:
         """Where something stands when they are gone."""
         return place - sum(one < place for one in self.places)
 
 
 @dataclass(slots=True)
-class Begun:
+class AnswerProgress:
     """What a caller has of an answer that goes on in another round: so many blocks or items, and so many events.
 
     ``items`` are what the end of an answer tells once more, where it does so; ``id`` and ``last`` are by which number
@@ -66,14 +66,14 @@ class Begun:
     last: Any = None
 
 
-class Tooling(Protocol):
+class ToolDialect(Protocol):
     """How one dialect speaks of tools."""
 
     def free(self, body: Body, name: str) -> bool:
         """Whether a tool may be added: the caller has none of that name and leaves the choice to the model."""
         ...
 
-    def offered(self, body: Body, tool: Tool, *, last: bool) -> Json:
+    def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
         """The request with the tool; in the last round the model has to do without it."""
         ...
 
@@ -81,11 +81,11 @@ class Tooling(Protocol):
         """The calls of a tool in a whole answer."""
         ...
 
-    def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
+    def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """The request with these calls of an answer, and no others, and what they gave back."""
         ...
 
-    def gathered(self, events: Iterable[Body]) -> Json:
+    def merge_events(self, events: Iterable[Body]) -> Json:
         """The whole answer that the events of a stream tell."""
         ...
 
@@ -93,19 +93,19 @@ class Tooling(Protocol):
         """The places and the names of the tools whose calls begin with this event."""
         ...
 
-    def spared(self, reply: Body, name: str) -> Json:
+    def remove_calls(self, reply: Body, name: str) -> Json:
         """A whole answer without the calls of a tool."""
         ...
 
-    def freed(self, event: Body, ours: Ours) -> Json | None:
+    def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
         """An event without our calls; None when there is nothing else in it."""
         ...
 
-    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:
+    def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:
         """What a caller has after a round that ends, for them, at the call in this place."""
         ...
 
-    def resumed(self, event: Body, begun: Begun) -> Json | None:
+    def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
         """An event of another round as a part of the answer that has begun; None when it has no place there."""
         ...
 
@@ -165,21 +165,21 @@ def dicts_in_list(value: Any) -> list[Json]:
 # --- what the ways to talk to a model have in common ------------------------------------------------------------------
 
 
-Said: TypeAlias = tuple[str, Body]
+OwnEvent: TypeAlias = tuple[str, Body]
 """An event of our own: its name ('' where events have none) and what it holds."""
 
 _CHAT, _CHAT_END = "<chat_history>", "</chat_history>"
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PromptBlock:
     """What a model is to be shown, and where.
 
     ``whole`` is everything under one fence, for where it stands in one message; ``stable`` and ``volatile`` are the
     same in two, for where it stands in two.
     """
 
-    whole: str = ""
+    full_text: str = ""
     stable: str = ""
     volatile: str = ""
     position: Position = Position.SPLIT
@@ -189,15 +189,15 @@ class Block:
         """Where a model takes no instructions: what leads as words of the user, and what goes before the last ones."""
         match self.position:
             case Position.SYSTEM_FIRST:
-                return self.whole, ""
+                return self.full_text, ""
             case Position.SPLIT:
                 return self.stable, self.volatile
             case _:
-                return "", self.whole
+                return "", self.full_text
 
 
 @dataclass(slots=True)
-class Heard:
+class ParsedAnswer:
     """What was understood of an answer, so far; ``id`` is by what it can be continued, where it can."""
 
     text: list[str] = field(default_factory=list)
@@ -206,7 +206,7 @@ class Heard:
     id: str = ""
 
     @property
-    def said(self) -> str:
+    def full_text(self) -> str:
         """The words of the answer."""
         return str(repair_surrogates("".join(self.text)))
 
@@ -220,11 +220,11 @@ class Dialect(Protocol):
         ...
 
     @property
-    def tooling(self) -> Tooling:
+    def tool_dialect(self) -> ToolDialect:
         """How it speaks of tools."""
         ...
 
-    def spoken(self, body: Body) -> Any:
+    def get_messages(self, body: Body) -> Any:
         """Where the messages of a request stand, whatever stands there."""
         ...
 
@@ -240,15 +240,15 @@ class Dialect(Protocol):
         """Whether a tool has answered since the user spoke: then those words have come before, in another request."""
         ...
 
-    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+    def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
         """The request with a block in its place."""
         ...
 
-    def whole(self, reply: Body) -> Heard:
+    def parse_reply(self, reply: Body) -> ParsedAnswer:
         """What an answer says that came in one piece."""
         ...
 
-    def piece(self, heard: Heard, event: Body) -> None:
+    def piece(self, answer: ParsedAnswer, event: Body) -> None:
         """Take the next event of a stream."""
         ...
 
@@ -260,11 +260,11 @@ class Dialect(Protocol):
         """Whether an event belongs to the end of a stream: something of our own stands before the first such one."""
         ...
 
-    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:
+    def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:
         """An event that says what was shown, before the one that closes. Every client has to be able to read on."""
         ...
 
-    def broken(self, message: str, error: Body) -> Said:
+    def make_error_event(self, message: str, error: Body) -> OwnEvent:
         """An event that says that the answer ends here, and why; ``error`` is what an upstream said about it itself."""
         ...
 

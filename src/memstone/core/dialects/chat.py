@@ -7,14 +7,14 @@ from itertools import takewhile
 from typing import Any, Final
 
 from memstone.core.dialects.base import (
-    Begun,
-    Block,
+    AnswerProgress,
     Body,
     Call,
-    Heard,
     Json,
-    Ours,
-    Said,
+    OwnCalls,
+    OwnEvent,
+    ParsedAnswer,
+    PromptBlock,
     Tool,
     arguments_of,
     dict_or_empty,
@@ -25,7 +25,7 @@ from memstone.core.dialects.base import (
     text_of,
     with_sum,
 )
-from memstone.core.showing.inject import (
+from memstone.core.prompt.inject import (
     INSTRUCTING,
     Position,
     SystemRole,
@@ -45,7 +45,7 @@ _GROWING: Final = frozenset({"index", "id", "function"})
 
 
 class ChatTools:
-    """See ``memstone.core.dialects.base.Tooling``."""
+    """See ``memstone.core.dialects.base.ToolDialect``."""
 
     def free(self, body: Body, name: str) -> bool:
         """Unless the caller forces a choice, wants several answers, or speaks of functions in the old way."""
@@ -54,7 +54,7 @@ class ChatTools:
         odd = body.get("functions") or body.get("n") not in (None, 1)
         return body.get("tool_choice") in (None, "auto") and not taken and not odd
 
-    def offered(self, body: Body, tool: Tool, *, last: bool) -> Json:
+    def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
         """The function after those of the caller."""
         own = {
             "type": "function",
@@ -72,16 +72,16 @@ class ChatTools:
             if _function_name(one) == name
         ]
 
-    def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
+    def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """A message of the assistant with these calls, and one message for each result."""
-        said, ids = _first_message(reply), {call.id for call, _ in results}
-        made = [one for one in dicts_in_list(said.get("tool_calls")) if one.get("id") in ids]
-        thought = {name: said[name] for name in _THOUGHTS if said.get(name)}
-        asked = {"role": "assistant", "content": said.get("content"), **thought, "tool_calls": made}
-        told = [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results]
-        return {**body, "messages": [*list_or_empty(body.get("messages")), asked, *told]}
+        texts, ids = _first_message(reply), {call.id for call, _ in results}
+        made = [one for one in dicts_in_list(texts.get("tool_calls")) if one.get("id") in ids]
+        thought = {name: texts[name] for name in _THOUGHTS if texts.get(name)}
+        asked = {"role": "assistant", "content": texts.get("content"), **thought, "tool_calls": made}
+        lines = [{"role": "tool", "tool_call_id": call.id, "content": text} for call, text in results]
+        return {**body, "messages": [*list_or_empty(body.get("messages")), asked, *lines]}
 
-    def gathered(self, events: Iterable[Body]) -> Json:
+    def merge_events(self, events: Iterable[Body]) -> Json:
         """The message that the pieces of the first choice make up."""
         text: list[str] = []
         thought: Json = {}
@@ -109,15 +109,15 @@ class ChatTools:
             if _function_name(one)
         ]
 
-    def spared(self, reply: Body, name: str) -> Json:
+    def remove_calls(self, reply: Body, name: str) -> Json:
         """The first choice without them; if they were all it called, it has come to its end."""
         message, choices = _first_message(reply), dicts_in_list(reply.get("choices"))
         others = [one for one in dicts_in_list(message.get("tool_calls")) if _function_name(one) != name]
-        said = {key: value for key, value in message.items() if key != "tool_calls" or others}
-        changed = {**choices[0], "message": said | ({"tool_calls": others} if others else {})}
+        texts = {key: value for key, value in message.items() if key != "tool_calls" or others}
+        changed = {**choices[0], "message": texts | ({"tool_calls": others} if others else {})}
         return {**reply, "choices": [changed if others else _replace_tool_finish_reason(changed), *choices[1:]]}
 
-    def freed(self, event: Body, ours: Ours) -> Json | None:
+    def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
         """Chunks without the pieces of these calls, the others counted without them."""
         choices = [
             _remove_our_calls(one, ours) if one.get("index", 0) == 0 else one
@@ -128,11 +128,11 @@ class ChatTools:
             return dict(event)
         return {**event, "choices": left} if left else None
 
-    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:  # noqa: ARG002 - in no order
+    def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:  # noqa: ARG002 - in no order
         """Chunks follow each other, from whichever answer."""
         return begun
 
-    def resumed(self, event: Body, begun: Begun) -> Json | None:  # noqa: ARG002 - chunks stand in no order
+    def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:  # noqa: ARG002 - chunks stand in no order
         """Whose message it is was said at its beginning."""
         choices = [_without_role(one) for one in dicts_in_list(event.get("choices"))]
         return {**event, "choices": choices} if choices else dict(event)
@@ -165,12 +165,12 @@ def _call_pieces(delta: Body) -> list[tuple[int, Json]]:
     ]
 
 
-def _remove_our_calls(choice: Json, ours: Ours) -> Json | None:
+def _remove_our_calls(choice: Json, ours: OwnCalls) -> Json | None:
     """A choice of a chunk without the pieces of our calls; None when there was nothing else in it."""
     ended, delta = _replace_tool_finish_reason(choice) if ours.alone else choice, dict_or_empty(choice.get("delta"))
     if "tool_calls" not in delta:
         return ended
-    pieces = [{**one, "index": ours.moved(at)} for at, one in _call_pieces(delta) if at not in ours.places]
+    pieces = [{**one, "index": ours.shift_place(at)} for at, one in _call_pieces(delta) if at not in ours.places]
     rest = {name: value for name, value in delta.items() if name != "tool_calls"}
     if not (pieces or rest.get("role") or rest.get("content") or choice.get("finish_reason")):
         return None
@@ -215,9 +215,9 @@ class Chat:
     """See ``memstone.core.dialects.base.Dialect``."""
 
     path: Final = "/chat/completions"
-    tooling: Final = ChatTools()
+    tool_dialect: Final = ChatTools()
 
-    def spoken(self, body: Body) -> Any:
+    def get_messages(self, body: Body) -> Any:
         """The messages."""
         return body.get("messages")
 
@@ -239,34 +239,34 @@ class Chat:
         return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
 
     def _last(self, body: Body) -> Mapping[str, Any] | None:
-        given = body.get("messages")
-        if not isinstance(given, list):
+        value = body.get("messages")
+        if not isinstance(value, list):
             return None
-        users = (one for one in reversed(given) if isinstance(one, Mapping) and one.get("role") == "user")
+        users = (one for one in reversed(value) if isinstance(one, Mapping) and one.get("role") == "user")
         last = next(users, None)
         return None if last is None or is_chore(text_of(last.get("content"))) else last
 
-    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+    def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
         """The messages with the block in its place, as far as the model takes system messages."""
-        given = body.get("messages")
-        if not isinstance(given, list) or not block.whole:
+        value = body.get("messages")
+        if not isinstance(value, list) or not block.full_text:
             return dict(body)
-        return {**body, "messages": _insert_block(given, block)}
+        return {**body, "messages": _insert_block(value, block)}
 
-    def whole(self, reply: Body) -> Heard:
+    def parse_reply(self, reply: Body) -> ParsedAnswer:
         """The first choice's words."""
-        heard = Heard(usage=dict(dict_or_empty(reply.get("usage"))), finished=True)
+        answer = ParsedAnswer(usage=dict(dict_or_empty(reply.get("usage"))), finished=True)
         for choice in dicts_in_list(reply.get("choices"))[:1]:
-            heard.text.append(text_of(dict_or_empty(choice.get("message")).get("content")))
-        return heard
+            answer.text.append(text_of(dict_or_empty(choice.get("message")).get("content")))
+        return answer
 
-    def piece(self, heard: Heard, event: Body) -> None:
+    def piece(self, answer: ParsedAnswer, event: Body) -> None:
         """Take the next chunk."""
-        heard.usage = dict(dict_or_empty(event.get("usage")) or heard.usage)
+        answer.usage = dict(dict_or_empty(event.get("usage")) or answer.usage)
         for choice in dicts_in_list(event.get("choices")):
             if choice.get("index", 0) == 0:
-                heard.text.append(text_of(dict_or_empty(choice.get("delta")).get("content")))
-                heard.finished = heard.finished or bool(choice.get("finish_reason"))
+                answer.text.append(text_of(dict_or_empty(choice.get("delta")).get("content")))
+                answer.finished = answer.finished or bool(choice.get("finish_reason"))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
         """The mark at the end of a stream."""
@@ -274,38 +274,38 @@ class Chat:
 
     closes = ends
 
-    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:  # noqa: ARG002 - a mark holds nothing
+    def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:  # noqa: ARG002 - a mark holds nothing
         """A chunk without choices, as the one that tells the usage."""
         return "", {"id": "memstone", "object": "chat.completion.chunk", "choices": [], "memories": memories}
 
-    def broken(self, message: str, error: Body) -> Said:
+    def make_error_event(self, message: str, error: Body) -> OwnEvent:
         """A chunk with an error."""
         return "", {"error": {"message": message, "type": "upstream_error", "code": "upstream_cut", **error}}
 
 
-def _insert_block(messages: list[Any], block: Block) -> list[Any]:
+def _insert_block(messages: list[Any], block: PromptBlock) -> list[Any]:
     match block.system:
         case SystemRole.YES:
-            return insert_block(messages, (block.whole, block.stable, block.volatile), block.position)
+            return insert_block(messages, (block.full_text, block.stable, block.volatile), block.position)
         case SystemRole.NO:
             return _no_system(messages, block)
         case _:
             return _first_only(messages, block)
 
 
-def _no_system(messages: list[Any], block: Block) -> list[Any]:
+def _no_system(messages: list[Any], block: PromptBlock) -> list[Any]:
     """What would stand in a system message is the first message of the user."""
-    lead, beside = block.among_the_users() if last_user(messages) is not None else (block.whole, "")
+    lead, beside = block.among_the_users() if last_user(messages) is not None else (block.full_text, "")
     moved = prefix_last_user(messages, beside) if beside else list(messages)
     return [{"role": "user", "content": lead}, *moved] if lead else moved
 
 
-def _first_only(messages: list[Any], block: Block) -> list[Any]:
+def _first_only(messages: list[Any], block: PromptBlock) -> list[Any]:
     """What is stable at the front of the one system message, what changes before the words of the last user message."""
     if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE) or last_user(messages) is None:
-        return _prepend_system_text(messages, block.whole)
+        return _prepend_system_text(messages, block.full_text)
     if block.position is Position.PREFIX_LAST_USER:
-        return prefix_last_user(messages, block.whole)
+        return prefix_last_user(messages, block.full_text)
     moved = prefix_last_user(messages, block.volatile) if block.volatile else list(messages)
     return _prepend_system_text(moved, block.stable) if block.stable else moved
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.core.dialects.base import (
-    Begun,
-    Block,
+    AnswerProgress,
     Body,
     Call,
-    Heard,
     Json,
-    Ours,
-    Said,
+    OwnCalls,
+    OwnEvent,
+    ParsedAnswer,
+    PromptBlock,
     Tool,
     arguments_of,
     dict_or_empty,
@@ -23,7 +23,7 @@ from memstone.core.dialects.base import (
     text_of,
     with_sum,
 )
-from memstone.core.showing.inject import Position, SystemRole
+from memstone.core.prompt.inject import Position, SystemRole
 
 # --- tools in the responses API ---------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ _BEGINS: Final = frozenset({"response.created", "response.queued", "response.in_
 
 
 class ResponseTools:
-    """See ``memstone.core.dialects.base.Tooling``.
+    """See ``memstone.core.dialects.base.ToolDialect``.
 
     The events of one answer number its items and tell them once more at the end, with the id of its beginning.
     """
@@ -43,7 +43,7 @@ class ResponseTools:
         elsewhere = body.get("background") or body.get("conversation")
         return body.get("tool_choice") in (None, "auto") and not taken and not elsewhere
 
-    def offered(self, body: Body, tool: Tool, *, last: bool) -> Json:
+    def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
         """The function after the tools of the caller."""
         own = {
             "type": "function",
@@ -64,19 +64,19 @@ class ResponseTools:
             if one.get("type") == "function_call" and one.get("name") == name
         ]
 
-    def answered(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
+    def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
         """The input, what the model thought, said and called, and the outputs."""
-        given, ids = body.get("input"), {call.id for call, _ in results}
-        before = [{"role": "user", "content": given}] if isinstance(given, str) else list_or_empty(given)
+        value, ids = body.get("input"), {call.id for call, _ in results}
+        before = [{"role": "user", "content": value}] if isinstance(value, str) else list_or_empty(value)
         unkept = body.get("store") is False
         made = [one for one in dicts_in_list(reply.get("output")) if _is_item_of_calls(one, ids, unkept=unkept)]
-        told = [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in results]
-        return {**body, "input": [*before, *made, *told]}
+        lines = [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in results]
+        return {**body, "input": [*before, *made, *lines]}
 
-    def gathered(self, events: Iterable[Body]) -> Json:
+    def merge_events(self, events: Iterable[Body]) -> Json:
         """What the last event that holds the answer says."""
-        whole = [event["response"] for event in events if isinstance(event.get("response"), Mapping)]
-        return dict(whole[-1]) if whole else {}
+        all_items = [event["response"] for event in events if isinstance(event.get("response"), Mapping)]
+        return dict(all_items[-1]) if all_items else {}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
         """An item that calls a function."""
@@ -84,38 +84,38 @@ class ResponseTools:
         calls = item.get("type") == "function_call"
         return [(int_or_default(event.get("output_index")), str(item.get("name") or ""))] if calls else []
 
-    def spared(self, reply: Body, name: str) -> Json:
+    def remove_calls(self, reply: Body, name: str) -> Json:
         """The output without them."""
         return {**reply, "output": [one for one in list_or_empty(reply.get("output")) if not _is_call_of(one, name)]}
 
-    def freed(self, event: Body, ours: Ours) -> Json | None:
+    def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
         """Without these items, the others counted without them."""
         if isinstance(event.get("response"), Mapping):
-            return {**event, "response": self.spared(event["response"], ours.name)}
+            return {**event, "response": self.remove_calls(event["response"], ours.name)}
         place = event.get("output_index")
         if not isinstance(place, int):
             return dict(event)
-        return None if place in ours.places else {**event, "output_index": ours.moved(place)}
+        return None if place in ours.places else {**event, "output_index": ours.shift_place(place)}
 
-    def carried(self, begun: Begun, events: Sequence[Body], place: int) -> Begun:
+    def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:
         """So many items and events, and what the end will tell of them."""
-        whole = self.gathered(events)
+        full = self.merge_events(events)
         calls = next((int_or_default(event.get("sequence_number")) for event in events if self.begins(event)), 0)
-        items = [*begun.items, *dicts_in_list(whole.get("output"))[:place]]
-        return Begun(begun.places + place, begun.events or calls, items, begun.id or whole.get("id"))
+        items = [*begun.items, *dicts_in_list(full.get("output"))[:place]]
+        return AnswerProgress(begun.places + place, begun.events or calls, items, begun.id or full.get("id"))
 
-    def resumed(self, event: Body, begun: Begun) -> Json | None:
+    def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
         """The answer has begun already: what follows is counted on, and told at the end with what came before."""
         if event.get("type") in _BEGINS:
             return None
-        told = {**event, "sequence_number": begun.events}
+        answer = {**event, "sequence_number": begun.events}
         begun.events += 1
         if isinstance(place := event.get("output_index"), int):
-            told["output_index"] = place + begun.places
-        if isinstance(whole := event.get("response"), Mapping):
-            begun.last = whole.get("id")
-            told["response"] = {**whole, "id": begun.id, "output": [*begun.items, *list_or_empty(whole.get("output"))]}
-        return told
+            answer["output_index"] = place + begun.places
+        if isinstance(full := event.get("response"), Mapping):
+            begun.last = full.get("id")
+            answer["response"] = {**full, "id": begun.id, "output": [*begun.items, *list_or_empty(full.get("output"))]}
+        return answer
 
     def with_usage(self, message: Body, spent: Body) -> Json:
         """It stands at the top of an answer, which an event holds as a whole."""
@@ -150,70 +150,72 @@ class Responses:
     """See ``memstone.core.dialects.base.Dialect``."""
 
     path: Final = "/responses"
-    tooling: Final = ResponseTools()
+    tool_dialect: Final = ResponseTools()
 
-    def spoken(self, body: Body) -> Any:
+    def get_messages(self, body: Body) -> Any:
         """The input; a text is one message."""
-        given = body.get("input")
-        return [given] if isinstance(given, str) else given
+        value = body.get("input")
+        return [value] if isinstance(value, str) else value
 
     def question(self, body: Body) -> str:
         """The newest words of the user; calls of tools, what they gave back and reasoning are skipped."""
-        given = body.get("input")
-        if isinstance(given, str):
-            return given.strip()
-        at = _last_user(given)
-        return "" if at is None else text_of(given[at].get("content")).strip()  # type: ignore[index]  # it has a place
+        value = body.get("input")
+        if isinstance(value, str):
+            return value.strip()
+        at = _last_user(value)
+        return "" if at is None else text_of(value[at].get("content")).strip()  # type: ignore[index]  # it has a place
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
         """What the user said last."""
-        given = body.get("input")
-        if isinstance(given, str):
-            return [{"role": "user", "content": given}] if given.strip() else []
-        at = _last_user(given)
-        content = None if at is None else given[at].get("content")  # type: ignore[index]  # it has a place
+        value = body.get("input")
+        if isinstance(value, str):
+            return [{"role": "user", "content": value}] if value.strip() else []
+        at = _last_user(value)
+        content = None if at is None else value[at].get("content")  # type: ignore[index]  # it has a place
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
         """What a tool gave back, after the last words of the user."""
-        given = body.get("input")
-        at = _last_user(given)
-        since = dicts_in_list(list_or_empty(given)[0 if at is None else at + 1 :])
+        value = body.get("input")
+        at = _last_user(value)
+        since = dicts_in_list(list_or_empty(value)[0 if at is None else at + 1 :])
         return any(str(one.get("type")).endswith("_output") for one in since)
 
-    def with_memory(self, body: Body, block: Block) -> dict[str, Any]:
+    def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
         """What is stable in the instructions, what changes before the last words of the user."""
-        if not block.whole:
+        if not block.full_text:
             return dict(body)
         if block.system is SystemRole.NO or not isinstance(body.get("instructions"), str | None):
             return _no_system(body, block)
         if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE):
             first = block.position is Position.SYSTEM_FIRST
-            return {**body, "instructions": _join_instructions(body.get("instructions"), block.whole, first=first)}
+            return {**body, "instructions": _join_instructions(body.get("instructions"), block.full_text, first=first)}
         stable = "" if block.position is Position.PREFIX_LAST_USER else block.stable
-        volatile = block.whole if block.position is Position.PREFIX_LAST_USER else block.volatile
+        volatile = block.full_text if block.position is Position.PREFIX_LAST_USER else block.volatile
         changed = {**body, "input": _prefix_last_user(body.get("input"), volatile)} if volatile else dict(body)
         if stable:
             changed["instructions"] = _join_instructions(body.get("instructions"), stable, first=True)
         return changed
 
-    def whole(self, reply: Body) -> Heard:
+    def parse_reply(self, reply: Body) -> ParsedAnswer:
         """The text of an answer's messages."""
-        heard = Heard(usage=dict(dict_or_empty(reply.get("usage"))), finished=True, id=str(reply.get("id") or ""))
+        answer = ParsedAnswer(
+            usage=dict(dict_or_empty(reply.get("usage"))), finished=True, id=str(reply.get("id") or "")
+        )
         for item in dicts_in_list(reply.get("output")):
             if item.get("type") == "message":
-                heard.text.append(text_of(item.get("content")))
-        return heard
+                answer.text.append(text_of(item.get("content")))
+        return answer
 
-    def piece(self, heard: Heard, event: Body) -> None:
+    def piece(self, answer: ParsedAnswer, event: Body) -> None:
         """Take the next event."""
         kind = str(event.get("type") or "")
         if kind == "response.output_text.delta":
-            heard.text.append(text_of(event.get("delta")))
+            answer.text.append(text_of(event.get("delta")))
         elif kind in _ENDS:
-            whole = dict_or_empty(event.get("response"))
-            heard.finished, heard.id = kind == "response.completed", str(whole.get("id") or "")
-            heard.usage = dict(dict_or_empty(whole.get("usage")))
+            full = dict_or_empty(event.get("response"))
+            answer.finished, answer.id = kind == "response.completed", str(full.get("id") or "")
+            answer.usage = dict(dict_or_empty(full.get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
         """The event at the end of a stream."""
@@ -221,46 +223,46 @@ class Responses:
 
     closes = ends
 
-    def shown(self, memories: list[dict[str, Any]], closing: Body) -> Said:
+    def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:
         """An event with a name of our own, and the number of the one it stands before."""
         number = closing.get("sequence_number", 0)
         return "memstone.memories", {"type": "memstone.memories", "sequence_number": number, "memories": memories}
 
-    def broken(self, message: str, error: Body) -> Said:
+    def make_error_event(self, message: str, error: Body) -> OwnEvent:
         """An error, whose type is a word for the event."""
-        told = {"code": "upstream_cut", "message": message, "param": None, **error}
-        return "error", {**told, "type": "error", "sequence_number": 0}
+        answer = {"code": "upstream_cut", "message": message, "param": None, **error}
+        return "error", {**answer, "type": "error", "sequence_number": 0}
 
 
-def _no_system(body: Body, block: Block) -> dict[str, Any]:
+def _no_system(body: Body, block: PromptBlock) -> dict[str, Any]:
     """For a model without instructions: what would stand there is the first item of the user."""
     lead, beside = block.among_the_users()
-    given = _prefix_last_user(body.get("input"), beside) if beside else body.get("input")
+    value = _prefix_last_user(body.get("input"), beside) if beside else body.get("input")
     if lead:
-        items = given if isinstance(given, list) else [{"role": "user", "content": given or ""}]
-        given = [{"role": "user", "content": lead}, *items]
-    return {**body, "input": given}
+        items = value if isinstance(value, list) else [{"role": "user", "content": value or ""}]
+        value = [{"role": "user", "content": lead}, *items]
+    return {**body, "input": value}
 
 
-def _last_user(given: Any) -> int | None:
-    if not isinstance(given, list):
+def _last_user(value: Any) -> int | None:
+    if not isinstance(value, list):
         return None
-    places = range(len(given) - 1, -1, -1)
-    return next((at for at in places if isinstance(given[at], Mapping) and given[at].get("role") == "user"), None)
+    places = range(len(value) - 1, -1, -1)
+    return next((at for at in places if isinstance(value[at], Mapping) and value[at].get("role") == "user"), None)
 
 
-def _prefix_last_user(given: Any, text: str) -> Any:
-    if not isinstance(given, list):
-        return f"{text}\n\n{given or ''}"
-    at = _last_user(given)
+def _prefix_last_user(value: Any, text: str) -> Any:
+    if not isinstance(value, list):
+        return f"{text}\n\n{value or ''}"
+    at = _last_user(value)
     if at is None:
-        return [{"role": "user", "content": text}, *given]
-    content = given[at].get("content")
+        return [{"role": "user", "content": text}, *value]
+    content = value[at].get("content")
     part = {"type": "input_text", "text": text}
     joined = [part, *content] if isinstance(content, list) else f"{text}\n\n{content or ''}"
-    return [*given[:at], {**given[at], "content": joined}, *given[at + 1 :]]
+    return [*value[:at], {**value[at], "content": joined}, *value[at + 1 :]]
 
 
-def _join_instructions(given: str | None, text: str, *, first: bool) -> str:
-    said = given or ""
-    return "\n\n".join(part for part in ((text, said) if first else (said, text)) if part)
+def _join_instructions(value: str | None, text: str, *, first: bool) -> str:
+    sentence = value or ""
+    return "\n\n".join(part for part in ((text, sentence) if first else (sentence, text)) if part)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from memstone.core.importers import chat_exports, tables
 from memstone.core.importers import chat_exports as importers_chat_exports
 from memstone.core.importers import tables as importers_tables
-from memstone.core.importers.items import Reading
+from memstone.core.importers.items import SourceReader
 from memstone.errors import InvalidInput
 from memstone.model.former_name import formats_of
 
@@ -21,7 +21,7 @@ DATABASES: Final = ("companion_db", "gateway_db", "openwebui_db")
 MARKDOWN: Final = "markdown"
 FACTS: Final = "facts"
 
-Reader: TypeAlias = Callable[[Sequence[Any], Reading], None]
+Reader: TypeAlias = Callable[[Sequence[Any], SourceReader], None]
 _READERS: Final[dict[str, Reader]] = {
     "mem0": importers_tables.read_mem0,
     "gateway": importers_tables.read_gateway,
@@ -44,7 +44,7 @@ def checked_format(name: object) -> str:
     return str(name)
 
 
-def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
+def read_text(raw: bytes, wanted: str, into: SourceReader, title: str = "") -> None:
     """What a file of JSON, of JSON lines or of Markdown holds."""
     text = _decode_text(raw)
     if not text.strip():
@@ -62,15 +62,15 @@ def read_text(raw: bytes, wanted: str, into: Reading, title: str = "") -> None:
     read_json(value, wanted, into)
 
 
-def read_json(value: Any, wanted: str, into: Reading) -> None:
+def read_json(value: Any, wanted: str, into: SourceReader) -> None:
     """What a JSON document holds."""
-    given = unwrap_list(value)
-    if any(isinstance(one, Mapping) and one.get("format") in _OURS for one in given[:1]):
+    items = unwrap_list(value)
+    if any(isinstance(one, Mapping) and one.get("format") in _OURS for one in items[:1]):
         raise InvalidInput("this is a Memstone export", hint="use load, which restores ids and history")
-    into.format = (detect_format(given) or "") if wanted == AUTO else wanted
+    into.format = (detect_format(items) or "") if wanted == AUTO else wanted
     if into.format not in _READERS:
         raise InvalidInput("the format was not recognised", hint="set format=...; see the import guide")
-    _READERS[into.format](given, into)
+    _READERS[into.format](items, into)
 
 
 def _decode_text(raw: bytes) -> str:
@@ -80,7 +80,7 @@ def _decode_text(raw: bytes) -> str:
         raise InvalidInput("the file is not UTF-8 text", hint="convert it to UTF-8") from error
 
 
-def _parse_json(text: str, into: Reading) -> Any:
+def _parse_json(text: str, into: SourceReader) -> Any:
     """One document, or one object a line; None when it is neither. Lines that are broken are counted."""
     try:
         return json.loads(text)
@@ -113,11 +113,11 @@ def unwrap_list(value: Any) -> list[Any]:
     return [value] if named is None else named
 
 
-def detect_format(given: Sequence[Any]) -> str | None:
+def detect_format(items: Sequence[Any]) -> str | None:
     """The format of a list, by what its first objects hold; None when nothing is known of it."""
-    objects = [one for one in given[:_LOOKED_AT] if isinstance(one, Mapping)]
+    objects = [one for one in items[:_LOOKED_AT] if isinstance(one, Mapping)]
     if not objects:
-        return FACTS if not given or any(isinstance(one, str) for one in given[:_LOOKED_AT]) else None
+        return FACTS if not items or any(isinstance(one, str) for one in items[:_LOOKED_AT]) else None
     return next((name for name, holds in _SIGNS if any(map(holds, objects))), None)
 
 

@@ -11,7 +11,16 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memstone.core.importers import tables
-from memstone.core.importers.items import Item, Reading, Sort, first_time, id_of, mapping_of, text_of, word_of
+from memstone.core.importers.items import (
+    Sort,
+    SourceItem,
+    SourceReader,
+    first_time,
+    id_of,
+    mapping_of,
+    text_of,
+    word_of,
+)
 from memstone.model.instant import Instant
 
 # --- ``conversations.json`` of a ChatGPT data export ------------------------------------------------------------------
@@ -22,7 +31,7 @@ _WORDS: Final = ("text", "multimodal_text")
 _INSTRUCTIONS: Final = ("about_user_message", "about_model_message")
 
 
-def read_chatgpt(conversations: Sequence[Any], into: Reading) -> None:
+def read_chatgpt(conversations: Sequence[Any], into: SourceReader) -> None:
     """All conversations, in the order of the file."""
     for at, one in enumerate(conversations):
         if isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping):
@@ -31,19 +40,21 @@ def read_chatgpt(conversations: Sequence[Any], into: Reading) -> None:
             into.skip("not a conversation")
 
 
-def _read_conversation(told: Mapping[str, Any], at: int, into: Reading) -> None:
-    nodes: Mapping[str, Any] = told["mapping"]
-    begun = first_time(told.get("create_time"), told.get("update_time"))
-    name = id_of(told.get("conversation_id") or told.get("id")) or f"{begun}:{at}"
-    branch = _current_branch(nodes, told.get("current_node"))
-    held = [key for key, node in nodes.items() if mapping_of(mapping_of(node).get("message"))]
-    into.skip("another branch", sum(_is_spoken(nodes[key]) for key in held if key not in branch))
+def _read_conversation(answer: Mapping[str, Any], at: int, into: SourceReader) -> None:
+    nodes: Mapping[str, Any] = answer["mapping"]
+    begun = first_time(answer.get("create_time"), answer.get("update_time"))
+    name = id_of(answer.get("conversation_id") or answer.get("id")) or f"{begun}:{at}"
+    branch = _current_branch(nodes, answer.get("current_node"))
+    current = [key for key, node in nodes.items() if mapping_of(mapping_of(node).get("message"))]
+    into.skip("another branch", sum(_is_spoken(nodes[key]) for key in current if key not in branch))
     last = begun
     for key in branch:
         message = mapping_of(mapping_of(nodes[key]).get("message"))
         if message:
             last = first_time(message.get("create_time")) or last
-            _read_message(message, Item("", Sort.TURN, conversation=name, title=word_of(told.get("title"))), last, into)
+            _read_message(
+                message, SourceItem("", Sort.TURN, conversation=name, title=word_of(answer.get("title"))), last, into
+            )
 
 
 def _is_spoken(node: Any) -> bool:
@@ -76,7 +87,7 @@ def _told_at(node: Any) -> str:
     return first_time(mapping_of(mapping_of(node).get("message")).get("create_time")) or ""
 
 
-def _read_message(message: Mapping[str, Any], shape: Item, when: Instant | None, into: Reading) -> None:
+def _read_message(message: Mapping[str, Any], shape: SourceItem, when: Instant | None, into: SourceReader) -> None:
     author, content = mapping_of(message.get("author")), mapping_of(message.get("content"))
     about, role = mapping_of(message.get("metadata")), str(author.get("role"))
     if content.get("content_type") == "user_editable_context" or about.get("is_user_system_message"):
@@ -92,12 +103,12 @@ def _read_message(message: Mapping[str, Any], shape: Item, when: Instant | None,
         into.add(replace(shape, text=_join_parts(content), role=role, name=name, occurred_at=when))
 
 
-def _read_instructions(about: Mapping[str, Any], when: Instant | None, into: Reading) -> None:
-    told = mapping_of(about.get("user_context_message_data"))
+def _read_instructions(about: Mapping[str, Any], when: Instant | None, into: SourceReader) -> None:
+    answer = mapping_of(about.get("user_context_message_data"))
     for name in _INSTRUCTIONS:
-        if text := text_of(told.get(name)):
+        if text := text_of(answer.get(name)):
             kind = "procedural" if name == _INSTRUCTIONS[1] else None
-            into.add(Item(text, occurred_at=when, kind=kind, metadata={"from": "custom instructions"}))
+            into.add(SourceItem(text, occurred_at=when, kind=kind, metadata={"from": "custom instructions"}))
 
 
 def _join_parts(content: Mapping[str, Any]) -> str:
@@ -119,14 +130,14 @@ _ROLES: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 _MEMORIES: Final = ("conversations_memory", "project_memories")
 
 
-def claude_read(given: Sequence[Any], into: Reading) -> None:
+def claude_read(items: Sequence[Any], into: SourceReader) -> None:
     """All conversations, in the order of the file; and what Claude wrote down by itself, where the file holds that."""
-    for at, one in enumerate(given):
-        told = mapping_of(one)
-        if isinstance(told.get("chat_messages"), list):
-            _claude_conversation(told, at, into)
-        elif told.keys() & set(_MEMORIES):
-            _read_memories(told, into)
+    for at, one in enumerate(items):
+        answer = mapping_of(one)
+        if isinstance(answer.get("chat_messages"), list):
+            _claude_conversation(answer, at, into)
+        elif answer.keys() & set(_MEMORIES):
+            _read_memories(answer, into)
         else:
             into.skip("not a conversation")
 
@@ -136,23 +147,23 @@ def is_memories(one: Mapping[str, Any]) -> bool:
     return bool(one.keys() & set(_MEMORIES))
 
 
-def _claude_conversation(told: Mapping[str, Any], at: int, into: Reading) -> None:
-    last = first_time(told.get("created_at"), told.get("updated_at"))
-    name = id_of(told.get("uuid")) or f"{last}:{at}"
-    for one in told["chat_messages"]:
+def _claude_conversation(answer: Mapping[str, Any], at: int, into: SourceReader) -> None:
+    last = first_time(answer.get("created_at"), answer.get("updated_at"))
+    name = id_of(answer.get("uuid")) or f"{last}:{at}"
+    for one in answer["chat_messages"]:
         message = mapping_of(one)
         last = first_time(message.get("created_at")) or last
         role = _ROLES.get(str(message.get("sender")).lower(), "")
         attached = message.get("attachments")
         into.skip("attachment", len(attached) if isinstance(attached, list) else 0)
         if role:
-            into.add(_build_turn(message, role, last, name, word_of(told.get("name"))))
+            into.add(_build_turn(message, role, last, name, word_of(answer.get("name"))))
         else:
             into.skip("system or tool")
 
 
-def _build_turn(message: Mapping[str, Any], role: str, when: Instant | None, name: str, title: str) -> Item:
-    return Item(_claude_text(message), Sort.TURN, role, occurred_at=when, conversation=name, title=title)
+def _build_turn(message: Mapping[str, Any], role: str, when: Instant | None, name: str, title: str) -> SourceItem:
+    return SourceItem(_claude_text(message), Sort.TURN, role, occurred_at=when, conversation=name, title=title)
 
 
 def _claude_text(message: Mapping[str, Any]) -> str:
@@ -163,18 +174,18 @@ def _claude_text(message: Mapping[str, Any]) -> str:
     return "\n".join(filter(None, words)) or text_of(message.get("text"))
 
 
-def _read_memories(told: Mapping[str, Any], into: Reading) -> None:
+def _read_memories(answer: Mapping[str, Any], into: SourceReader) -> None:
     """What the assistant has noted about the user is a note of somebody else's, line by line."""
-    inside = Reading(into.most)
-    for text in _memory_texts(told):
+    inside = SourceReader(into.most)
+    for text in _memory_texts(answer):
         tables.markdown_read(text, inside)
     for item in inside.items:
         into.add(replace(item, role="assistant"))
     into.skipped.update(inside.skipped)
 
 
-def _memory_texts(told: Mapping[str, Any]) -> Iterator[str]:
-    projects = mapping_of(told.get("project_memories"))
-    for value in (told.get("conversations_memory"), *projects.values()):
+def _memory_texts(answer: Mapping[str, Any]) -> Iterator[str]:
+    projects = mapping_of(answer.get("project_memories"))
+    for value in (answer.get("conversations_memory"), *projects.values()):
         if isinstance(value, str):
             yield value

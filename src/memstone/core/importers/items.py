@@ -112,7 +112,7 @@ class Sort(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class SourceOwner:
     """Whom a source names; heeded as far as the caller leaves it open."""
 
     user_id: str = ""
@@ -121,7 +121,7 @@ class Whose:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SourceItem:
     """One thing that a source holds; ``conversation`` is what tells turns of one talk from those of another.
 
     ``id`` is its UUID where it has one, and ``model`` who wrote it where that is told.
@@ -138,21 +138,21 @@ class Item:
     key: str | None = None
     expires_at: Instant | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    whose: Whose = field(default_factory=Whose)
+    owner: SourceOwner = field(default_factory=SourceOwner)
     id: str = ""
     model: str = ""
 
 
 @dataclass(slots=True)
-class Reading:
+class SourceReader:
     """A source while it is read: what it holds, and how many things were left out for which reason."""
 
     most: int
     format: str = ""
-    items: list[Item] = field(default_factory=list)
+    items: list[SourceItem] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, item: Item) -> None:
+    def add(self, item: SourceItem) -> None:
         """Take a thing, unless it says nothing; ``TooLarge`` beyond so many."""
         if not item.text:
             self.skip("empty")

@@ -11,10 +11,10 @@ from typing import Any, Final, TypeAlias
 
 from memstone.core.checks.arguments import CALLER_KINDS
 from memstone.core.importers.items import (
-    Item,
-    Reading,
     Sort,
-    Whose,
+    SourceItem,
+    SourceOwner,
+    SourceReader,
     first_time,
     id_of,
     mapping_of,
@@ -33,7 +33,7 @@ _TEXT: Final = ("text", "memory", "content", "fact")
 _ROLES: Final = ("user", "assistant")
 
 
-def read_mem0(rows: Sequence[Any], into: Reading) -> None:
+def read_mem0(rows: Sequence[Any], into: SourceReader) -> None:
     """What ``get_all`` or an export of mem0 gives."""
     for row in _filter_mappings(rows, into):
         categories = row.get("categories")
@@ -44,7 +44,7 @@ def read_mem0(rows: Sequence[Any], into: Reading) -> None:
         )
 
 
-def read_gateway(rows: Sequence[Any], into: Reading) -> None:
+def read_gateway(rows: Sequence[Any], into: SourceReader) -> None:
     """Entries of a gateway: what its list shows, or rows of its table, with names of either style."""
     for row in _filter_mappings(rows, into):
         metadata = _parse_metadata(row.get("metadata"))
@@ -54,17 +54,17 @@ def read_gateway(rows: Sequence[Any], into: Reading) -> None:
         )
 
 
-def read_openwebui(rows: Sequence[Any], into: Reading) -> None:
+def read_openwebui(rows: Sequence[Any], into: SourceReader) -> None:
     """The memories of Open WebUI."""
     for row in _filter_mappings(rows, into):
         _add_spoken_item(into, _item_from_row(row, ("content",), mapping_of(row.get("metadata") or row.get("meta"))))
 
 
-def read_facts(rows: Sequence[Any], into: Reading) -> None:
+def read_facts(rows: Sequence[Any], into: SourceReader) -> None:
     """Texts, or objects with a text and, if there are any, a time, a speaker and metadata."""
     for row in rows:
         if isinstance(row, str):
-            into.add(Item(text_of(row)))
+            into.add(SourceItem(text_of(row)))
         elif isinstance(row, Mapping):
             _add_spoken_item(
                 into, _item_from_row(row, _TEXT, _parse_metadata(row.get("metadata")), expires=row.get("expires_at"))
@@ -73,7 +73,7 @@ def read_facts(rows: Sequence[Any], into: Reading) -> None:
             into.skip("not a memory")
 
 
-def _add_spoken_item(into: Reading, item: Item) -> None:
+def _add_spoken_item(into: SourceReader, item: SourceItem) -> None:
     """Take a row, unless a system or a tool speaks in it."""
     if item.role in _ROLES:
         into.add(item)
@@ -81,7 +81,7 @@ def _add_spoken_item(into: Reading, item: Item) -> None:
         into.skip("system or tool")
 
 
-def _filter_mappings(rows: Sequence[Any], into: Reading) -> list[Mapping[str, Any]]:
+def _filter_mappings(rows: Sequence[Any], into: SourceReader) -> list[Mapping[str, Any]]:
     found = [row for row in rows if isinstance(row, Mapping)]
     into.skip("not a memory", len(rows) - len(found))
     return found
@@ -89,12 +89,12 @@ def _filter_mappings(rows: Sequence[Any], into: Reading) -> list[Mapping[str, An
 
 def _item_from_row(
     row: Mapping[str, Any], texts: Sequence[str], metadata: Mapping[str, Any], *, expires: object = None
-) -> Item:
+) -> SourceItem:
     """One row: its words, when, by whom, and what was noted beside it."""
     role = row.get("role")
     speaker = _first_value(row, "name", "speaker", "actor_id", "actor")
     kind = _first_value(row, "type", "kind", "memory_type")
-    return Item(
+    return SourceItem(
         text=next((text for name in texts if (text := text_of(row.get(name)))), ""),
         role="user" if role in (None, "", "human") else str(role),
         name="" if speaker == role else word_of(speaker),
@@ -105,7 +105,7 @@ def _item_from_row(
         key=id_of(row.get("key")) or None,
         expires_at=parse_time(expires),
         metadata=metadata,
-        whose=Whose(
+        owner=SourceOwner(
             id_of(_first_value(row, "user_id", "userId", "apiKeyId", "api_key_id")),
             id_of(_first_value(row, "agent_id", "agentId")),
             id_of(_first_value(row, "run_id", "runId", "sessionId", "session_id")),
@@ -164,7 +164,7 @@ def shape_of(columns: Columns) -> Shape | None:
     return next((one for one in _SHAPES if one.needs <= columns.get(one.table, frozenset())), None)
 
 
-def read_database(shape: Shape, columns: Columns, rows: Rows, into: Reading) -> None:
+def read_database(shape: Shape, columns: Columns, rows: Rows, into: SourceReader) -> None:
     """All that a database holds of memories."""
     if shape.name == "companion_db":
         _read_companion(columns, rows, into)
@@ -180,19 +180,21 @@ def _of_pool(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "user_id": f"{POOLS}{key}"} if key else row
 
 
-def _read_companion(columns: Columns, rows: Rows, into: Reading) -> None:
+def _read_companion(columns: Columns, rows: Rows, into: SourceReader) -> None:
     """Profile, edits, summaries and what was said; everything else was derived from these and stays behind."""
-    given = {name for name in _PARTS if _CONTENT.get(name, "content") in columns.get(name, frozenset())}
-    for row in rows("user_profile", ()) if "user_profile" in given else ():
+    value = {name for name in _PARTS if _CONTENT.get(name, "content") in columns.get(name, frozenset())}
+    for row in rows("user_profile", ()) if "user_profile" in value else ():
         when, model = first_time(row.get("generated_at")), word_of(row.get("model"))
-        into.add(Item(text_of(row.get("content")), Sort.NARRATIVE, "assistant", occurred_at=when, model=model))
-    for row in rows("user_edits", ("created_at", "id")) if "user_edits" in given else ():
+        into.add(SourceItem(text_of(row.get("content")), Sort.NARRATIVE, "assistant", occurred_at=when, model=model))
+    for row in rows("user_edits", ("created_at", "id")) if "user_edits" in value else ():
         if row.get("deleted_at"):
             into.skip("deleted there")
         else:
-            into.add(Item(text_of(row.get("content")), Sort.OVERRIDE, occurred_at=first_time(row.get("created_at"))))
+            into.add(
+                SourceItem(text_of(row.get("content")), Sort.OVERRIDE, occurred_at=first_time(row.get("created_at")))
+            )
     summaries = (
-        list(rows("conversation_summaries", ("conversation_at", "id"))) if "conversation_summaries" in given else []
+        list(rows("conversation_summaries", ("conversation_at", "id"))) if "conversation_summaries" in value else []
     )
     known: dict[str, Mapping[str, Any]] = {
         id_of(row.get("conversation_id")): {"agent_id": row.get("agent_id")} for row in summaries
@@ -201,30 +203,30 @@ def _read_companion(columns: Columns, rows: Rows, into: Reading) -> None:
     for row in summaries:
         _read_summary(row, known, into)
     for row in (
-        rows("conversation_chunks", ("conversation_id", "chunk_index", "id")) if "conversation_chunks" in given else ()
+        rows("conversation_chunks", ("conversation_id", "chunk_index", "id")) if "conversation_chunks" in value else ()
     ):
         _read_chunk(row, known, into)
 
 
-def _read_summary(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: Reading) -> None:
+def _read_summary(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: SourceReader) -> None:
     if str(row.get("status", "active")) not in _LIVE:
         into.skip("deleted there")
         return
     name = id_of(row.get("conversation_id"))
     into.add(
-        Item(
+        SourceItem(
             text_of(row.get("summary")),
             Sort.EPISODE,
             "assistant",
             occurred_at=first_time(row.get("conversation_at"), row.get("created_at")),
             conversation=name,
             title=_conversation_title(known, name),
-            whose=Whose(agent_id=id_of(row.get("agent_id")) or id_of(known.get(name, {}).get("agent_id"))),
+            owner=SourceOwner(agent_id=id_of(row.get("agent_id")) or id_of(known.get(name, {}).get("agent_id"))),
         )
     )
 
 
-def _read_chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: Reading) -> None:
+def _read_chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], into: SourceReader) -> None:
     name = id_of(row.get("conversation_id"))
     role = str(row.get("role", "")).lower()
     if role not in ("user", "assistant"):
@@ -232,14 +234,14 @@ def _read_chunk(row: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]], 
         return
     conversation = known.get(name, {})
     into.add(
-        Item(
+        SourceItem(
             text_of(row.get("content")),
             Sort.TURN,
             role,
             occurred_at=first_time(row.get("created_at"), conversation.get("started_at")),
             conversation=name,
             title=_conversation_title(known, name),
-            whose=Whose(agent_id=id_of(row.get("agent_id")) or id_of(conversation.get("agent_id"))),
+            owner=SourceOwner(agent_id=id_of(row.get("agent_id")) or id_of(conversation.get("agent_id"))),
         )
     )
 
@@ -271,7 +273,7 @@ _WIKI: Final = re.compile(r"!?\[\[([^\]|\n]{1,200})(?:\|([^\]\n]{1,200}))?\]\]")
 _STRESS: Final = re.compile(r"(\*\*\*|\*\*|__|~~)(?=\S)([^*_~\n]{1,500}?)(?<=\S)\1")
 
 
-def markdown_read(text: str, into: Reading, title: str = "") -> None:
+def markdown_read(text: str, into: SourceReader, title: str = "") -> None:
     """All notes of a text; ``title`` is what the file is called."""
     front = _FRONT.match(text)
     dated = _FRONT_DATE.search(front[1]) if front else None
@@ -281,43 +283,43 @@ def markdown_read(text: str, into: Reading, title: str = "") -> None:
         into.add(_item_from_note(block, since, title, above))
 
 
-def _item_from_note(block: str, since: Instant | None, title: str, above: dict[str, str]) -> Item:
+def _item_from_note(block: str, since: Instant | None, title: str, above: dict[str, str]) -> SourceItem:
     dated = _DATED.match(block)
     words = block[dated.end() :] if dated else _UNDATED.sub("", block, count=1)
-    told = (parse_time(dated[1]) if dated else None) or since
-    return Item(
-        _strip_markdown(words), occurred_at=told, title=title, metadata={**above, **({"title": title} if title else {})}
+    text = (parse_time(dated[1]) if dated else None) or since
+    return SourceItem(
+        _strip_markdown(words), occurred_at=text, title=title, metadata={**above, **({"title": title} if title else {})}
     )
 
 
 def _strip_markdown(block: str) -> str:
     """A note without the signs of its mark-up."""
-    shown = _LINK.sub(lambda link: "" if link[1] else link[2], block)
-    shown = _WIKI.sub(lambda link: link[2] or link[1], shown)
-    return text_of(_STRESS.sub(r"\2", shown))
+    output = _LINK.sub(lambda link: "" if link[1] else link[2], block)
+    output = _WIKI.sub(lambda link: link[2] or link[1], output)
+    return text_of(_STRESS.sub(r"\2", output))
 
 
-def _split_blocks(text: str, into: Reading) -> Iterator[tuple[list[str], str]]:
+def _split_blocks(text: str, into: SourceReader) -> Iterator[tuple[list[str], str]]:
     """Points and paragraphs with the headings above each."""
     headings: dict[int, str] = {}
-    held: list[str] = []
+    current: list[str] = []
     for line in _prose_lines(text, into):
         heading, point = _HEADING.match(line) or _BOLD.match(line), _POINT.match(line)
         if heading or point or not line.strip():
-            if held:
-                yield list(headings.values()), "\n".join(held)
-            held = [point[1].strip()] if point else []
+            if current:
+                yield list(headings.values()), "\n".join(current)
+            current = [point[1].strip()] if point else []
         else:
-            held.append(line.strip().lstrip("> \t"))
+            current.append(line.strip().lstrip("> \t"))
         if heading:
             level = len(heading[1]) if heading[1].startswith("#") else _DEEPEST
             headings = {depth: name for depth, name in headings.items() if depth < level}
             headings[level] = _strip_markdown(heading[2].rstrip(" \t").rstrip("#"))
-    if held:
-        yield list(headings.values()), "\n".join(held)
+    if current:
+        yield list(headings.values()), "\n".join(current)
 
 
-def _prose_lines(text: str, into: Reading) -> Iterator[str]:
+def _prose_lines(text: str, into: SourceReader) -> Iterator[str]:
     """The lines that are neither code nor a table nor a rule."""
     fence = ""
     for line in [*text.splitlines(), ""]:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from memstone.core.llm.operations import (
     CATEGORIES,
-    Known,
-    Op,
+    KnownFact,
+    OperationKind,
     Operations,
     Side,
     Talk,
@@ -30,7 +30,7 @@ from memstone.core.llm.operations import (
     read_operations,
 )
 from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import CONVERSATION, EXISTING, NEW_FACTS, Question, object_schema, system_message
+from memstone.core.llm.questions import CONVERSATION, EXISTING, NEW_FACTS, ModelQuestion, object_schema, system_message
 from memstone.core.prompts import prompt_text, version_of
 from memstone.model.memory import Kind
 
@@ -65,7 +65,7 @@ _SCHEMA: Final = {
 }
 
 
-class Operation(StrEnum):
+class DecisionKind(StrEnum):
     """What a model may decide."""
 
     ADD = "ADD"
@@ -75,10 +75,10 @@ class Operation(StrEnum):
 
 
 _OPERATIONS: Final = {
-    **dict.fromkeys(("add", "create", "insert", "new"), Operation.ADD),
-    **dict.fromkeys(("update", "replace", "revise", "merge"), Operation.UPDATE),
-    **dict.fromkeys(("delete", "remove", "retract"), Operation.DELETE),
-    **dict.fromkeys(("none", "noop", "ignore", "keep", "skip", "no_change"), Operation.NONE),
+    **dict.fromkeys(("add", "create", "insert", "new"), DecisionKind.ADD),
+    **dict.fromkeys(("update", "replace", "revise", "merge"), DecisionKind.UPDATE),
+    **dict.fromkeys(("delete", "remove", "retract"), DecisionKind.DELETE),
+    **dict.fromkeys(("none", "noop", "ignore", "keep", "skip", "no_change"), DecisionKind.NONE),
 }
 
 
@@ -87,7 +87,7 @@ class LlmDecision:
     """What happens to a fact (its number), with which memory (its number), in which words; '' are the fact's own."""
 
     fact: int
-    operation: Operation
+    operation: DecisionKind
     target: int | None = None
     text: str = ""
     reason: str = ""
@@ -112,32 +112,32 @@ class Decisions:
 
 
 def decision_prompt(
-    facts: Sequence[str], neighbours_per_fact: Sequence[Sequence[Known]], custom_prompt: str = ""
-) -> Question:
+    facts: Sequence[str], neighbours_per_fact: Sequence[Sequence[KnownFact]], custom_prompt: str = ""
+) -> ModelQuestion:
     """The question for all facts together; a memory that is near several facts is shown once.
 
     ``targets`` of the question are the memories' ids in the order of their numbers. A ``custom_prompt`` may say where
     it wants the memories and the facts; they stand in the question either way.
     """
     numbers: dict[str, int] = {}
-    shown: list[str] = []
+    visible: list[str] = []
     for neighbour in (one for near in neighbours_per_fact for one in near):
         if neighbour.id not in numbers:
             numbers[neighbour.id] = len(numbers) + 1
-            shown.append(memory_line(numbers[neighbour.id], neighbour))
-    told = [
+            visible.append(memory_line(numbers[neighbour.id], neighbour))
+    lines = [
         f"{number}. {one_line(fact)} {_format_neighbours(near, numbers)}"
         for number, (fact, near) in enumerate(zip(facts, neighbours_per_fact, strict=True), 1)
     ]
-    memories, facts_shown = "\n".join(shown or ["(none)"]), "\n".join(told)
+    memories, facts_shown = "\n".join(visible or ["(none)"]), "\n".join(lines)
     fill = {EXISTING: memories, NEW_FACTS: facts_shown}
     system, version = system_message("decide", custom_prompt, fill=fill)
     user = f"Stored memories:\n{memories}\n\nNew facts:\n{facts_shown}"
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Question(messages, dict(_SCHEMA), version, targets=tuple(numbers))
+    return ModelQuestion(messages, dict(_SCHEMA), version, targets=tuple(numbers))
 
 
-def _format_neighbours(near: Sequence[Known], numbers: Mapping[str, int]) -> str:
+def _format_neighbours(near: Sequence[KnownFact], numbers: Mapping[str, int]) -> str:
     listed = ", ".join(str(numbers[neighbour.id]) for neighbour in near)
     return f"(similar memories: {listed})" if listed else "(no similar memory)"
 
@@ -192,23 +192,23 @@ def _parse_decision(item: Any, fallback: int | None, n_facts: int, n_neighbours:
     )
 
 
-def _parse_target(item: Mapping[str, Any], operation: Operation, n_neighbours: int) -> int | None:
+def _parse_target(item: Mapping[str, Any], operation: DecisionKind, n_neighbours: int) -> int | None:
     """The memory that is meant; only a change needs one, and only a change fails without."""
     named = _first_value(item, _TARGET_NAMES)
     number = parse_ordinal(named)
     known = number if number is not None and 1 <= number <= n_neighbours else None
-    if known is None and operation in (Operation.UPDATE, Operation.DELETE):
+    if known is None and operation in (DecisionKind.UPDATE, DecisionKind.DELETE):
         raise _UnusableError(f"{operation} of unknown memory {_short_repr(named)}")
-    return None if operation is Operation.ADD else known
+    return None if operation is DecisionKind.ADD else known
 
 
-def _parse_text(item: Mapping[str, Any], operation: Operation) -> str:
+def _parse_text(item: Mapping[str, Any], operation: DecisionKind) -> str:
     """The wording to store; an addition whose wording cannot be used is still one, in the words of the fact."""
-    given = _first_value(item, _TEXT_NAMES) if operation in (Operation.ADD, Operation.UPDATE) else None
-    text = clean_text(given) if isinstance(given, str) else ""
+    value = _first_value(item, _TEXT_NAMES) if operation in (DecisionKind.ADD, DecisionKind.UPDATE) else None
+    text = clean_text(value) if isinstance(value, str) else ""
     if not text or MIN_CHARS <= len(text) <= MAX_CHARS:
         return text
-    if operation is Operation.ADD:
+    if operation is DecisionKind.ADD:
         return ""
     raise _UnusableError(f"its text is unusable: it has {len(text)} characters, at most {MAX_CHARS}")
 
@@ -216,17 +216,17 @@ def _parse_text(item: Mapping[str, Any], operation: Operation) -> str:
 def _keep_last_per_target(read: Decisions) -> None:
     """A memory is changed once in a batch: the last decision about it counts."""
     last = {one.target: at for at, one in enumerate(read.decisions) if _is_change(one)}
-    kept: list[LlmDecision] = []
+    decisions: list[LlmDecision] = []
     for at, one in enumerate(read.decisions):
         if _is_change(one) and last[one.target] != at:
             read.log.append(f"{one.operation} of memory {one.target} for fact {one.fact}: a later decision changes it")
         else:
-            kept.append(one)
-    read.decisions = kept
+            decisions.append(one)
+    read.decisions = decisions
 
 
 def _is_change(decision: LlmDecision) -> bool:
-    return decision.operation in (Operation.UPDATE, Operation.DELETE)
+    return decision.operation in (DecisionKind.UPDATE, DecisionKind.DELETE)
 
 
 def _first_value(item: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -271,7 +271,7 @@ def extraction_prompt(
     custom_prompt: str = "",
     side: Side = "user",
     categories: Sequence[str] = (),
-) -> Question:
+) -> ModelQuestion:
     """The question for the facts in the new turns; they are shown by their place, from 1.
 
     ``custom_prompt`` replaces our instructions, ``instructions`` are added to whichever are used. ``categories`` take
@@ -279,22 +279,22 @@ def extraction_prompt(
     """
     agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
-    told, cut = number_turns(talk.turns)
+    lines, cut = number_turns(talk.turns)
     memories = [memory_line(number, one) for number, one in enumerate(talk.known, 1)]
-    fill = {EXISTING: "\n".join(memories or ["(none)"]), CONVERSATION: "\n".join(told)}
+    fill = {EXISTING: "\n".join(memories or ["(none)"]), CONVERSATION: "\n".join(lines)}
     system, version = system_message("extract_facts", custom_prompt, agent, more, fill=fill)
-    shown = [
+    visible = [
         format_section("Known memories", memories),
         format_section(
             "Earlier messages, for understanding",
-            [f"- {line.partition('] ')[2]}" for line in earlier_lines(talk.shown)],
+            [f"- {line.partition('] ')[2]}" for line in earlier_lines(talk.earlier_turns)],
         ),
-        format_section("Conversation", told),
+        format_section("Conversation", lines),
         date_line(talk.now, talk.timezone),
     ]
-    user = "\n\n".join(part for part in shown if part)
+    user = "\n\n".join(part for part in visible if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Question(messages, _extraction_schema(categories), version, cut=cut)
+    return ModelQuestion(messages, _extraction_schema(categories), version, cut=cut)
 
 
 def _extraction_schema(categories: Sequence[str]) -> dict[str, Any]:
@@ -310,5 +310,5 @@ def parse_extraction(answer: str, talk: Talk, *, side: Side = "user", categories
     items, how = listed_items(answer)
     read = read_operations(items, talk, side=side, categories=categories)
     read.how = how
-    read.operations = [one for one in read.operations if one.op is Op.ADD]
+    read.operations = [one for one in read.operations if one.op is OperationKind.ADD]
     return read

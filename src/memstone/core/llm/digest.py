@@ -16,16 +16,16 @@ from typing import Any, Final
 from memstone.core.llm.evidence import Conversation, is_comparable
 from memstone.core.llm.operations import (
     CATEGORIES,
-    Dropped,
-    Known,
+    KnownFact,
     Operation,
+    RejectedOperation,
     Talk,
     format_section,
     memory_line,
     read_operations,
 )
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import Question, object_schema, system_message
+from memstone.core.llm.questions import ModelQuestion, object_schema, system_message
 from memstone.core.portrait import is_within_budget
 from memstone.language.language import Language, TextGuard
 from memstone.language.text.normal import normal_text
@@ -47,7 +47,7 @@ CLAIM: Final = "the assistant says it, and the user does not"
 _CANDIDATES: Final = ("pinned_candidates", "candidates", "pinned", "facts")
 _IDENTITY: Final = ("identity_facts", "identity")
 _STRINGS: Final = {"type": "array", "items": {"type": "string"}}
-_SHOWN: Final = {
+_OPERATION_FIELDS: Final = {
     "op": {"type": "string", "enum": ["ADD", "UPDATE", "REMOVE", "FORGET"]},
     "memory": {"type": ["integer", "null"]},
     "content": {"type": "string"},
@@ -70,9 +70,9 @@ _SCHEMA: Final = {
             "entities": _STRINGS,
             "pinned_candidates": {
                 "type": "array",
-                "items": object_schema({**_SHOWN, "salience": {"type": "number"}, "tags": _STRINGS}),
+                "items": object_schema({**_OPERATION_FIELDS, "salience": {"type": "number"}, "tags": _STRINGS}),
             },
-            "identity_facts": {"type": "array", "items": object_schema(_SHOWN)},
+            "identity_facts": {"type": "array", "items": object_schema(_OPERATION_FIELDS)},
         }
     ),
 }
@@ -102,7 +102,7 @@ class LlmDigest:
     digest: Digest | None
     reason: str = ""
     facts: list[DigestFact] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: list[RejectedOperation] = field(default_factory=list)
     how: How = "bare"
 
     @property
@@ -125,25 +125,25 @@ def digest_prompt(
     now: datetime,
     timezone: str = "UTC",
     before: Before | None = None,
-    known: Sequence[Known] = (),
+    known: Sequence[KnownFact] = (),
     most_turns: int = 60,
     turn_chars: int = 2_000,
     instructions: str = "",
-) -> Question:
+) -> ModelQuestion:
     """The question for the digest of a session; turns are shown by their place, from 1."""
     before = before or Before()
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     system, version = system_message("distill", "", more)
-    shown = [
+    visible = [
         f"Conversation date: {now:%Y-%m-%d} ({_WEEKDAYS[now.weekday()]}), time zone {timezone}.",
         f"Known about the user:\n{_one_line(before.narrative)}" if before.narrative else "",
         format_section("Known memories", [memory_line(number, one) for number, one in enumerate(known, 1)]),
         format_section("Earlier conversations", [f"- {day}: {_one_line(text)[:160]}" for day, text in before.episodes]),
         format_section("Conversation", shown_turns(turns, most_turns, turn_chars)),
     ]
-    user = "\n\n".join(part for part in shown if part)
+    user = "\n\n".join(part for part in visible if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Question(messages, dict(_SCHEMA), version, tuple(one.id for one in known))
+    return ModelQuestion(messages, dict(_SCHEMA), version, tuple(one.id for one in known))
 
 
 def _one_line(text: str) -> str:
@@ -153,7 +153,7 @@ def _one_line(text: str) -> str:
 def parse_digest(
     answer: str,
     turns: Sequence[Message],
-    known: Sequence[Known] = (),
+    known: Sequence[KnownFact] = (),
     now: datetime = EPOCH,
     withheld: Sequence[str] = (),
     *,
@@ -166,12 +166,12 @@ def parse_digest(
     value = parsed.value
     found = LlmDigest(None, how=parsed.how)
     found.digest, found.reason = _parse_episode(value, turns, language.guard)
-    told = [*_first_list(value, _CANDIDATES)[:MOST_FACTS]]
+    lines = [*_first_list(value, _CANDIDATES)[:MOST_FACTS]]
     who = [*_first_list(value, _IDENTITY)[:MOST_IDENTITY]]
-    read = read_operations([*who, *told], Talk(turns, (), known, now, withheld=withheld, language=language))
+    read = read_operations([*who, *lines], Talk(turns, (), known, now, withheld=withheld, language=language))
     own = [one for one in read.operations if turns[one.turn - 1].role == "user"]  # the user's words make a fact
-    found.dropped = [*read.dropped, *(Dropped(one.text, CLAIM) for one in read.operations if one not in own)]
-    found.facts = [_build_fact(one, [*who, *told][one.item], is_identity=one.item < len(who)) for one in own]
+    found.dropped = [*read.dropped, *(RejectedOperation(one.text, CLAIM) for one in read.operations if one not in own)]
+    found.facts = [_build_fact(one, [*who, *lines][one.item], is_identity=one.item < len(who)) for one in own]
     return found
 
 
@@ -184,25 +184,25 @@ def _build_fact(one: Operation, item: Any, *, is_identity: bool) -> DigestFact:
 
 
 def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message], guard: TextGuard) -> tuple[Digest | None, str]:
-    told = value.get("episode", value if "summary" in value else None)
-    if isinstance(told, str):
-        told = {"summary": told}
-    if not isinstance(told, Mapping):
+    answer = value.get("episode", value if "summary" in value else None)
+    if isinstance(answer, str):
+        answer = {"summary": answer}
+    if not isinstance(answer, Mapping):
         return None, NO_EPISODE
-    summary = _clean_summary(told.get("summary"), guard)
+    summary = _clean_summary(answer.get("summary"), guard)
     if not summary:
         return None, EMPTY_SUMMARY
-    said = "\n".join([*(turn.name for turn in turns if turn.name), *(turn.text for turn in turns)])
-    if not is_comparable(summary, said):
+    text = "\n".join([*(turn.name for turn in turns if turn.name), *(turn.text for turn in turns)])
+    if not is_comparable(summary, text):
         return None, INVENTED
-    entities = told.get("entities") if value.get("entities") is None else value["entities"]
+    entities = answer.get("entities") if value.get("entities") is None else value["entities"]
     digest = Digest(
         summary=truncate_text(summary),
-        topics=_parse_list(told.get("topics"), guard),
+        topics=_parse_list(answer.get("topics"), guard),
         entities=_parse_list(entities, guard),
-        decisions=_parse_list(told.get("decisions"), guard),
-        action_items=_parse_list(told.get("action_items"), guard),
-        salience=clamp_salience(told.get("salience"), EPISODE_SALIENCE),
+        decisions=_parse_list(answer.get("decisions"), guard),
+        action_items=_parse_list(answer.get("action_items"), guard),
+        salience=clamp_salience(answer.get("salience"), EPISODE_SALIENCE),
     )
     return digest, ""
 
@@ -219,8 +219,8 @@ def _parse_list(value: Any, guard: TextGuard) -> tuple[str, ...]:
     """A list, also when it was written as one text."""
     items = re.split(r"[\n;,]", value) if isinstance(value, str) else value if isinstance(value, list) else []
     texts = [clean_text(one) for one in items if isinstance(one, str)]
-    kept = {normal_text(one): one for one in reversed(texts) if one and not guard.is_order(f"- {one}")}
-    return tuple(truncate_text(one, 500) for one in reversed(kept.values()))[:MOST_LISTED]
+    stored = {normal_text(one): one for one in reversed(texts) if one and not guard.is_order(f"- {one}")}
+    return tuple(truncate_text(one, 500) for one in reversed(stored.values()))[:MOST_LISTED]
 
 
 def _first_list(value: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
@@ -264,16 +264,16 @@ class Narrative:
         return len(self.text)
 
 
-def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instructions: str = "") -> Question:
+def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instructions: str = "") -> ModelQuestion:
     """The question for a text about the user; ``days`` are those on which the facts were told."""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     system, version = system_message("distill_narrative", "", more)
     dated = zip_longest(facts, days[: len(facts)], fillvalue="")
-    told = "\n".join(
+    text = "\n".join(
         ["Statements:", *(f"- {f'({day}) ' if day else ''}{' '.join(fact.split())}" for fact, day in dated)]
     )
-    return Question(
-        [{"role": "system", "content": system}, {"role": "user", "content": told}], dict(_NARRATIVE_SCHEMA), version
+    return ModelQuestion(
+        [{"role": "system", "content": system}, {"role": "user", "content": text}], dict(_NARRATIVE_SCHEMA), version
     )
 
 
@@ -287,13 +287,13 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: La
         raise UnreadableAnswer('the answer is not a text: expected {"narrative": "..."}')
     text = language.guard.remove_orders(clean_text(value))
     known = Conversation((), known=facts, language=language)
-    told = [part for part in _ENDS.split(text) if part]
-    kept = [part for part in told if known.bears_out(part)]
-    text = text if kept == told else " ".join(kept)
-    while kept and not is_within_budget(text, tokens):
-        kept.pop()
-        text = text[: text.rfind(kept[-1]) + len(kept[-1])] if kept else ""
-    return Narrative(text, len(told) - len(kept), parsed.how)
+    lines = [part for part in _ENDS.split(text) if part]
+    remaining = [part for part in lines if known.bears_out(part)]
+    text = text if remaining == lines else " ".join(remaining)
+    while remaining and not is_within_budget(text, tokens):
+        remaining.pop()
+        text = text[: text.rfind(remaining[-1]) + len(remaining[-1])] if remaining else ""
+    return Narrative(text, len(lines) - len(remaining), parsed.how)
 
 
 _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+))\s*(%?)")

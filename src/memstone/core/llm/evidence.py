@@ -55,7 +55,7 @@ _MOST: Final = 0.5
 _SAME: Final = 0.8
 """A sentence that has so many words of a statement speaks of the same."""
 
-_SAID: Final = 0.6
+_MIN_SHARED_WORDS: Final = 0.6
 """So many words of a new wording have to stand in what it is made of."""
 
 _PREFIX: Final = 4
@@ -121,10 +121,10 @@ class Conversation:
         """Whether a new wording says nothing but what is known, what was said, and ``more``."""
         source = Source("\n".join([*more, self._all.text]))
         wanted = content_terms(text, self._subjects)
-        said = [one for one in wanted if _is_term_in(one, source.terms)]
+        texts = [one for one in wanted if _is_term_in(one, source.terms)]
         if self._unsaid_numbers(text, source.text, self._spoken_source.text or source.text):
             return False
-        return not wanted or len(said) >= _SAID * len(wanted)
+        return not wanted or len(texts) >= _MIN_SHARED_WORDS * len(wanted)
 
     # --- where it stands ----------------------------------------------------------------------------------------------
 
@@ -192,10 +192,10 @@ class Conversation:
         return NAME if self.language.names.list_unsaid(fact, self._all.text, self._subjects) else ""
 
     def _is_of_another(self, fact: str, clause: str, role: str) -> bool:
-        said = self._closest(fact, clause)
+        texts = self._closest(fact, clause)
         if role == "assistant":
-            return any(map(is_of_the_speaker, said))
-        return all(begins_in_another(fact, part, clause) for part in said)
+            return any(map(is_of_the_speaker, texts))
+        return all(begins_in_another(fact, part, clause) for part in texts)
 
     def _closest(self, fact: str, clause: str) -> list[str]:
         """The parts of a stretch of text that have most words of a statement."""
@@ -219,18 +219,18 @@ class Conversation:
         wanted = content_terms(fact, self._subjects)
         return any(_is_term_in(one, self._spoken_source.terms) for one in wanted)
 
-    def _unsaid_numbers(self, text: str, said: str, near: str) -> list[str]:
-        def resolve(told: str) -> list[TimeRef]:
-            return self.language.dates.find(told, self.now, UTC)
+    def _unsaid_numbers(self, text: str, sentence: str, near: str) -> list[str]:
+        def resolve(answer_text: str) -> list[TimeRef]:
+            return self.language.dates.find(answer_text, self.now, UTC)
 
-        return unsaid_numbers(text, said, self.now, resolve, near, knows_words=self.language.reads(said))
+        return unsaid_numbers(text, sentence, self.now, resolve, near, knows_words=self.language.reads(sentence))
 
     # --- what was said ------------------------------------------------------------------------------------------------
 
     @cached_property
     def _spoken_turn_numbers(self) -> list[int]:
-        told = ((at, turn) for at, turn in enumerate(self.turns, 1) if turn.role in _SPOKEN and turn.text.strip())
-        return [at for at, _ in sorted(told, key=lambda one: one[1].role != "user")]
+        answer = ((at, turn) for at, turn in enumerate(self.turns, 1) if turn.role in _SPOKEN and turn.text.strip())
+        return [at for at, _ in sorted(answer, key=lambda one: one[1].role != "user")]
 
     @cached_property
     def _sources(self) -> dict[int, Source]:
@@ -238,8 +238,8 @@ class Conversation:
 
     @cached_property
     def _spoken_source(self) -> Source:
-        said = [self.turns[at - 1].text for at in self._spoken_turn_numbers]
-        return Source("\n".join([*said, *(message.text for message in self.before)]))
+        texts = [self.turns[at - 1].text for at in self._spoken_turn_numbers]
+        return Source("\n".join([*texts, *(message.text for message in self.before)]))
 
     @cached_property
     def _all(self) -> Source:
@@ -252,12 +252,12 @@ class Conversation:
         return [*_SUBJECTS, *(turn.name for turn in self.turns if turn.name)]
 
 
-def is_comparable(text: str, said: str) -> bool:
+def is_comparable(text: str, sentence: str) -> bool:
     """Whether a text has anything in common with what was said; in another script nobody can tell, and it may."""
-    wanted, heard = content_terms(text, _SUBJECTS), Source(said).terms
-    if any(_is_term_in(one, heard) for one in wanted):
+    wanted, answer = content_terms(text, _SUBJECTS), Source(sentence).terms
+    if any(_is_term_in(one, answer) for one in wanted):
         return True
-    return not wanted or (bool(heard) and _is_latin(wanted) != _is_latin(heard))
+    return not wanted or (bool(answer) and _is_latin(wanted) != _is_latin(answer))
 
 
 def _is_latin(words: Iterable[str]) -> bool:
@@ -272,24 +272,24 @@ def _is_in(quote: str, source: Source) -> bool:
     return source.find(quote) is not None or (len(quote) >= _LONG and source.nearest(quote)[0] >= _ALIKE)
 
 
-def _matched_share(wanted: frozenset[str], said: frozenset[str]) -> float:
-    return sum(_is_term_in(one, said) for one in wanted) / len(wanted) if wanted else 0.0
+def _matched_share(wanted: frozenset[str], words: frozenset[str]) -> float:
+    return sum(_is_term_in(one, words) for one in wanted) / len(wanted) if wanted else 0.0
 
 
-def _is_term_in(term: str, said: frozenset[str]) -> bool:
+def _is_term_in(term: str, words: frozenset[str]) -> bool:
     """Whether a word was said, in this form or in another one of the same stem."""
-    if term in said:
+    if term in words:
         return True
     if len(term) < _PREFIX or not term[0].isalpha():
         return False
     stem = term[:_PREFIX]
-    return any(one.startswith(stem) and _is_kindred(term, one) for one in said)
+    return any(one.startswith(stem) and _is_kindred(term, one) for one in words)
 
 
 def _is_kindred(one: str, other: str) -> bool:
     shared = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine != theirs:
+    for own, others in zip(one, other, strict=False):
+        if own != others:
             break
         shared += 1
     return shared >= _KINDRED * min(len(one), len(other))
@@ -326,18 +326,18 @@ class Source:
     def places(self, quote: str) -> Iterator[tuple[int, int]]:
         """Everywhere the quoted words stand, in order."""
         pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _normalize_quote(piece))]
-        start = self._whole(pieces[0], 0) if pieces else -1
+        start = self._find_whole_words(pieces[0], 0) if pieces else -1
         while start >= 0:
             end = start + len(pieces[0])
             for words in pieces[1:]:
-                found = self._whole(words, end)
+                found = self._find_whole_words(words, end)
                 if found < 0:
                     return
                 end = found + len(words)
             yield self._place(start), self._place(end - 1) + 1
-            start = self._whole(pieces[0], start + 1)
+            start = self._find_whole_words(pieces[0], start + 1)
 
-    def _whole(self, words: str, at: int) -> int:
+    def _find_whole_words(self, words: str, at: int) -> int:
         """Where the words stand as words: "tea" does not stand in "steak"."""
         found = self._flat.find(words, at)
         while found >= 0 and (_is_inside_word(self._flat, found) or _is_inside_word(self._flat, found + len(words))):

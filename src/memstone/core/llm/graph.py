@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import Question, object_schema, system_message
+from memstone.core.llm.questions import ModelQuestion, object_schema, system_message
 from memstone.language.language import NameReader
 from memstone.language.text.normal import normal_text
 from memstone.model.memory import MAX_FOUND, MAX_NAME_CHARS, USER, Entity, EntityFound, EntityType, Relation
@@ -62,14 +62,14 @@ class GraphAnswer:
 
     def of(self, text: str) -> EntityFound:
         """The part of it that one statement names: relations whose ends both stand in it."""
-        said = normal_text(text)
-        named = tuple(one for one in self.entities if _stands_in(one.norm, said))
+        sentence = normal_text(text)
+        named = tuple(one for one in self.entities if _stands_in(one.norm, sentence))
         known = {one.norm for one in named} | {USER}
         edges = (one for one in self.relations if {one.source, one.target} <= known)
         return EntityFound(named, tuple(replace(one, evidence=text[:MAX_DESCRIPTION_CHARS]) for one in edges))
 
 
-def graph_question(texts: Sequence[str]) -> Question:
+def graph_question(texts: Sequence[str]) -> ModelQuestion:
     """The question for what statements name and how that is related: one for all of them."""
     system, version = system_message("graph", "")
     lines = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))
@@ -78,17 +78,17 @@ def graph_question(texts: Sequence[str]) -> Question:
         {"role": "user", "content": f"Statements:\n{lines[:INPUT_CHARS]}"},
     ]
     properties = {**ENTITY_TOOL["parameters"]["properties"], **RELATION_TOOL["parameters"]["properties"]}
-    return Question(messages, {"title": "graph", **object_schema(properties)}, version)
+    return ModelQuestion(messages, {"title": "graph", **object_schema(properties)}, version)
 
 
 def parse_graph(answer: str, texts: Sequence[str], names: NameReader) -> GraphAnswer:
     """The graph in an answer, each thing once; ``UnreadableAnswer`` when it names no entities."""
     parsed = parse_json(answer)
-    said = normal_text("\n".join(texts))
+    text = normal_text("\n".join(texts))
     found: dict[str, Entity] = {}
     for item in _list_items(parsed.value, "entities"):
         entity = _parse_entity(item, names)
-        if entity is not None and _stands_in(entity.norm, said) and len(found) < MAX_FOUND:
+        if entity is not None and _stands_in(entity.norm, text) and len(found) < MAX_FOUND:
             found.setdefault(entity.norm, entity)
     listed = parsed.value if isinstance(parsed.value, dict) and "relations" in parsed.value else {"relations": []}
     return GraphAnswer(tuple(found.values()), _parse_relations(listed, found.keys() | {USER}, names), parsed.how)
@@ -123,12 +123,12 @@ def _parse_entity(item: Mapping[str, Any], names: NameReader) -> Entity | None:
     return Entity(name, form, kind if kind in _TYPES else EntityType.CONCEPT, described)
 
 
-def _stands_in(form: str, said: str) -> bool:
-    at = said.find(form)
+def _stands_in(form: str, text: str) -> bool:
+    at = text.find(form)
     while at >= 0:
-        if not (said[at - 1 : at].isalnum() and form[0].isalnum()):
+        if not (text[at - 1 : at].isalnum() and form[0].isalnum()):
             return True
-        at = said.find(form, at + 1)
+        at = text.find(form, at + 1)
     return False
 
 

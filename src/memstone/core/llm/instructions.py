@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import Question, object_schema, system_message
+from memstone.core.llm.questions import ModelQuestion, object_schema, system_message
 from memstone.language.language import SettingsAdvice
-from memstone.model.policy import Suggested
+from memstone.model.policy import SuggestedSettings
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _CATEGORY: Final = object_schema({"name": {"type": "string"}, "about": {"type": "string"}})
@@ -30,7 +30,7 @@ _FEWEST: Final = 2
 class Advice:
     """A suggestion, and how it was read."""
 
-    suggestion: Suggested
+    suggestion: SuggestedSettings
     how: How
 
     @property
@@ -39,11 +39,13 @@ class Advice:
         return len(self.suggestion.include)
 
 
-def instructions_question(use_case: str) -> Question:
+def instructions_question(use_case: str) -> ModelQuestion:
     """The question about a use case."""
     system, version = system_message("instructions", "")
     asked = f"The use case:\n<use_case>\n{use_case}\n</use_case>"
-    return Question([{"role": "system", "content": system}, {"role": "user", "content": asked}], dict(_SCHEMA), version)
+    return ModelQuestion(
+        [{"role": "system", "content": system}, {"role": "user", "content": asked}], dict(_SCHEMA), version
+    )
 
 
 def parse_instructions(answer: str, use_case: str, advice: SettingsAdvice) -> Advice:
@@ -64,8 +66,8 @@ def parse_instructions(answer: str, use_case: str, advice: SettingsAdvice) -> Ad
 
 def _parse_lines(value: Any) -> tuple[str, ...]:
     """Texts, however they are listed."""
-    given = value.split("\n") if isinstance(value, str) else value if isinstance(value, list) else []
-    lines = (_BULLET.sub("", clean_text(one)).rstrip(".;,") for one in given if isinstance(one, str))
+    items = value.split("\n") if isinstance(value, str) else value if isinstance(value, list) else []
+    lines = (_BULLET.sub("", clean_text(one)).rstrip(".;,") for one in items if isinstance(one, str))
     return tuple(dict.fromkeys(one for one in lines if one and len(one) <= _CHARS))[:_MOST]
 
 
@@ -74,8 +76,8 @@ def _parse_categories(value: Any) -> tuple[tuple[str, str], ...]:
     if isinstance(value, Mapping):
         pairs = list(value.items())
     else:
-        given = value if isinstance(value, list) else []
-        pairs = [(one.get("name"), one.get("about")) if isinstance(one, Mapping) else (one, "") for one in given]
+        items = value if isinstance(value, list) else []
+        pairs = [(one.get("name"), one.get("about")) if isinstance(one, Mapping) else (one, "") for one in items]
     found: dict[str, str] = {}
     for name, about in pairs:
         text = clean_text(name).lower() if isinstance(name, str) else ""

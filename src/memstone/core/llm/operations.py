@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from memstone.core.llm.evidence import NOTHING, Conversation, Support
 from memstone.core.llm.parse import MAX_CHARS, MIN_CHARS, How, UnreadableAnswer, clean_text, parse_json
-from memstone.core.llm.questions import Question, object_schema
+from memstone.core.llm.questions import ModelQuestion, object_schema
 from memstone.core.prompts import prompt_text, version_of
 from memstone.language.language import Language
 from memstone.language.text.normal import normal_text
@@ -68,7 +68,7 @@ _MAX_NUMBER: Final = 999_999
 _WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()  # strftime asks the locale
 
 
-class Op(StrEnum):
+class OperationKind(StrEnum):
     """What a model may do to the memory."""
 
     ADD = "ADD"
@@ -79,11 +79,11 @@ class Op(StrEnum):
 
 
 _OPS: Final = {
-    **dict.fromkeys(("", "add", "create", "insert", "new"), Op.ADD),
-    **dict.fromkeys(("update", "replace", "revise", "merge", "correct"), Op.UPDATE),
-    **dict.fromkeys(("remove", "delete", "retract", "end"), Op.REMOVE),
-    "forget": Op.FORGET,
-    **dict.fromkeys(("none", "noop", "ignore", "keep", "skip", "no_change"), Op.NONE),
+    **dict.fromkeys(("", "add", "create", "insert", "new"), OperationKind.ADD),
+    **dict.fromkeys(("update", "replace", "revise", "merge", "correct"), OperationKind.UPDATE),
+    **dict.fromkeys(("remove", "delete", "retract", "end"), OperationKind.REMOVE),
+    "forget": OperationKind.FORGET,
+    **dict.fromkeys(("none", "noop", "ignore", "keep", "skip", "no_change"), OperationKind.NONE),
 }
 _SCHEMA: Final = {
     "title": "operations",
@@ -93,7 +93,7 @@ _SCHEMA: Final = {
                 "type": "array",
                 "items": object_schema(
                     {
-                        "op": {"type": "string", "enum": [*Op]},
+                        "op": {"type": "string", "enum": [*OperationKind]},
                         "memory": {"type": ["integer", "null"]},
                         "text": {"type": ["string", "null"]},
                         "turns": {"type": "array", "items": {"type": "integer"}},
@@ -109,7 +109,7 @@ _SCHEMA: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFact:
     """A memory that a model is shown: its text, and the day it was said."""
 
     id: str
@@ -125,7 +125,7 @@ class Operation:
     only passes on what others say. ``memory`` is the number of a memory that was shown.
     """
 
-    op: Op
+    op: OperationKind
     text: str
     turn: int
     start: int
@@ -147,7 +147,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class RejectedOperation:
     """Something a model wrote that is not stored, and why."""
 
     text: str
@@ -163,7 +163,7 @@ class Operations:
     """What is left of an answer, what was dropped, and how the answer was read."""
 
     operations: list[Operation] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: list[RejectedOperation] = field(default_factory=list)
     how: How = "bare"
 
     @property
@@ -181,7 +181,7 @@ class Talk:
 
     turns: Sequence[Message]
     before: Sequence[Message] = ()
-    known: Sequence[Known] = ()
+    known: Sequence[KnownFact] = ()
     now: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - only shown; whoever asks gives one with its zone
     timezone: str = "UTC"
     withheld: Sequence[str] = ()
@@ -191,7 +191,7 @@ class Talk:
     """What an answer is held against the conversation with."""
 
     @property
-    def shown(self) -> list[Message]:
+    def earlier_turns(self) -> list[Message]:
         """The earlier turns that are shown."""
         return [one for one in self.before if one.role in _SPOKEN and one.text.strip()][-EARLIER:]
 
@@ -204,25 +204,25 @@ class Talk:
 
 def learn_question(
     talk: Talk, *, instructions: str = "", side: Side = "user", categories: Sequence[str] = ()
-) -> Question:
+) -> ModelQuestion:
     """The question for what ``talk`` does to the memory: what never changes first, the date last."""
     agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     own = f"Categories here: {', '.join([*categories, 'other'])}." if categories else ""
     system = "\n\n".join(part for part in (prompt_text(version_of("learn")), agent, own, more) if part)
-    first = len(talk.shown)
-    told, cut = number_turns(talk.turns, first)
-    shown = [
+    first = len(talk.earlier_turns)
+    lines, cut = number_turns(talk.turns, first)
+    visible = [
         format_section("Memories", [memory_line(number, one) for number, one in enumerate(talk.known, 1)])
         or "Memories: none",
-        format_section("Earlier turns", earlier_lines(talk.shown)),
-        format_section("New turns", told),
+        format_section("Earlier turns", earlier_lines(talk.earlier_turns)),
+        format_section("New turns", lines),
         date_line(talk.now, talk.timezone),
     ]
-    user = "\n\n".join(part for part in shown if part)
+    user = "\n\n".join(part for part in visible if part)
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     ids = tuple(one.id for one in talk.known)
-    return Question(messages, operation_schema(categories), version_of("learn"), ids, cut)
+    return ModelQuestion(messages, operation_schema(categories), version_of("learn"), ids, cut)
 
 
 def operation_schema(categories: Sequence[str]) -> dict[str, Any]:
@@ -234,7 +234,7 @@ def operation_schema(categories: Sequence[str]) -> dict[str, Any]:
     return schema
 
 
-def memory_line(number: int, known: Known) -> str:
+def memory_line(number: int, known: KnownFact) -> str:
     """A memory as a model is shown it."""
     return f"{number}. ({known.day}) {one_line(known.text)}" if known.day else f"{number}. {one_line(known.text)}"
 
@@ -263,15 +263,15 @@ def number_turns(turns: Sequence[Message], after: int = 0) -> tuple[list[str], i
 
 def earlier_lines(messages: Sequence[Message]) -> list[str]:
     """Earlier turns, each on one line and cut where it is long; of the last one its end is shown, too."""
-    shown: list[str] = []
+    visible: list[str] = []
     for number, message in enumerate(messages, 1):
         line, most = one_line(message.text), ANSWER_CHARS if message.role == "assistant" else EARLIER_CHARS
         if number == len(messages):
             line = _middle_out(line, EARLIER_CHARS)
         elif len(line) > most:
             line = f"{line[:most]}…"
-        shown.append(f"[{number}] {_format_role(message)}: {line}")
-    return shown
+        visible.append(f"[{number}] {_format_role(message)}: {line}")
+    return visible
 
 
 def _format_role(turn: Message) -> str:
@@ -296,11 +296,11 @@ def one_line(text: str) -> str:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _OperationReader:
     """The talk while an answer is held against it."""
 
     conversation: Conversation
-    known: Sequence[Known]
+    known: Sequence[KnownFact]
     first: int
     side: Side
     categories: Sequence[str]
@@ -313,7 +313,9 @@ class _Reading:
 def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
     """What a model would do; ``UnreadableAnswer`` when the answer is no list of operations."""
     parsed = parse_json(answer)
-    read = read_operations(_extract_items(parsed.value), talk, side=side, categories=categories, first=len(talk.shown))
+    read = read_operations(
+        _extract_items(parsed.value), talk, side=side, categories=categories, first=len(talk.earlier_turns)
+    )
     read.how = parsed.how
     return read
 
@@ -322,15 +324,15 @@ def read_operations(
     items: Sequence[Any], talk: Talk, *, side: Side = "user", categories: Sequence[str] = (), first: int = 0
 ) -> Operations:
     """Operations as a model listed them, held against the talk; ``first`` turns were shown before the new ones."""
-    given = [_as_fields(item) for item in items]
-    reading = _Reading(talk.conversation, talk.known, first, side, categories, Operations(), talk.language)
-    reading.texts = [_operation_text(item) for item in given]
-    for at, item in enumerate(given):
+    values = [_as_fields(item) for item in items]
+    reading = _OperationReader(talk.conversation, talk.known, first, side, categories, Operations(), talk.language)
+    reading.texts = [_operation_text(item) for item in values]
+    for at, item in enumerate(values):
         found = _parse_operation(reading, item, at)
-        if isinstance(found, Dropped):
+        if isinstance(found, RejectedOperation):
             reading.read.dropped.append(found)
         elif len(reading.read.operations) == MOST:
-            reading.read.dropped.append(Dropped(found.text, f"an answer has at most {MOST} operations"))
+            reading.read.dropped.append(RejectedOperation(found.text, f"an answer has at most {MOST} operations"))
         else:
             reading.read.operations.append(replace(found, item=at))
     _keep_one_change_each(reading.read)
@@ -365,21 +367,21 @@ def _operation_text(fields: Mapping[str, Any]) -> str:
     return clean_text(next((fields[name] for name in _TEXTS if isinstance(fields.get(name), str)), ""))
 
 
-def _parse_operation(reading: _Reading, fields: Mapping[str, Any], at: int) -> Operation | Dropped:
+def _parse_operation(reading: _OperationReader, fields: Mapping[str, Any], at: int) -> Operation | RejectedOperation:
     named = next((fields[name] for name in _NAMES if isinstance(fields.get(name), str)), "")
     text, op = reading.texts[at], _OPS.get(named.strip().lower())
     quote = fields.get("quote") if isinstance(fields.get("quote"), str) else ""
-    shown = text or clean_text(str(quote or ""))
+    output = text or clean_text(str(quote or ""))
     if op is None:
-        return Dropped(shown, f"unknown operation {named[:40]!r}")
+        return RejectedOperation(output, f"unknown operation {named[:40]!r}")
     memory = _parse_target(reading, fields)
-    if op is Op.UPDATE and memory is None:
-        op = Op.ADD  # what it says is still news
-    if op in (Op.REMOVE, Op.FORGET) and memory is None:
-        return Dropped(shown, UNKNOWN)
-    if op in (Op.ADD, Op.UPDATE):
+    if op is OperationKind.UPDATE and memory is None:
+        op = OperationKind.ADD  # what it says is still news
+    if op in (OperationKind.REMOVE, OperationKind.FORGET) and memory is None:
+        return RejectedOperation(output, UNKNOWN)
+    if op in (OperationKind.ADD, OperationKind.UPDATE):
         if wrong := _find_text_problem(text):
-            return Dropped(text, wrong)
+            return RejectedOperation(text, wrong)
         return _build_statement_operation(reading, fields, op, memory, at)
     return _build_target_operation(reading, fields, op, memory, at)
 
@@ -390,33 +392,33 @@ def _find_text_problem(text: str) -> str:
     return f"it has more than {MAX_CHARS:,} characters" if len(text) > MAX_CHARS else ""
 
 
-def _parse_target(reading: _Reading, fields: Mapping[str, Any]) -> int | None:
+def _parse_target(reading: _OperationReader, fields: Mapping[str, Any]) -> int | None:
     number = parse_ordinal(next((fields[name] for name in _TARGETS if fields.get(name) is not None), None))
     return number if number is not None and 1 <= number <= len(reading.known) else None
 
 
 def _build_statement_operation(
-    reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int
-) -> Operation | Dropped:
+    reading: _OperationReader, fields: Mapping[str, Any], op: OperationKind, memory: int | None, at: int
+) -> Operation | RejectedOperation:
     """An addition or a new wording, with what speaks for it; a wording that goes beyond its sources is an addition."""
     text, quote, named = reading.texts[at], str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
     about = clean_text(str(fields.get("about") or "user"))[:80] or "user"
     own = about.casefold() in ("user", "the user") and reading.side == "user"
     found = reading.conversation.support(text, quote, named, about_user=own)
     if found is None:
-        return Dropped(text, NOTHING)
+        return RejectedOperation(text, NOTHING)
     doubt = found.doubt
-    if op is Op.UPDATE and not doubt:
+    if op is OperationKind.UPDATE and not doubt:
         more = [reading.known[(memory or 1) - 1].text, *(one for place, one in enumerate(reading.texts) if place != at)]
         doubt = "" if reading.conversation.bears_out(text, *more) else BEYOND
-    if op is Op.UPDATE and doubt:
-        op, memory = Op.ADD, None
+    if op is OperationKind.UPDATE and doubt:
+        op, memory = OperationKind.ADD, None
     turn = reading.conversation.turns[found.turn - 1]
     guard = reading.language.guard
     quoted = turn.role == "user" and guard.is_quoted(turn.text, found.start, found.end)
     passed_on = (quoted or turn.role == "assistant") and reading.side == "user"
     if reading.conversation.is_withheld(text) or (passed_on and guard.is_suspicious(text)):
-        return Dropped(text, NOT_THEIRS)
+        return RejectedOperation(text, NOT_THEIRS)
     waits = passed_on and not _is_trusted(reading.language, turn, found, doubt, own=own)
     labels = labels_of(fields, text, reading.categories, reading.language)
     evidence: dict[str, Any] = {"turns": tuple(named), "doubt": doubt, "quoted": quoted, "about": about, "waits": waits}
@@ -431,44 +433,44 @@ def _is_trusted(language: Language, turn: Message, found: Support, doubt: str, *
     """
     if turn.role == "user":
         return not (own and is_of_the_speaker(clause_at(turn.text, found.start, found.end)))
-    told = language.facts.read_restatements(turn.text)
-    plain = not language.reads(turn.text) or any(one.start < found.end and found.start < one.end for one in told)
+    sentences = language.facts.read_restatements(turn.text)
+    plain = not language.reads(turn.text) or any(one.start < found.end and found.start < one.end for one in sentences)
     return plain and not doubt
 
 
 def _build_target_operation(
-    reading: _Reading, fields: Mapping[str, Any], op: Op, memory: int | None, at: int
-) -> Operation | Dropped:
+    reading: _OperationReader, fields: Mapping[str, Any], op: OperationKind, memory: int | None, at: int
+) -> Operation | RejectedOperation:
     """What ends a memory, or leaves it as it is: no wording, but words that ask for it."""
     quote, named = str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
     known = reading.known[memory - 1].text if memory is not None else reading.texts[at] or clean_text(quote)
     found = reading.conversation.place(known, quote, named)
-    if found is None and op is not Op.NONE:
-        return Dropped(known, NOT_SAID)
+    if found is None and op is not OperationKind.NONE:
+        return RejectedOperation(known, NOT_SAID)
     place = found or (reading.conversation.carrier(named), 0, 0)
     if not place[0]:
-        return Dropped(known, NOT_SAID)
+        return RejectedOperation(known, NOT_SAID)
     labels = labels_of(fields, known, reading.categories, reading.language)
     return Operation(op, known, *place, turns=tuple(named), memory=memory, **labels)
 
 
-def _parse_turn_numbers(reading: _Reading, fields: Mapping[str, Any]) -> list[int]:
+def _parse_turn_numbers(reading: _OperationReader, fields: Mapping[str, Any]) -> list[int]:
     """The new turns that an operation names, by their place among the new ones."""
-    given = fields.get("turns", fields.get("turn"))
-    numbers = [parse_ordinal(one) for one in (given if isinstance(given, list) else [given])]
+    value = fields.get("turns", fields.get("turn"))
+    numbers = [parse_ordinal(one) for one in (value if isinstance(value, list) else [value])]
     places = [number - reading.first for number in numbers if number is not None]
     return [place for place in places if 1 <= place <= len(reading.conversation.turns)]
 
 
 def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str], language: Language) -> dict[str, Any]:
     """Category, kind and stance, as far as they were given."""
-    given = str(fields.get("category", "")).strip().lower()
+    value = str(fields.get("category", "")).strip().lower()
     kind = str(fields.get("kind", "")).strip().lower()
     stance = str(fields.get("polarity", "")).strip().lower()
     reason = fields.get("reason")
     return {
-        "category": category_of(given, own),
-        "kind": kind if kind in _KINDS else KINDS.get(given, Kind.FACTUAL.value),
+        "category": category_of(value, own),
+        "kind": kind if kind in _KINDS else KINDS.get(value, Kind.FACTUAL.value),
         "polarity": {"negative": -1, "-1": -1, "positive": 1, "1": 1}.get(stance) or language.changes.polarity_of(text),
         "reason": clean_text(reason)[:REASON_CHARS] if isinstance(reason, str) else "",
     }
@@ -477,38 +479,38 @@ def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str], language
 _KINDS: Final = frozenset({Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDURAL.value, Kind.SEMANTIC.value})
 
 
-def category_of(given: str, own: Sequence[str]) -> str:
+def category_of(text: str, own: Sequence[str]) -> str:
     """A category by our name for it; ``other`` for what is none."""
-    mine = next((name for name in own if name.lower() == given), None)
-    if mine is not None:
-        return mine
-    return _RENAMED.get(given, given) if given in (*CATEGORIES, *_RENAMED.values()) else "other"
+    own_value = next((name for name in own if name.lower() == text), None)
+    if own_value is not None:
+        return own_value
+    return _RENAMED.get(text, text) if text in (*CATEGORIES, *_RENAMED.values()) else "other"
 
 
 def _keep_one_change_each(read: Operations) -> None:
     """A memory is changed once: the last operation counts, and a wording that loses is news of its own."""
     last = {one.memory: at for at, one in enumerate(read.operations) if _is_change(one)}
-    kept: list[Operation] = []
+    operations: list[Operation] = []
     for at, one in enumerate(read.operations):
         if not _is_change(one) or last[one.memory] == at:
-            kept.append(one)
-        elif one.op is Op.UPDATE:
-            kept.append(replace(one, op=Op.ADD, memory=None))
+            operations.append(one)
+        elif one.op is OperationKind.UPDATE:
+            operations.append(replace(one, op=OperationKind.ADD, memory=None))
         else:
-            read.dropped.append(Dropped(one.text, TWICE))
+            read.dropped.append(RejectedOperation(one.text, TWICE))
     seen: set[str] = set()
-    read.operations = [one for one in kept if one.op is not Op.ADD or not _is_repetition(one, seen)]
+    read.operations = [one for one in operations if one.op is not OperationKind.ADD or not _is_repetition(one, seen)]
 
 
 def _is_repetition(one: Operation, seen: set[str]) -> bool:
-    said = normal_text(one.text)
-    known = said in seen
-    seen.add(said)
+    text = normal_text(one.text)
+    known = text in seen
+    seen.add(text)
     return known
 
 
 def _is_change(one: Operation) -> bool:
-    return one.memory is not None and one.op in (Op.UPDATE, Op.REMOVE, Op.FORGET)
+    return one.memory is not None and one.op in (OperationKind.UPDATE, OperationKind.REMOVE, OperationKind.FORGET)
 
 
 def parse_ordinal(value: Any) -> int | None:

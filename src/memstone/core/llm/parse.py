@@ -51,14 +51,14 @@ class _NotJsonError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedValue:
     """A value and how it was obtained."""
 
     value: Any
     how: How
 
 
-def parse_json(text: str) -> Parsed:
+def parse_json(text: str) -> ParsedValue:
     """The JSON value an answer holds; ``UnreadableAnswer`` when it holds none."""
     answer = text.strip().lstrip("\ufeff")
     if not answer:
@@ -73,14 +73,14 @@ def parse_json(text: str) -> Parsed:
     return found
 
 
-def _load_json(text: str, how: How) -> Parsed | None:
+def _load_json(text: str, how: How) -> ParsedValue | None:
     try:
-        return Parsed(json.loads(text, strict=False, parse_constant=lambda _: None), how)
+        return ParsedValue(json.loads(text, strict=False, parse_constant=lambda _: None), how)
     except (ValueError, RecursionError):
         return None
 
 
-def _parse_fenced(text: str) -> Parsed | None:
+def _parse_fenced(text: str) -> ParsedValue | None:
     for block in nlargest(_MAX_CANDIDATES, (match[1] for match in _FENCE.finditer(text)), key=len):
         found = _load_json(block, "fenced")
         if found is not None:
@@ -88,7 +88,7 @@ def _parse_fenced(text: str) -> Parsed | None:
     return None
 
 
-def _parse_embedded(text: str) -> Parsed | None:
+def _parse_embedded(text: str) -> ParsedValue | None:
     """The longest stretch within brackets that is JSON, or can be mended: the brackets of prose are short."""
     mended = 0
     for start, end in nlargest(
@@ -124,7 +124,7 @@ def _find_closing_bracket(text: str, start: int) -> int | None:
     return None
 
 
-def _repair_json(text: str, start: int) -> Parsed | None:
+def _repair_json(text: str, start: int) -> ParsedValue | None:
     try:
         return _Mender(text, start).value()
     except _NotJsonError:
@@ -164,9 +164,9 @@ class _Mender:
         self._text = text
         self._start = start
         self._open: list[_Frame] = []
-        self._whole: Any = None
+        self._complete: Any = None
 
-    def value(self) -> Parsed:
+    def value(self) -> ParsedValue:
         at = self._start
         while at < len(self._text):
             token = _TOKEN.match(self._text, at)
@@ -176,8 +176,8 @@ class _Mender:
             if self._is_cut(token):
                 break
             self._take(token)
-            if self._whole is not None:
-                return Parsed(self._whole, "repaired")
+            if self._complete is not None:
+                return ParsedValue(self._complete, "repaired")
         return self._truncated_value()
 
     def _is_cut(self, token: re.Match[str]) -> bool:
@@ -217,9 +217,9 @@ class _Mender:
         if self._open:
             self._open[-1].put(closed.filled)
         else:
-            self._whole = closed.filled
+            self._complete = closed.filled
 
-    def _truncated_value(self) -> Parsed:
+    def _truncated_value(self) -> ParsedValue:
         while len(self._open) > 1:
             inner, outer = self._open.pop(), self._open[-1]
             half_an_item = isinstance(inner.filled, dict) and isinstance(outer.filled, list)
@@ -227,7 +227,7 @@ class _Mender:
                 outer.put(inner.filled)
         if not self._open or not self._open[0].filled:
             raise UnreadableAnswer("the answer ends before anything in it is complete")
-        return Parsed(self._open[0].filled, "truncated")
+        return ParsedValue(self._open[0].filled, "truncated")
 
 
 def _is_closed(token: str) -> bool:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from memstone.core.llm.parse import UnreadableAnswer, parse_json
+from memstone.core.prompt.fence import neutralize_text
 from memstone.core.prompts import prompt_text, version_of
-from memstone.core.showing.fence import neutralize_text
 from memstone.model.context_gate import Route
 
 # --- what a model is asked --------------------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ CONVERSATION: Final = "conversation"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ModelQuestion:
     """Messages for a model and the JSON schema of its answer.
 
     ``version`` names the wording, so that an answer can be told from one to another wording. ``targets`` are the ids
@@ -39,7 +39,7 @@ class Question:
     cut: int = 0
 
 
-def safe_messages(question: Question) -> list[dict[str, str]]:
+def safe_messages(question: ModelQuestion) -> list[dict[str, str]]:
     """Return the messages as a model may read them: what people said holds nothing that reads as structure."""
     return [
         one if one["role"] == "system" else {**one, "content": neutralize_text(one["content"])}
@@ -66,7 +66,7 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
-def repair_prompt(question: Question, bad_answer: str, error: str) -> Question:
+def repair_prompt(question: ModelQuestion, bad_answer: str, error: str) -> ModelQuestion:
     """The same question once more, after an answer that could not be read."""
     asked = f"{prompt_text('repair.v1')}\n\nWhat is wrong: {error}"
     answered = bad_answer if len(bad_answer) <= MAX_QUOTED_ANSWER else bad_answer[:MAX_QUOTED_ANSWER] + " […]"
@@ -86,13 +86,13 @@ _NAMES: Final = ("route", "layer", "answer")
 _ROUTE: Final = re.compile(rf"\b(?:{'|'.join(Route)})\b")
 
 
-def gate_question(message: str) -> Question:
+def gate_question(message: str) -> ModelQuestion:
     """The question about a message; of a long one its two ends are shown."""
     system, version = system_message("gate", "")
     half = MAX_MESSAGE // 2
-    shown = message if len(message) <= MAX_MESSAGE else f"{message[:half]} [\u2026] {message[-half:]}"
-    asked = f"The message:\n<message>\n{shown}\n</message>"
-    return Question([{"role": "system", "content": system}, {"role": "user", "content": asked}], _SCHEMA, version)
+    output = message if len(message) <= MAX_MESSAGE else f"{message[:half]} [\u2026] {message[-half:]}"
+    asked = f"The message:\n<message>\n{output}\n</message>"
+    return ModelQuestion([{"role": "system", "content": system}, {"role": "user", "content": asked}], _SCHEMA, version)
 
 
 def parse_route(answer: str) -> Route:

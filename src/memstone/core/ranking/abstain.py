@@ -45,15 +45,15 @@ _LEAST_PROBES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class AbstentionWeights:
     """What counts besides closeness, in its unit."""
 
     known: float
     stranger: float
 
 
-BY_MEANING: Final = Weights(known=2.0, stranger=2.0)
-BY_WORDS: Final = Weights(known=2.0, stranger=1.0)
+BY_MEANING: Final = AbstentionWeights(known=2.0, stranger=2.0)
+BY_WORDS: Final = AbstentionWeights(known=2.0, stranger=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def familiarity_words(question: str, names: NameReader) -> list[str]:
 
 
 def score_familiarity(
-    question: str, rarity: Mapping[str, float], weights: Weights, strangers: NameReader | None = None
+    question: str, rarity: Mapping[str, float], weights: AbstentionWeights, strangers: NameReader | None = None
 ) -> float:
     """What a question has by itself, whichever memory is looked at.
 
@@ -140,9 +140,9 @@ def score_familiarity(
     names; without it they do not count.
     """
     unheard = rarity.get(UNHEARD, 0.0)
-    told = {word: rarity.get(word, unheard) for word in query_terms(question)}
-    heard = sum(value for value in told.values() if is_heard(value, unheard))
-    share = heard / (sum(told.values()) or 1.0)
+    answer = {word: rarity.get(word, unheard) for word in query_terms(question)}
+    event_count = sum(value for value in answer.values() if is_heard(value, unheard))
+    share = event_count / (sum(answer.values()) or 1.0)
     is_strange = strangers is not None and _only_strangers(question, rarity, strangers)
     return weights.known * share - (weights.stranger if is_strange else 0.0)
 

@@ -30,7 +30,7 @@ HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class FusionWeights:
     """How much each channel says, and whether the words beside a memory count for it."""
 
     keyword: float = 1.0
@@ -45,10 +45,10 @@ class Weights:
     """Where a score becomes one half, after a comparison word by word; measured with the built-in model."""
 
 
-PEOPLE: Final = Weights(even=0.74)
+PEOPLE: Final = FusionWeights(even=0.74)
 """Several people who speak by name: chosen on their conversations (docs/guides/recall.md)."""
 
-PERSON: Final = Weights(
+PERSON: Final = FusionWeights(
     keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False, even=0.57
 )
 """One person and an assistant: what the person said is near to what they ask for, an answer is not news, and what only
@@ -63,7 +63,7 @@ _NONE: Final = float("nan")
 
 
 @dataclass(slots=True)
-class Scored:
+class ScoredCandidate:
     """A candidate with its score in [0, 1] and what it is made of; ``total`` over ``reach`` gives the score."""
 
     seq: int
@@ -84,7 +84,7 @@ class Features(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class TextSignals:
     """What the text channel knows of a candidate besides its words."""
 
     speaker: float = 0.0
@@ -99,11 +99,11 @@ class Numbers:
     values: Any
 
     @classmethod
-    def of(cls, given: Given) -> Numbers:
+    def of(cls, numbers_by_candidate: NumbersByCandidate) -> Numbers:
         """Numbers by candidate as columns, unless they are."""
-        if isinstance(given, cls):
-            return given
-        pairs = dict(given)  # type: ignore[arg-type]  # a mapping, or pairs
+        if isinstance(numbers_by_candidate, cls):
+            return numbers_by_candidate
+        pairs = dict(numbers_by_candidate)  # type: ignore[arg-type]  # a mapping, or pairs
         return cls(np.array(list(pairs), np.int64), np.array(list(pairs.values()), np.float64))
 
     def __len__(self) -> int:
@@ -120,12 +120,12 @@ class Numbers:
 
 
 NO_NUMBERS: Final = Numbers(np.zeros(0, np.int64), np.zeros(0))
-Given: TypeAlias = Numbers | Mapping[int, float] | Sequence[tuple[int, float]]
+NumbersByCandidate: TypeAlias = Numbers | Mapping[int, float] | Sequence[tuple[int, float]]
 """Numbers by candidate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Telling:
+class TextSignalColumns:
     """What the text channel knows of some candidates besides their words, in columns."""
 
     seqs: Any
@@ -135,17 +135,17 @@ class Telling:
     coverage: Any = None
 
     @classmethod
-    def of(cls, given: Telling | Mapping[int, Features] | None) -> Telling:
+    def of(cls, value: TextSignalColumns | Mapping[int, Features] | None) -> TextSignalColumns:
         """The same as columns, unless it is."""
-        if isinstance(given, cls):
-            return given
-        known: Mapping[int, Features] = given or {}  # type: ignore[assignment]
+        if isinstance(value, cls):
+            return value
+        known: Mapping[int, Features] = value or {}  # type: ignore[assignment]
         speaker, asking = ([getattr(one, name) for one in known.values()] for name in ("speaker", "asking"))
         return cls(np.array(list(known), np.int64), np.array(speaker, np.float64), np.array(asking, np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranking(Sequence[Scored]):
+class Ranking(Sequence[ScoredCandidate]):
     """Candidates, best first, in columns: most are never looked at, so one is made only where it is asked for."""
 
     seqs: Any
@@ -162,24 +162,26 @@ class Ranking(Sequence[Scored]):
         return len(self.seqs)
 
     @overload
-    def __getitem__(self, at: int) -> Scored: ...
+    def __getitem__(self, at: int) -> ScoredCandidate: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[Scored]: ...
+    def __getitem__(self, at: slice) -> list[ScoredCandidate]: ...
 
-    def __getitem__(self, at: int | slice) -> Scored | list[Scored]:
+    def __getitem__(self, at: int | slice) -> ScoredCandidate | list[ScoredCandidate]:
         if isinstance(at, slice):
             return list(self._build_scored(at))
         place = range(len(self))[at]
         return next(self._build_scored(slice(place, place + 1)))
 
-    def __iter__(self) -> Iterator[Scored]:
+    def __iter__(self) -> Iterator[ScoredCandidate]:
         return self._build_scored(slice(None))
 
-    def _build_scored(self, part: slice) -> Iterator[Scored]:
+    def _build_scored(self, part: slice) -> Iterator[ScoredCandidate]:
         seqs = self.seqs[part].tolist()
         parts = map(ScoreParts, *(self._part_values(name, part, len(seqs)) for name in _PARTS))
-        return map(Scored, seqs, self.scores[part].tolist(), parts, self.totals[part].tolist(), repeat(self.reach))
+        return map(
+            ScoredCandidate, seqs, self.scores[part].tolist(), parts, self.totals[part].tolist(), repeat(self.reach)
+        )
 
     def _part_values(self, name: str, part: slice, count: int) -> list[float | None]:
         column = self.parts.get(name)
@@ -192,22 +194,22 @@ class Ranking(Sequence[Scored]):
         found: list[int] = self.seqs[:count].tolist()
         return found
 
-    def ordered(self, order: Any) -> Ranking:
+    def reorder(self, order: Any) -> Ranking:
         """The same candidates in another order."""
         parts = {name: column[order] for name, column in self.parts.items()}
         return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts, self.mixed)
 
 
 def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
-    text: Given,
-    dense: Given,
+    text: NumbersByCandidate,
+    dense: NumbersByCandidate,
     *,
     near: Collection[int],
     min_score: float | None = None,
     text_counts: bool = True,
-    told: Telling | Mapping[int, Features] | None = None,
-    entities: Given | None = None,
-    weights: Weights = PEOPLE,
+    answer: TextSignalColumns | Mapping[int, Features] | None = None,
+    entities: NumbersByCandidate | None = None,
+    weights: FusionWeights = PEOPLE,
     by_words: bool = False,
 ) -> Ranking:
     """Candidates, best first.
@@ -217,10 +219,10 @@ def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
     none was found, nothing reaches what it would have with them.
     """
     keyword = _scale_to_best(Numbers.of(text)) if text_counts else NO_NUMBERS
-    meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), Telling.of(told)
+    meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), TextSignalColumns.of(answer)
     seqs = np.unique(np.concatenate([keyword.seqs, _filter_by_cosine(near, meaning, min_score), named.seqs]))
     words, cosines = keyword.beside(seqs), meaning.beside(seqs)
-    speaker, asking = (_or_zero(Numbers(known.seqs, told), seqs) for told in (known.speaker, known.asking))
+    speaker, asking = (_or_zero(Numbers(known.seqs, answer), seqs) for answer in (known.speaker, known.asking))
     assistant = np.zeros(len(seqs)) if known.assistant is None else _or_zero(Numbers(known.seqs, known.assistant), seqs)
     coverage = np.zeros(len(seqs)) if known.coverage is None else _or_zero(Numbers(known.seqs, known.coverage), seqs)
     reach = (weights.keyword + weights.coverage) * (by_words or bool(len(keyword))) + bool(len(meaning))
@@ -238,7 +240,7 @@ def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
     # The score is cut off at 0, so that negative cosines tie; there the raw value tells, then what was written last.
     # By the share itself: its root makes two of them equal that hardly differ.
     order = np.lexsort((-seqs, -_fill_missing(cosines), -_clamp_scores(totals / (reach or 1.0))))
-    return Ranking(seqs, scores, totals, reach or 1.0, parts, mixed).ordered(order)
+    return Ranking(seqs, scores, totals, reach or 1.0, parts, mixed).reorder(order)
 
 
 def _compute_scores(totals: Any, reach: float, *, mixed: bool) -> Any:
@@ -273,7 +275,7 @@ def with_words(ranked: Ranking, similarity: Mapping[int, float], weight: float =
     parts = {**ranked.parts, "words": alike}
     order = np.lexsort((-ranked.seqs, -totals))
     scores = _compute_scores(totals, reach, mixed=ranked.mixed)
-    return replace(ranked, scores=scores, totals=totals, reach=reach, parts=parts).ordered(order)
+    return replace(ranked, scores=scores, totals=totals, reach=reach, parts=parts).reorder(order)
 
 
 def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
@@ -283,13 +285,13 @@ def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
     scores = np.array([found.get(seq, 0.0) for seq in ranked.seqs.tolist()], dtype=np.float64)
     order = np.lexsort((-ranked.seqs, -scores))
     parts = {**ranked.parts, "rrf": scores}
-    return replace(ranked, scores=scores, totals=scores, reach=1.0, parts=parts).ordered(order)
+    return replace(ranked, scores=scores, totals=scores, reach=1.0, parts=parts).reorder(order)
 
 
 def _rank_channel(seqs: Any, column: Any) -> list[int]:
     """Those a channel had something to say of, best first."""
-    kept = ~np.isnan(column)
-    found: list[int] = seqs[kept][np.argsort(-column[kept], kind="stable")].tolist()
+    stored = ~np.isnan(column)
+    found: list[int] = seqs[stored][np.argsort(-column[stored], kind="stable")].tolist()
     return found
 
 
@@ -310,9 +312,9 @@ def _scale_to_best(text: Numbers) -> Numbers:
     return Numbers(text.seqs, np.maximum(text.values, 0.0) / best)
 
 
-def _or_zero(told: Numbers, seqs: Any) -> Any:
+def _or_zero(numbers: Numbers, seqs: Any) -> Any:
     """A column that mostly says nothing."""
-    return told.beside(seqs, 0.0) if told.values.any() else np.zeros(len(seqs))
+    return numbers.beside(seqs, 0.0) if numbers.values.any() else np.zeros(len(seqs))
 
 
 def _fill_missing(column: Any, value: float = 0.0) -> Any:

@@ -11,9 +11,9 @@ from typing import Final
 from memstone.language.language import Language
 from memstone.language.text.tokens import query_terms
 
-TOLD: Final = 0.2
+MIN_MEMORY_SHARE: Final = 0.2
 
-SAID: Final = 0.5
+MIN_ANSWER_SHARE: Final = 0.5
 """The two must have this much in common of what the memory tells, or that much of what the answer says."""
 
 _LIGHT: Final = 0.2
@@ -29,42 +29,48 @@ class Use:
     """What an answer has in common with a memory: the share of the memory, the share of the answer, and the words."""
 
     id: str
-    told: float = 0.0
-    said: float = 0.0
+    memory_share: float = 0.0
+    answer_share: float = 0.0
     words: tuple[str, ...] = ()
 
     @property
-    def used(self) -> bool:
+    def is_used(self) -> bool:
         """Whether that is enough to say that the memory was used."""
-        return self.told >= TOLD or self.said >= SAID
+        return self.memory_share >= MIN_MEMORY_SHARE or self.answer_share >= MIN_ANSWER_SHARE
 
 
-def measure_uses(question: str, answer: str, shown: Sequence[tuple[str, str]], language: Language) -> list[Use]:
+def measure_uses(question: str, answer: str, visible: Sequence[tuple[str, str]], language: Language) -> list[Use]:
     """For each memory, given by its id and its text, what an answer to a question takes from it."""
     known = _term_set(question) | _ABOUT
-    said = _term_set(answer) - known
-    told = {one: _term_set(text) - known for one, text in shown}
-    counts = Counter(word for words in told.values() for word in words)
-    named = {word for _, text in shown for word in _name_words(text, language)}
-    light = frozenset(word for word in {*counts, *said} if not word[0].isdigit() and language.relevance.is_light(word))
+    texts = _term_set(answer) - known
+    reply = {one: _term_set(text) - known for one, text in visible}
+    counts = Counter(word for words in reply.values() for word in words)
+    named = {word for _, text in visible for word in _name_words(text, language)}
+    light = frozenset(word for word in {*counts, *texts} if not word[0].isdigit() and language.relevance.is_light(word))
     weights = {
-        word: _word_weight(word, counts[word], len(shown), is_light=word in light, is_named=word in named)
-        for word in {*counts, *said}
+        word: _word_weight(word, counts[word], len(visible), is_light=word in light, is_named=word in named)
+        for word in {*counts, *texts}
     }
-    return [_measure_use(one, words, said, weights, light) for one, words in told.items()]
+    return [_measure_use(one, words, texts, weights, light) for one, words in reply.items()]
 
 
 def _measure_use(
-    memory_id: str, told: frozenset[str], said: frozenset[str], weights: Mapping[str, float], light: frozenset[str]
+    memory_id: str,
+    known_names: frozenset[str],
+    words: frozenset[str],
+    weights: Mapping[str, float],
+    light: frozenset[str],
 ) -> Use:
-    shared = sorted(told & said)
+    shared = sorted(known_names & words)
     if light.issuperset(shared):
         return Use(memory_id)
-    return Use(memory_id, _weighted_share(shared, told, weights), _weighted_share(shared, said, weights), tuple(shared))
+    return Use(
+        memory_id, _weighted_share(shared, known_names, weights), _weighted_share(shared, words, weights), tuple(shared)
+    )
 
 
-def _weighted_share(shared: Collection[str], whole: Collection[str], weights: Mapping[str, float]) -> float:
-    return round(sum(weights[word] for word in shared) / sum(weights[word] for word in whole), 4)
+def _weighted_share(shared: Collection[str], all_items: Collection[str], weights: Mapping[str, float]) -> float:
+    return round(sum(weights[word] for word in shared) / sum(weights[word] for word in all_items), 4)
 
 
 def _word_weight(word: str, count: int, memories: int, *, is_light: bool, is_named: bool) -> float:

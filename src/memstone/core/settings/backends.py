@@ -33,7 +33,7 @@ from memstone.model.policy import Policy
 
 QDRANT_KEY: Final = "qdrantApiKey"
 MASK: Final = "***"
-_SHOWN: Final = 4
+_VISIBLE_CHARS: Final = 4
 _LONG_ENOUGH: Final = 12
 _MODEL: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}/[^\s/][^\s]{0,199}")
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -58,12 +58,12 @@ class ProviderModel:
             raise ValueError("provider/model, such as openai/text-embedding-3-small")
         return value
 
-    def shown(self, value: str | None) -> str | None:
+    def to_json(self, value: str | None) -> str | None:
         """The same."""
         return value
 
 
-class Named:
+class BackendName:
     """A name of a few plain characters."""
 
     def read(self, value: object) -> str:
@@ -72,7 +72,7 @@ class Named:
             raise ValueError("a name of letters, digits, points, dashes and underscores")
         return value
 
-    def shown(self, value: str) -> str:
+    def to_json(self, value: str) -> str:
         """The same."""
         return value
 
@@ -84,14 +84,14 @@ class NamedList:
         """The names, in their order."""
         if not isinstance(value, (list, tuple)) or len(set(map(str, value))) < len(value):
             raise ValueError("a list of names, each once")
-        return [Named().read(one) for one in value]
+        return [BackendName().read(one) for one in value]
 
-    def shown(self, value: list[str]) -> list[str]:
+    def to_json(self, value: list[str]) -> list[str]:
         """The same."""
         return value
 
 
-class Connections:
+class BackendConnections:
     """Where backends are: ``{name: {"baseUrl": ..., ...}}``; what they are told besides is text, numbers or flags."""
 
     def read(self, value: object) -> dict[str, dict[str, Any]]:
@@ -105,10 +105,10 @@ class Connections:
                 raise ValueError(wrong)
             if any(_SECRET_NAME.search(str(key)) for key in options):
                 raise ValueError(f"{wrong}; put the key under apiKey; nothing else is treated as a secret")
-            made[Named().read(name)] = {str(key): one for key, one in options.items()}
+            made[BackendName().read(name)] = {str(key): one for key, one in options.items()}
         return made
 
-    def shown(self, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    def to_json(self, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """The same."""
         return value
 
@@ -121,7 +121,7 @@ QDRANT: Final[dict[str, tuple[Form, Any]]] = {
     "qdrantEnabled": (Flag(), False),
     "qdrantHost": (Text(500), ""),
     "qdrantPort": (Number(1, 65_535), 6_333),
-    "qdrantCollection": (Named(), "omniroute_memory"),
+    "qdrantCollection": (BackendName(), "omniroute_memory"),
     "qdrantEmbeddingModel": (ProviderModel(), "openai/text-embedding-3-small"),
 }
 CHOICES: Final[dict[str, tuple[Form, Any]]] = {
@@ -132,21 +132,21 @@ CHOICES: Final[dict[str, tuple[Form, Any]]] = {
     "rerankEnabled": (Flag(), False),
     "rerankProviderModel": (ProviderModel(optional=True), None),
     "vectorStore": (Choice(("auto", "sqlite-vec", "qdrant")), "auto"),
-    "primaryBackend": (Named(), "ledger"),
+    "primaryBackend": (BackendName(), "ledger"),
     "fallbackBackends": (NamedList(), []),
-    _CONFIG: (Connections(), {}),
+    _CONFIG: (BackendConnections(), {}),
 }
 BACKENDS: Final = {**QDRANT, **CHOICES}
 """Every setting by its name: what it may be, and what it is when nobody has said anything."""
 
 
-def checked_backends(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def checked_backends(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """What somebody sets, in its written form; and the keys that stood among it ('' takes one away)."""
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"settings must be a mapping of names to values, not {type(given).__name__}")
+    if not isinstance(arguments, Mapping):
+        raise InvalidInput(f"settings must be a mapping of names to values, not {type(arguments).__name__}")
     values: dict[str, Any] = {}
     secrets: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name == QDRANT_KEY:
             secrets[name] = value
         elif name == _CONFIG and isinstance(value, Mapping):
@@ -164,10 +164,10 @@ def _split_secrets(configs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
     """The tables of backends without their keys, and the keys."""
     plain, secrets = {}, {}
     for name, options in configs.items():
-        kept = dict(options) if isinstance(options, Mapping) else options
-        if isinstance(kept, dict) and "apiKey" in kept:
-            secrets[f"{_CONFIG}.{name}"] = kept.pop("apiKey")
-        plain[name] = kept
+        stored = dict(options) if isinstance(options, Mapping) else options
+        if isinstance(stored, dict) and "apiKey" in stored:
+            secrets[f"{_CONFIG}.{name}"] = stored.pop("apiKey")
+        plain[name] = stored
     return plain, secrets
 
 
@@ -176,7 +176,7 @@ def _validate_backend(name: str, value: object) -> Any:
         raise InvalidInput(f"unknown setting {name!r}"[:300], hint="one of " + ", ".join(BACKENDS))
     form = BACKENDS[name][0]
     try:
-        return form.shown(form.read(value))
+        return form.to_json(form.read(value))
     except ValueError as error:
         raise InvalidInput(f"invalid value for {name}", hint=f"expected {error}") from None
 
@@ -187,13 +187,13 @@ def _validate_secret(name: str, value: object) -> str | None:
         return ""
     if not isinstance(value, str) or len(value) > _SECRET_CHARS or not (value.isascii() and value.isprintable()):
         raise InvalidInput(f"invalid value for {name}", hint="use plain characters; an empty text removes it")
-    given = value.strip()
-    return None if given.startswith(MASK) else given
+    text = value.strip()
+    return None if text.startswith(MASK) else text
 
 
 def mask_secret(secret: str) -> str:
     """What is shown of a key: its end, and of a short one nothing."""
-    return MASK + (secret[-_SHOWN:] if len(secret) >= _LONG_ENOUGH else "")
+    return MASK + (secret[-_VISIBLE_CHARS:] if len(secret) >= _LONG_ENOUGH else "")
 
 
 def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -221,13 +221,13 @@ def qdrant_url(values: Mapping[str, Any]) -> str:
 
 def _build_url(host: str, port: Any) -> str:
     text = host.strip()
-    whole = text if "://" in text else f"http://{f'[{text}]' if text.count(':') > 1 and '[' not in text else text}"
-    _, _, rest = whole.partition("://")
+    full_text = text if "://" in text else f"http://{f'[{text}]' if text.count(':') > 1 and '[' not in text else text}"
+    _, _, rest = full_text.partition("://")
     authority, slash, path = rest.partition("/")
     has_port = authority.rpartition("]")[2].count(":") > 0
-    if has_port or not port or whole.startswith("https://"):
-        return whole
-    return f"{whole.partition('://')[0]}://{authority}:{port}{slash}{path}"
+    if has_port or not port or full_text.startswith("https://"):
+        return full_text
+    return f"{full_text.partition('://')[0]}://{authority}:{port}{slash}{path}"
 
 
 # --- the file ``memory.json`` of a companion --------------------------------------------------------------------------
@@ -241,9 +241,9 @@ EMBEDDING: Final[dict[str, Normal]] = {
 }
 
 
-def companion_normal(given: object) -> dict[str, Any]:
+def companion_normal(value: object) -> dict[str, Any]:
     """All ten values in normal form; whatever else stands there is left out."""
-    values = given if isinstance(given, dict) else {}
+    values = value if isinstance(value, dict) else {}
     every = {**{name: one.normal for name, one in COMPANION.items()}, **EMBEDDING}
     normal = {name: every[name](values.get(name)) for name in every}
     normal["embeddingBackend"] = "local" if normal["embeddingBackend"] in _LOCAL else normal["embeddingBackend"]
@@ -298,21 +298,21 @@ def native_name(name: object) -> str:
     return str(short)
 
 
-def to_native(given: Mapping[str, object]) -> dict[str, Any]:
+def to_native(values: Mapping[str, object]) -> dict[str, Any]:
     """What a caller sets, by the names and in the form in which it is stored.
 
     Names of ours are taken strictly. Those of other products are brought into form, as they expect it.
     """
-    if not isinstance(given, Mapping):
-        raise InvalidInput(f"settings must be a mapping of names to values, not {type(given).__name__}")
+    if not isinstance(values, Mapping):
+        raise InvalidInput(f"settings must be a mapping of names to values, not {type(values).__name__}")
     made: dict[str, Any] = {}
-    said: dict[str, str] = {}
-    for name, value in given.items():
+    texts: dict[str, str] = {}
+    for name, value in values.items():
         stored = native_name(name)
         if stored in made:
-            raise InvalidInput(f"{said[stored]} and {name} are the same setting", hint="give one of them")
+            raise InvalidInput(f"{texts[stored]} and {name} are the same setting", hint="give one of them")
         foreign = FOREIGN.get(name)
-        said[stored] = name
+        texts[stored] = name
         made[stored] = validate_setting(stored, value if foreign is None else foreign.to(foreign.normal(value)))
     return made
 
@@ -336,8 +336,8 @@ def tenant_only(names: Iterable[str]) -> None:
 
 def operator_names(names: Iterable[str]) -> list[str]:
     """Those of these names, of whatever vocabulary, that nobody sets for themselves; unknown ones are left out."""
-    said = [(name, FOREIGN[name].name if name in FOREIGN else SHORT.get(name, name)) for name in names]
-    return [name for name, stored in said if stored in SETTINGS and SETTINGS[stored].operators]
+    texts = [(name, FOREIGN[name].name if name in FOREIGN else SHORT.get(name, name)) for name in names]
+    return [name for name, stored in texts if stored in SETTINGS and SETTINGS[stored].operators]
 
 
 def refuse_operators(names: Iterable[str]) -> None:
@@ -350,7 +350,7 @@ def refuse_operators(names: Iterable[str]) -> None:
 def view_settings(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:
     """Every setting of a vocabulary: the name under which it is stored, and its value in a policy."""
     if vocabulary == "native":
-        return {name: (name, one.form.shown(one.of(policy))) for name, one in SETTINGS.items()}
+        return {name: (name, one.form.to_json(one.of(policy))) for name, one in SETTINGS.items()}
     if not isinstance(vocabulary, str) or vocabulary not in VOCABULARIES:
         hint = "one of native, " + ", ".join(VOCABULARIES)
         raise InvalidInput(f"unknown names {vocabulary!r}", hint=hint)

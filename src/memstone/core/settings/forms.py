@@ -30,19 +30,19 @@ class Form(Protocol):
         """The value as the policy holds it."""
         ...
 
-    def shown(self, value: Any) -> Any:
+    def to_json(self, value: Any) -> Any:
         """A value of the policy as JSON."""
         ...
 
 
-class _Plain:
+class _PlainForm:
     """Values that JSON and the policy write in the same way."""
 
-    def shown(self, value: Any) -> Any:
+    def to_json(self, value: Any) -> Any:
         return value
 
 
-class Flag(_Plain):
+class Flag(_PlainForm):
     """True or false."""
 
     def read(self, value: object) -> bool:
@@ -53,12 +53,12 @@ class Flag(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Number(_Plain):
+class Number(_PlainForm):
     """A number within bounds; ``above`` leaves the least one out, ``below`` the greatest."""
 
     least: float = 0
     most: float = math.inf
-    whole: bool = True
+    is_integer: bool = True
     optional: bool = False
     above: bool = False
     below: bool = False
@@ -69,23 +69,23 @@ class Number(_Plain):
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._fits(value):
             raise ValueError(self._describe_range())
-        return value if self.whole else float(value)
+        return value if self.is_integer else float(value)
 
     def _fits(self, value: float) -> bool:
-        if self.whole and not isinstance(value, int):
+        if self.is_integer and not isinstance(value, int):
             return False
         within = self.least <= value <= self.most and math.isfinite(value)
         return within and not (self.above and value == self.least) and not (self.below and value == self.most)
 
     def _describe_range(self) -> str:
-        kind = "a whole number" if self.whole else "a number"
+        kind = "a whole number" if self.is_integer else "a number"
         least = f"more than {self.least:,}" if self.above else f"at least {self.least:,}"
         most = "" if self.most == math.inf else f" and {'less than' if self.below else 'at most'} {self.most:,}"
         return f"{kind}, {least}{most}" + (", or null" if self.optional else "")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_Plain):
+class Choice(_PlainForm):
     """One of a few words."""
 
     words: tuple[str, ...]
@@ -98,7 +98,7 @@ class Choice(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Gate(_Plain):
+class GateForm(_PlainForm):
     """How the gate decides; ``off`` is another word for ``always``."""
 
     def read(self, value: object) -> str:
@@ -108,7 +108,7 @@ class Gate(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(_Plain):
+class Text(_PlainForm):
     """Any text, up to a length."""
 
     most: int = _TEXT_CHARS
@@ -120,7 +120,7 @@ class Text(_Plain):
         return value
 
 
-class Language(_Plain):
+class LanguageForm(_PlainForm):
     """A language, as in ``nb`` or ``pt-BR``; '' is not known."""
 
     def read(self, value: object) -> str:
@@ -130,7 +130,7 @@ class Language(_Plain):
         return value
 
 
-class Zone(_Plain):
+class Zone(_PlainForm):
     """A time zone by its IANA name."""
 
     def read(self, value: object) -> str:
@@ -143,7 +143,7 @@ class Zone(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordList:
     """Some of a few words, each once; at least so many."""
 
     words: tuple[str, ...]
@@ -151,12 +151,12 @@ class Words:
 
     def read(self, value: object) -> tuple[str, ...]:
         """The words, in their order."""
-        given = tuple(value) if isinstance(value, (list, tuple)) else (None,)
-        if any(one not in self.words for one in given) or not self.least <= len(given) == len(set(given)):
+        argument = tuple(value) if isinstance(value, (list, tuple)) else (None,)
+        if any(one not in self.words for one in argument) or not self.least <= len(argument) == len(set(argument)):
             raise ValueError("a list of some of " + ", ".join(self.words))
-        return given
+        return argument
 
-    def shown(self, value: tuple[str, ...]) -> list[str]:
+    def to_json(self, value: tuple[str, ...]) -> list[str]:
         """A list."""
         return list(value)
 
@@ -176,7 +176,7 @@ class Days:
             raise ValueError(wrong)
         return tuple(sorted((name, days) for name, days in value.items() if days))
 
-    def shown(self, value: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    def to_json(self, value: tuple[tuple[str, int], ...]) -> dict[str, int]:
         """A table."""
         return dict(value)
 
@@ -193,7 +193,7 @@ class Redaction:
             raise ValueError("off, mask or drop for each kind of secret")
         return tuple(sorted((str(kind), str(action)) for kind, action in value.items()))
 
-    def shown(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    def to_json(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
         """A table."""
         return dict(value)
 
@@ -206,13 +206,13 @@ class Scores:
         wrong = "a table of numbers from 0 to 1 by provider:model"
         if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
             raise ValueError(wrong)
-        least = Number(0, 1, whole=False)
+        least = Number(0, 1, is_integer=False)
         try:
             return tuple(sorted((name, float(least.read(score) or 0)) for name, score in value.items()))
         except ValueError:
             raise ValueError(wrong) from None
 
-    def shown(self, value: tuple[tuple[str, float], ...]) -> dict[str, float]:
+    def to_json(self, value: tuple[tuple[str, float], ...]) -> dict[str, float]:
         """A table."""
         return dict(value)
 
@@ -223,16 +223,16 @@ class Categories:
     def read(self, value: object) -> tuple[tuple[str, str], ...]:
         """Pairs, in the order they were given."""
         named = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-        given = dict.fromkeys(value, "") if named and isinstance(value, (list, tuple)) else value
+        argument = dict.fromkeys(value, "") if named and isinstance(value, (list, tuple)) else value
         wrong = f"a list of at most {_CATEGORIES} names, or a table of names with a few words about each"
-        if not isinstance(given, Mapping) or len(given) > _CATEGORIES:
+        if not isinstance(argument, Mapping) or len(argument) > _CATEGORIES:
             raise ValueError(wrong)
-        for name, about in given.items():
+        for name, about in argument.items():
             if not isinstance(name, str) or not 0 < len(name.strip()) <= _NAME_CHARS or not isinstance(about, str):
                 raise ValueError(wrong)
-        return tuple((name.strip(), about) for name, about in given.items())
+        return tuple((name.strip(), about) for name, about in argument.items())
 
-    def shown(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    def to_json(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
         """A table."""
         return dict(value)
 
@@ -248,8 +248,8 @@ def sorted_into(text: str, category: str, own: Sequence[tuple[str, str]]) -> str
     """
     if not own or any(category == name for name, _ in own):
         return category
-    said = set(query_terms(text))
-    shared = [(len(said & _category_terms(name, about)), name) for name, about in own]
+    words = set(query_terms(text))
+    shared = [(len(words & _category_terms(name, about)), name) for name, about in own]
     best = max(count for count, _ in shared)
     return next(name for count, name in shared if count == best) if best else category
 

@@ -28,14 +28,14 @@ def flag_normalizer(default: bool) -> Normal:  # noqa: FBT001 - the default is t
     return lambda value: value if isinstance(value, bool) else default
 
 
-def number_normalizer(default: float, least: float, most: float, *, whole: bool = True) -> Normal:
+def number_normalizer(default: float, least: float, most: float, *, is_complete: bool = True) -> Normal:
     """A number: the default for what is none, rounded where it must be whole, and moved into its range."""
 
     def normal(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
             return default
         within = min(max(value, least), most)
-        return math.floor(within + 0.5) if whole else float(within)
+        return math.floor(within + 0.5) if is_complete else float(within)
 
     return normal
 
@@ -64,8 +64,8 @@ def _days_by_layer(days: int) -> dict[str, int]:
     return {"episode": days, "turn": days}
 
 
-def _episode_days(kept: tuple[tuple[str, int], ...]) -> int:
-    return dict(kept).get("episode", 0)
+def _episode_days(remaining: tuple[tuple[str, int], ...]) -> int:
+    return dict(remaining).get("episode", 0)
 
 
 _MODES: Final = {"sessionEnd": "session_end", "manual": "manual"}
@@ -102,7 +102,7 @@ COMPANION: Final[dict[str, Foreign]] = {
     "memoryBudgetTokens": Foreign(number_normalizer(800, 100, 4_000), "context.budget"),
     "summaryDebounceSeconds": Foreign(number_normalizer(60, 10, 3_600), "write.debounce_seconds", of=round),
     "consolidationIntervalHours": Foreign(number_normalizer(24, 1, 168), "upkeep.interval_hours", of=round),
-    "salienceFloor": Foreign(number_normalizer(0.2, 0, 1, whole=False), "upkeep.salience_floor"),
+    "salienceFloor": Foreign(number_normalizer(0.2, 0, 1, is_complete=False), "upkeep.salience_floor"),
     "episodeRetentionDays": Foreign(
         number_normalizer(365, 0, 3_650), "upkeep.retain_days", to=_days_by_layer, of=_episode_days
     ),

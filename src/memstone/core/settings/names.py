@@ -16,13 +16,13 @@ from memstone.core.settings.forms import (
     Days,
     Flag,
     Form,
-    Gate,
-    Language,
+    GateForm,
+    LanguageForm,
     Number,
     Redaction,
     Scores,
     Text,
-    Words,
+    WordList,
     Zone,
 )
 from memstone.errors import InvalidInput
@@ -34,7 +34,7 @@ KINDS: Final = ("factual", "episodic", "procedural", "semantic")
 LONGEST_DAYS: Final = 36_500
 """A hundred years: what reaches further back than that would reach before the first day of the calendar."""
 
-_SHARE: Final = Number(0, 1, whole=False)
+_SHARE: Final = Number(0, 1, is_integer=False)
 _NAME_CHARS: Final = 100
 
 
@@ -75,9 +75,9 @@ SETTINGS: Final[dict[str, Setting]] = {
             "shows": Flag(),
             "search_tool": Flag(),
             "skills": Flag(),
-            "language": Language(),
+            "language": LanguageForm(),
             "strategy": Choice(STRATEGIES),
-            "min_score": Number(0, 1, whole=False, optional=True),
+            "min_score": Number(0, 1, is_integer=False, optional=True),
         },
     ),
     "context.budget": Setting(("retrieval", "token_budget"), Number(0, 16_000)),
@@ -85,24 +85,24 @@ SETTINGS: Final[dict[str, Setting]] = {
         "context",
         "retrieval",
         {
-            "gate": Gate(),
+            "gate": GateForm(),
             "profile_tokens": Number(0, 16_000),
             "recalled_turns": Number(0, 100),
-            "recall_score": Number(0, 1, whole=False),
+            "recall_score": Number(0, 1, is_integer=False),
             "excerpt_chars": Number(80, 4_000),
-            "embed_seconds": Number(0, 60, whole=False, above=True),
+            "embed_seconds": Number(0, 60, is_integer=False, above=True),
             "scope": Choice(("session", "owner", "global")),
-            "false_injection": Number(0, 1, whole=False, below=True),
+            "false_injection": Number(0, 1, is_integer=False, below=True),
             "strategy": Choice(("", *STRATEGIES)),
-            "min_score": Number(0, 1, whole=False, optional=True),
-            "turn_min_score": Number(0, 1, whole=False, optional=True),
+            "min_score": Number(0, 1, is_integer=False, optional=True),
+            "turn_min_score": Number(0, 1, is_integer=False, optional=True),
             "min_scores": Scores(),
             "candidates": Number(1),
             "limit": Number(1),
             "sections": Flag(),
             "transcript_days": Number(0),
             "override_tokens": Number(0),
-            "cache_seconds": Number(0, 86_400, whole=False),
+            "cache_seconds": Number(0, 86_400, is_integer=False),
         },
     ),
     **_build_settings(
@@ -114,12 +114,12 @@ SETTINGS: Final[dict[str, Setting]] = {
         {
             "fusion": Choice(("sum", "rrf")),
             "rrf_k": Number(1),
-            "decay_days": Number(0, whole=False, above=True, optional=True),
+            "decay_days": Number(0, is_integer=False, above=True, optional=True),
             "salience": Flag(),
-            "mmr": Number(0, 1, whole=False, optional=True),
+            "mmr": Number(0, 1, is_integer=False, optional=True),
             "visible_days": Number(1, LONGEST_DAYS, optional=True),
             "bootstrap_min": Number(0),
-            "layers": Words(LAYERS, least=1),
+            "layers": WordList(LAYERS, least=1),
         },
     ),
     **_build_settings(
@@ -127,7 +127,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         "formation",
         {
             "mode": Choice(("inline", "background", "session_end", "manual")),
-            "debounce_seconds": Number(0, 3_600, whole=False),
+            "debounce_seconds": Number(0, 3_600, is_integer=False),
             "digest": Flag(),
             "novelty_chars": Number(0),
             "max_attempts": Number(1, 100),
@@ -142,11 +142,11 @@ SETTINGS: Final[dict[str, Setting]] = {
         {
             "evict": Flag(),
             "salience_floor": _SHARE,
-            "idle_days": Number(0, whole=False),
+            "idle_days": Number(0, is_integer=False),
             "merge_episodes": _SHARE,
             "merge_facts": _SHARE,
             "promote_at": Number(1),
-            "promote_days": Number(0, whole=False, above=True),
+            "promote_days": Number(0, is_integer=False, above=True),
             "promote_overlap": _SHARE,
             "promote_boost": _SHARE,
             "retain_days": Days(LAYERS),
@@ -160,7 +160,7 @@ SETTINGS: Final[dict[str, Setting]] = {
         "upkeep",
         "upkeep",
         {
-            "interval_hours": Number(0, 168, whole=False, above=True),
+            "interval_hours": Number(0, 168, is_integer=False, above=True),
             "log_days": Number(0),
             "deleted_keep_days": Number(0),
             "ttl_scan": Number(1),
@@ -172,8 +172,8 @@ SETTINGS: Final[dict[str, Setting]] = {
         "extract",
         "curation",
         {
-            "strategies": Words(("pattern", "facts")),
-            "roles": Words(("user", "assistant")),
+            "strategies": WordList(("pattern", "facts")),
+            "roles": WordList(("user", "assistant")),
             "assistant_first_person": Flag(),
             "timezone": Zone(),
             "instructions": Text(),
@@ -211,7 +211,7 @@ def validate_setting(name: str, value: object) -> Any:
     """A value in its written form; ``InvalidInput`` for an unknown name or a value that cannot be."""
     setting = find_setting(name)
     try:
-        return setting.form.shown(setting.form.read(value))
+        return setting.form.to_json(setting.form.read(value))
     except ValueError as error:
         raise InvalidInput(f"invalid value for {name}: {value!r}"[:300], hint=f"expected {error}") from None
 

@@ -83,8 +83,8 @@ def _media_type(places: list[Mapping[str, Any]], inner: object) -> str:
         for key in ("media_type", "mime_type"):
             if _is_text(place.get(key)):
                 return str(place[key])[:_NAME_CHARS]
-    held = [inner, *(place.get(key) for place in places for key in ("url", "image_url", "file_data"))]
-    data = next((one for one in held if isinstance(one, str) and one.startswith("data:")), "")
+    current = [inner, *(place.get(key) for place in places for key in ("url", "image_url", "file_data"))]
+    data = next((one for one in current if isinstance(one, str) and one.startswith("data:")), "")
     return _display_name(data).removeprefix("data:")[:_NAME_CHARS]
 
 
@@ -140,9 +140,9 @@ def _raw_mapping(item: object) -> Mapping[str, Any] | None:
 
 def role_of(item: Mapping[str, Any]) -> object:
     """The role that a message names, some by its type; a user's when it names none. What is no role stays as it is."""
-    given = item.get("role")
-    if given is not None:
-        return role_named(given) or given
+    value = item.get("role")
+    if value is not None:
+        return role_named(value) or value
     return role_named(item.get("type")) or "user"
 
 
@@ -173,14 +173,14 @@ def _normalize_part(part: Any) -> Any:
         return _WORDLESS
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    held = next((part[name] for name in _FILES if isinstance(part.get(name), Mapping)), None)
-    return part if held is None else _file_part(held)
+    current = next((part[name] for name in _FILES if isinstance(part.get(name), Mapping)), None)
+    return part if current is None else _file_part(current)
 
 
-def _file_part(held: Mapping[str, Any]) -> dict[str, Any]:
+def _file_part(stored: Mapping[str, Any]) -> dict[str, Any]:
     """What is said about a file, without what it holds."""
-    name, url = held.get("displayName") or held.get("display_name"), held.get("fileUri") or held.get("file_uri")
-    return {"type": "file", "name": name, "url": url, "media_type": held.get("mimeType") or held.get("mime_type")}
+    name, url = stored.get("displayName") or stored.get("display_name"), stored.get("fileUri") or stored.get("file_uri")
+    return {"type": "file", "name": name, "url": url, "media_type": stored.get("mimeType") or stored.get("mime_type")}
 
 
 # --- from the shapes callers use to checked messages ------------------------------------------------------------------
@@ -200,20 +200,20 @@ _KNOWN: Final = _FIELDS | _PROTOCOL_FIELDS
 _MESSAGES_CALLS: Final = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
 _TIMES: Final = frozenset({"occurred_at", "timestamp", "created_at"})
 _FORMS: Final = 'text, {"role": ..., "content": ..., "name": ...}, an object with role and content, or (role, text)'
-_SHOWN: Final = 10
+_MAX_LISTED: Final = 10
 _TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
 _MESSAGES_NAME_CHARS: Final = 256
 
 
-def read_messages(given: MessagesInput, limits: Limits, warnings: list[str] | None = None) -> list[Message]:
+def read_messages(messages_input: MessagesInput, limits: Limits, warnings: list[str] | None = None) -> list[Message]:
     """Checked messages, in order; ``InvalidInput`` says which one is wrong and how.
 
     ``warnings`` is told of fields that were left out.
     """
-    items = [given] if isinstance(given, str) or _is_one(given) else given
+    items = [messages_input] if isinstance(messages_input, str) or _is_one(messages_input) else messages_input
     if not isinstance(items, Sequence) or isinstance(items, (bytes, bytearray)):
         raise InvalidInput(
-            f"messages must be text, a message or a list of messages, not {type(given).__name__}",
+            f"messages must be text, a message or a list of messages, not {type(messages_input).__name__}",
             hint='for example [{"role": "user", "content": "I live in Oslo"}]',
         )
     if not items:
@@ -229,16 +229,16 @@ def read_messages(given: MessagesInput, limits: Limits, warnings: list[str] | No
     return messages
 
 
-def _is_one(given: object) -> bool:
-    return (isinstance(given, tuple) or not isinstance(given, Sequence)) and as_mapping(given) is not None
+def _is_one(value: object) -> bool:
+    return (isinstance(value, tuple) or not isinstance(value, Sequence)) and as_mapping(value) is not None
 
 
 def left_out(where: str, unread: set[str]) -> str:
     """A warning that names fields nothing is done with."""
     names = [name[:_MESSAGES_NAME_CHARS] for name in sorted(unread)]
-    more = ", ..." if len(names) > _SHOWN else ""
-    said = "; use occurred_at of the call for the time, or ingest, which reads times" if unread & _TIMES else ""
-    return f"{where}: {', '.join(names[:_SHOWN])}{more} was ignored: a message has role, content and name{said}"
+    more = ", ..." if len(names) > _MAX_LISTED else ""
+    text = "; use occurred_at of the call for the time, or ingest, which reads times" if unread & _TIMES else ""
+    return f"{where}: {', '.join(names[:_MAX_LISTED])}{more} was ignored: a message has role, content and name{text}"
 
 
 def stored_messages(messages: Sequence[Message]) -> list[Message]:
@@ -250,43 +250,43 @@ def read_message(item: object, where: str, limits: Limits, unread: set[str]) -> 
     """One checked message; ``where`` is what an error calls it, ``unread`` takes the names of fields left out."""
     if isinstance(item, str):
         return Message("user", checked_text(item, where, limits.text_chars, "limits.text_chars"))
-    given = as_mapping(item)
-    if given is None:
+    values = as_mapping(item)
+    if values is None:
         raise InvalidInput(f"{where} must be a message, not {type(item).__name__}", hint=_FORMS)
-    role = role_of(given)
+    role = role_of(values)
     if role not in ROLES:
         raise InvalidInput(f"{where}.role is {role!r}", hint="one of " + ", ".join(ROLES))
-    held: list[Attachment] = []
-    text = _read_content(given, str(role), where, limits, held)
+    attachments: list[Attachment] = []
+    text = _read_content(values, str(role), where, limits, attachments)
     if role in STORED_ROLES:
-        unread |= unknown_fields(given)
-    return Message(str(role), text, _read_name(given.get("name"), where), tuple(held))
+        unread |= unknown_fields(values)
+    return Message(str(role), text, _read_name(values.get("name"), where), tuple(attachments))
 
 
-def unknown_fields(given: Mapping[str, Any]) -> set[str]:
+def unknown_fields(values: Mapping[str, Any]) -> set[str]:
     """Fields with something in them that no message has here."""
-    return {str(name) for name, value in given.items() if name not in _KNOWN and not _is_nothing(value)}
+    return {str(name) for name, value in values.items() if name not in _KNOWN and not _is_nothing(value)}
 
 
 def _is_nothing(value: object) -> bool:
     return value is None or value is False or (isinstance(value, Sized) and not len(value))
 
 
-def _read_content(item: Mapping[str, Any], role: str, where: str, limits: Limits, held: list[Attachment]) -> str:
+def _read_content(item: Mapping[str, Any], role: str, where: str, limits: Limits, attachments: list[Attachment]) -> str:
     content = item.get("content")
     if role not in STORED_ROLES:
         return ""  # never stored, so it is neither too long nor unfit
     if content in (None, "", []) and _is_wordless(item):
         return ""  # a tool call has no words of its own
     if content is None:
-        others = ", ".join(sorted(unknown_fields(item))[:_SHOWN])
+        others = ", ".join(sorted(unknown_fields(item))[:_MAX_LISTED])
         hint = f"put the text in content, not in {others}" if others else "leave out the message, or give it content"
         raise InvalidInput(f"{where}.content is missing", hint=hint)
     if isinstance(content, (list, tuple)):
         if content and all(is_protocol(part) for part in content):
             return ""  # neither has one that is written as a part
-        shown = (_messages_part(part, f"{where}.content[{at}]", held) for at, part in enumerate(content))
-        content = "\n".join(part for part in shown if part is not None)
+        visible = (_messages_part(part, f"{where}.content[{at}]", attachments) for at, part in enumerate(content))
+        content = "\n".join(part for part in visible if part is not None)
     return checked_text(content, f"{where}.content", limits.text_chars, "limits.text_chars")
 
 
@@ -297,7 +297,7 @@ def _is_wordless(item: Mapping[str, Any]) -> bool:
     )
 
 
-def _messages_part(part: object, where: str, held: list[Attachment]) -> str | None:
+def _messages_part(part: object, where: str, attachments: list[Attachment]) -> str | None:
     if isinstance(part, str):
         return part
     if is_protocol(part):
@@ -311,7 +311,7 @@ def _messages_part(part: object, where: str, held: list[Attachment]) -> str | No
             raise InvalidInput(f"{where}.text must be text")
         return text
     one = attachment_from_part(part)
-    held.append(one)
+    attachments.append(one)
     return f"[{one.kind}: {one.name}]"
 
 

@@ -34,7 +34,7 @@ _ALIKE: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TranscriptMessage:
     """One message of a transcript; a time or a run that it does not name is not set."""
 
     message: Message
@@ -42,43 +42,45 @@ class Said:
     run_id: str = ""
 
 
-def read_transcript(given: TranscriptInput, limits: Limits, warnings: list[str] | None = None) -> list[Said]:
+def read_transcript(
+    transcript_input: TranscriptInput, limits: Limits, warnings: list[str] | None = None
+) -> list[TranscriptMessage]:
     """Checked turns, in order, however many; ``InvalidInput`` says which one is wrong and how.
 
     ``warnings`` is told of fields that were left out.
     """
-    items = [given] if isinstance(given, (str, Mapping)) else given
+    items = [transcript_input] if isinstance(transcript_input, (str, Mapping)) else transcript_input
     if not isinstance(items, Iterable) or isinstance(items, (bytes, bytearray)):
         raise InvalidInput(
-            f"turns must be messages, not {type(given).__name__}",
+            f"turns must be messages, not {type(transcript_input).__name__}",
             hint='for example [{"role": "user", "content": "I live in Oslo", "timestamp": "2026-03-02T09:00:00Z"}]',
         )
     unread: set[str] = set()
-    said = [_read_turn(item, f"turns[{at}]", limits, unread) for at, item in enumerate(items)]
-    if not said:
+    messages = [_read_turn(item, f"turns[{at}]", limits, unread) for at, item in enumerate(items)]
+    if not messages:
         raise InvalidInput("turns is empty")
     if unread and warnings is not None:
         warnings.append(left_out("turns", unread))
-    return said
+    return messages
 
 
-def _read_turn(item: object, where: str, limits: Limits, unread: set[str]) -> Said:
-    given = None if isinstance(item, str) else as_mapping(item)
-    if given is None:
-        return Said(read_message(item, where, limits, unread))
-    rest = dict(given)
+def _read_turn(item: object, where: str, limits: Limits, unread: set[str]) -> TranscriptMessage:
+    value = None if isinstance(item, str) else as_mapping(item)
+    if value is None:
+        return TranscriptMessage(read_message(item, where, limits, unread))
+    rest = dict(value)
     content, name, when, run = (_pop_first_value(rest, names) for names in (_CONTENT, _NAME, _TIME, _RUN))
     refuse_misspelt(rest, where)
     message = read_message({**rest, "content": content, "name": name}, where, limits, unread)
-    return Said(message, _parse_instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
+    return TranscriptMessage(message, _parse_instant(when, f"{where}.{_TIME[0]}"), clean_id(run, f"{where}.run_id"))
 
 
 def refuse_unknown(turns: Iterable[Any]) -> None:
     """Raise ``InvalidInput`` for a turn with a field that no turn has, for callers who are to be told at once."""
     for at, turn in enumerate(turns):
-        given = as_mapping(turn) or {}
-        refuse_misspelt(given, f"turns[{at}]")
-        for name in sorted(unknown_fields(given) - _NAMES):
+        values = as_mapping(turn) or {}
+        refuse_misspelt(values, f"turns[{at}]")
+        for name in sorted(unknown_fields(values) - _NAMES):
             raise InvalidInput(f"turns[{at}].{name[:_NAME_CHARS]}: unknown name", hint=f"a turn has {_LISTED}")
 
 

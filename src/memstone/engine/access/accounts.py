@@ -24,9 +24,9 @@ from memstone.core.access.passwords import (
     is_correct_password,
     is_outdated,
 )
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.errors import Conflict, InvalidInput, NotFoundError, TokenExpired, Unauthenticated
-from memstone.model.access import ROLES, Account, ApiKey, Lifetimes, Role, Session, StoredSecret
+from memstone.model.access import ROLES, Account, ApiKey, Lifetimes, LoginSession, Role, StoredSecret
 from memstone.model.ids import MAX_ID_CHARS, clean_id, new_id
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.unicode_forms import normalize_unicode
@@ -46,7 +46,7 @@ _LOGIN_CHARS: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class AccountEdit:
     """What shall be different about an account; None stays as it is, '' takes a name or a bound away."""
 
     login: str | None = None
@@ -58,75 +58,75 @@ class Changes:
     disabled: bool | None = None
 
 
-async def create_account(parts: Parts, login: str, password: str, wanted: Changes) -> AccountItem:
+async def create_account(runtime: Runtime, login: str, password: str, wanted: AccountEdit) -> AccountItem:
     """A new account; its login must be free in the tenant."""
-    name, now = parse_login(login), parts.now()
-    account = Account(parts.tenant_id, new_id(), name, "", now, now)
+    name, now = parse_login(login), runtime.now()
+    account = Account(runtime.tenant_id, new_id(), name, "", now, now)
     account = replace(account, **_validate_changes(wanted, name))
-    account = replace(account, password=await hash_of(parts, checked_password(password, name)))
+    account = replace(account, password=await hash_of(runtime, checked_password(password, name)))
 
     async def work(tx: Tx) -> None:
         await _is_free(tx, account)
         await tx.accounts.put(account)
 
-    await parts.ledger.write(work)
+    await runtime.ledger.write(work)
     return describe_account(account)
 
 
-async def list_accounts(parts: Parts) -> list[AccountItem]:
+async def list_accounts(runtime: Runtime) -> list[AccountItem]:
     """The accounts of the tenant; what recognises their passwords is not told."""
-    return [describe_account(one) for one in await parts.ledger.peek(lambda tx: tx.accounts.all(parts.tenant_id))]
+    return [describe_account(one) for one in await runtime.ledger.peek(lambda tx: tx.accounts.all(runtime.tenant_id))]
 
 
-async def set_account(parts: Parts, account: str, wanted: Changes) -> AccountItem:
+async def set_account(runtime: Runtime, account: str, wanted: AccountEdit) -> AccountItem:
     """Change an account; with another password, or when it is disabled, all its sessions end."""
-    before = await parts.ledger.read(lambda tx: find_account(parts, tx, account))
+    before = await runtime.ledger.read(lambda tx: find_account(runtime, tx, account))
     changed = _validate_changes(wanted, before.login)
     if wanted.password is not None:
         text = checked_password(wanted.password, changed.get("login", before.login))
-        changed["password"] = await hash_of(parts, text)
-    changed["updated_at"] = parts.now()
+        changed["password"] = await hash_of(runtime, text)
+    changed["updated_at"] = runtime.now()
 
     async def work(tx: Tx) -> Account:
-        new = replace(await find_account(parts, tx, before.id), **changed)
+        new = replace(await find_account(runtime, tx, before.id), **changed)
         await _is_free(tx, new)
         await tx.accounts.put(new)
         if new.disabled or "password" in changed:
             await tx.accounts.end_all(new.tenant_id, new.id)
         return new
 
-    return describe_account(await parts.ledger.write(work))
+    return describe_account(await runtime.ledger.write(work))
 
 
-async def remove_account(parts: Parts, account: str) -> AccountRemoval:
+async def remove_account(runtime: Runtime, account: str) -> AccountRemoval:
     """Remove an account; its sessions end.
 
     That there was one of its number is noted, so that an older backup does not bring it back.
     """
-    now = parts.now()
+    now = runtime.now()
 
     async def work(tx: Tx) -> Account:
-        gone = await find_account(parts, tx, account)
+        gone = await find_account(runtime, tx, account)
         await tx.accounts.remove(gone.tenant_id, gone.id)
         await tx.vault.put_secret(gone.tenant_id, REMOVED + gone.id, StoredSecret(b"", now))
         return gone
 
-    return {**describe_account(await parts.ledger.write(work)), "removed": True}
+    return {**describe_account(await runtime.ledger.write(work)), "removed": True}
 
 
-async def find_account(parts: Parts, tx: Tx, account: str) -> Account:
+async def find_account(runtime: Runtime, tx: Tx, account: str) -> Account:
     """An account by its id or its login."""
-    known = await tx.accounts.find(parts.tenant_id, account) if isinstance(account, str) else None
+    known = await tx.accounts.find(runtime.tenant_id, account) if isinstance(account, str) else None
     if known is None and is_login(account):
-        known = await tx.accounts.named(parts.tenant_id, parse_login(account))
+        known = await tx.accounts.find_by_login(runtime.tenant_id, parse_login(account))
     if known is None:
         raise NotFoundError(f"no account {account}", hint="`memstone accounts list` shows them")
     return known
 
 
-async def hash_of(parts: Parts, password: str) -> str:
+async def hash_of(runtime: Runtime, password: str) -> str:
     """What is kept of a password; the work is done where it holds nobody up."""
-    return await parts.io.run(partial(hash_password, password, os.urandom(SALT_BYTES)))
+    return await runtime.io.run(partial(hash_password, password, os.urandom(SALT_BYTES)))
 
 
 def describe_account(account: Account) -> AccountItem:
@@ -169,12 +169,12 @@ def _normalize_login(login: object) -> str:
 
 
 async def _is_free(tx: Tx, account: Account) -> None:
-    other = await tx.accounts.named(account.tenant_id, account.login)
+    other = await tx.accounts.find_by_login(account.tenant_id, account.login)
     if other is not None and other.id != account.id:
         raise Conflict("an account with this login already exists", hint="choose another login, or change that account")
 
 
-def _validate_changes(wanted: Changes, login: str) -> dict[str, Any]:
+def _validate_changes(wanted: AccountEdit, login: str) -> dict[str, Any]:
     """What changes, but for the password."""
     values: dict[str, Any] = {}
     if wanted.login is not None:
@@ -220,7 +220,7 @@ _LONGEST: Final = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class AuthenticatedAccount:
     """Somebody who is logged in, as a key would stand for them, and until when the token says so."""
 
     key: ApiKey
@@ -248,11 +248,11 @@ class LongToken:
         family = family or secrets.token_urlsafe(_SECRET_BYTES)
         return cls(tenant_id, session_id, family, secrets.token_urlsafe(_SECRET_BYTES))
 
-    def belongs_to(self, session: Session) -> bool:
+    def belongs_to(self, session: LoginSession) -> bool:
         """Whether it was given out for a session, now or earlier."""
         return hmac.compare_digest(hash_secret(self.family), session.family)
 
-    def is_current(self, session: Session) -> bool:
+    def is_current(self, session: LoginSession) -> bool:
         """Whether it is the one that was given out last."""
         return hmac.compare_digest(hash_secret(self.own), session.current)
 
@@ -283,33 +283,33 @@ async def signing_key(tx: Tx, tenant_id: str, now: Instant) -> bytes:
     return known.value
 
 
-async def rotate_token_key(parts: Parts, *, grace: bool) -> TokenKeyRotation:
+async def rotate_token_key(runtime: Runtime, *, grace: bool) -> TokenKeyRotation:
     """Sign with another key from now on; with ``grace``, tokens that are out already are valid until they expire."""
-    now = parts.now()
+    now = runtime.now()
 
     async def work(tx: Tx) -> None:
-        old = await tx.vault.secret(parts.tenant_id, _CURRENT)
-        await tx.vault.put_secret(parts.tenant_id, _PREVIOUS, old if grace else None)
-        await tx.vault.put_secret(parts.tenant_id, _CURRENT, StoredSecret(os.urandom(_KEY_BYTES), now))
+        old = await tx.vault.secret(runtime.tenant_id, _CURRENT)
+        await tx.vault.put_secret(runtime.tenant_id, _PREVIOUS, old if grace else None)
+        await tx.vault.put_secret(runtime.tenant_id, _CURRENT, StoredSecret(os.urandom(_KEY_BYTES), now))
 
-    await parts.ledger.write(work)
+    await runtime.ledger.write(work)
     return {"rotated_at": now, "grace": bool(grace)}
 
 
-async def authenticate_token(parts: Parts, token: str) -> Recognised:
+async def authenticate_token(runtime: Runtime, token: str) -> AuthenticatedAccount:
     """Who shows a short token, or ``Unauthenticated``; it is told only to its holder that it has expired.
 
     The account and the session are looked at each time: who is disabled, logged out or has another role by now is known
     at once, whatever the token says.
     """
-    shown = jwt.parse_token(token)
-    if shown is None:
+    unverified_token = jwt.parse_token(token)
+    if unverified_token is None:
         raise Unauthenticated(INVALID)
-    claims, now = shown.claims, parts.clock.now()
-    home = parts.of(_validate_tenant_id(claims.tenant))
+    claims, now = unverified_token.claims, runtime.clock.now()
+    home = runtime.of(_validate_tenant_id(claims.tenant))
 
-    async def work(tx: Tx) -> tuple[Session | None, Account | None]:
-        if not await _is_ours(tx, shown):
+    async def work(tx: Tx) -> tuple[LoginSession | None, Account | None]:
+        if not await _is_ours(tx, unverified_token):
             return None, None
         session = await tx.accounts.session(claims.tenant, claims.sid)
         return session, await tx.accounts.find(claims.tenant, claims.sub)
@@ -321,18 +321,18 @@ async def authenticate_token(parts: Parts, token: str) -> Recognised:
     if not claims.hold_at(int(now.timestamp())):
         raise TokenExpired("this token has expired")
     until = to_instant(datetime.fromtimestamp(claims.exp, now.tzinfo))
-    return Recognised(key_of(account), account, session.id, min(until, session.expires_at))
+    return AuthenticatedAccount(key_of(account), account, session.id, min(until, session.expires_at))
 
 
-async def _is_ours(tx: Tx, shown: jwt.Unproven) -> bool:
+async def _is_ours(tx: Tx, visible: jwt.UnverifiedToken) -> bool:
     """Whether it is signed with the key of the tenant, or with the one before while that was the one."""
-    tenant = shown.claims.tenant
+    tenant = visible.claims.tenant
     current = await tx.vault.secret(tenant, _CURRENT)
-    if current is None or shown.is_by(current.value):
+    if current is None or visible.is_by(current.value):
         return current is not None
     previous = await tx.vault.secret(tenant, _PREVIOUS)
     changed = datetime_from_instant(current.created_at).timestamp()
-    return previous is not None and shown.is_by(previous.value) and shown.claims.iat <= changed
+    return previous is not None and visible.is_by(previous.value) and visible.claims.iat <= changed
 
 
 def key_of(account: Account) -> ApiKey:
@@ -364,34 +364,34 @@ SESSIONS: Final = 50
 _WRONG: Final = "the login or the password is wrong"
 _HINT: Final = "ask an administrator for another password"
 
-Told: TypeAlias = "dict[str, Any] | Literal['invalid', 'over', 'reused']"
+RefreshOutcome: TypeAlias = "dict[str, Any] | Literal['invalid', 'over', 'reused']"
 
 
-async def login_account(parts: Parts, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
+async def login_account(runtime: Runtime, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
     """A session for whoever knows the password, or ``Unauthenticated``.
 
     Whether the login, the password or the account is at fault is not told, and takes as long to find out.
     """
     known = None
     if is_login(login):
-        known = await parts.ledger.peek(lambda tx: tx.accounts.named(parts.tenant_id, parse_login(login)))
-    right = await _is_right(parts, password, known)
+        known = await runtime.ledger.peek(lambda tx: tx.accounts.find_by_login(runtime.tenant_id, parse_login(login)))
+    right = await _is_right(runtime, password, known)
     if known is None or not right or known.disabled:
         raise Unauthenticated(_WRONG, hint=_HINT)
-    stored = await hash_of(parts, password) if is_outdated(known.password) else known.password
-    return await _open_session(parts, known, stored, lifetimes)
+    stored = await hash_of(runtime, password) if is_outdated(known.password) else known.password
+    return await _open_session(runtime, known, stored, lifetimes)
 
 
-async def _is_right(parts: Parts, password: str, account: Account | None) -> bool:
-    given = password if isinstance(password, str) and len(password) <= MAX_CHARS else ""
+async def _is_right(runtime: Runtime, password: str, account: Account | None) -> bool:
+    text = password if isinstance(password, str) and len(password) <= MAX_CHARS else ""
     stored = decoy_hash() if account is None else account.password
-    return await parts.io.run(partial(is_correct_password, given, stored))
+    return await runtime.io.run(partial(is_correct_password, text, stored))
 
 
-async def _open_session(parts: Parts, account: Account, stored: str, lifetimes: Lifetimes) -> dict[str, Any]:
-    now = parts.clock.now()
+async def _open_session(runtime: Runtime, account: Account, stored: str, lifetimes: Lifetimes) -> dict[str, Any]:
+    now = runtime.clock.now()
     token = LongToken.new(account.tenant_id, new_id())
-    begun = Session(
+    begun = LoginSession(
         account.tenant_id,
         token.session_id,
         account.id,
@@ -401,7 +401,7 @@ async def _open_session(parts: Parts, account: Account, stored: str, lifetimes: 
         _session_expiry(now, now, lifetimes),
     )
 
-    async def work(tx: Tx) -> Told:
+    async def work(tx: Tx) -> RefreshOutcome:
         found = await tx.accounts.find(account.tenant_id, account.id)
         if found is None or found.disabled or found.password != account.password:
             return "invalid"  # it was changed while the password was compared
@@ -411,36 +411,36 @@ async def _open_session(parts: Parts, account: Account, stored: str, lifetimes: 
         key = await signing_key(tx, account.tenant_id, to_instant(now))
         return _build_token_response(replace(found, last_login_at=to_instant(now)), begun, token, key, now, lifetimes)
 
-    return _unwrap_token_response(await parts.ledger.write(work), _WRONG)
+    return _unwrap_token_response(await runtime.ledger.write(work), _WRONG)
 
 
 async def refresh_session(
-    parts: Parts, token: str, lifetimes: Lifetimes, ended: Callable[[], None] | None = None
+    runtime: Runtime, token: str, lifetimes: Lifetimes, ended: Callable[[], None] | None = None
 ) -> dict[str, Any]:
     """Another pair of tokens for a long one, which is used up by that.
 
     One that was used up before is in two hands: whoever it is that comes second, the session ends. ``ended`` is called
     when a session has ended by it.
     """
-    given, now = read_long(token), parts.clock.now()
-    home = parts.of(given.tenant_id)
-    known = await home.ledger.peek(lambda tx: tx.accounts.session(given.tenant_id, given.session_id))
-    if known is None or not given.belongs_to(known):  # whoever only guesses does not hold up those who write
+    long_token, now = read_long(token), runtime.clock.now()
+    home = runtime.of(long_token.tenant_id)
+    known = await home.ledger.peek(lambda tx: tx.accounts.session(long_token.tenant_id, long_token.session_id))
+    if known is None or not long_token.belongs_to(known):  # whoever only guesses does not hold up those who write
         raise Unauthenticated(INVALID, hint="log in again")
 
-    async def work(tx: Tx) -> Told:
-        session = await tx.accounts.session(given.tenant_id, given.session_id)
-        if session is None or not given.belongs_to(session):
+    async def work(tx: Tx) -> RefreshOutcome:
+        session = await tx.accounts.session(long_token.tenant_id, long_token.session_id)
+        if session is None or not long_token.belongs_to(session):
             return "invalid"
         account = await tx.accounts.find(session.tenant_id, session.account_id)
-        new = LongToken.new(session.tenant_id, session.id, given.family)
+        new = LongToken.new(session.tenant_id, session.id, long_token.family)
         turned = replace(
             session,
             current=hash_secret(new.own),
             expires_at=_session_expiry(datetime_from_instant(session.created_at), now, lifetimes),
         )
         over = account is None or account.disabled or session.expires_at <= to_instant(now)
-        fresh = not over and given.is_current(session) and await tx.accounts.turn(session, turned)
+        fresh = not over and long_token.is_current(session) and await tx.accounts.turn(session, turned)
         if account is None or not fresh:
             await tx.accounts.end(session.tenant_id, session.id)
             return "over" if over else "reused"
@@ -453,21 +453,21 @@ async def refresh_session(
     return _unwrap_token_response(answer, INVALID)
 
 
-async def logout_account(parts: Parts, account: Account, session_id: str, *, everywhere: bool) -> int:
+async def logout_account(runtime: Runtime, account: Account, session_id: str, *, everywhere: bool) -> int:
     """End a session, or all of an account; gives how many."""
     if everywhere:
-        return await parts.ledger.write(lambda tx: tx.accounts.end_all(account.tenant_id, account.id))
-    return int(await parts.ledger.write(lambda tx: tx.accounts.end(account.tenant_id, session_id)))
+        return await runtime.ledger.write(lambda tx: tx.accounts.end_all(account.tenant_id, account.id))
+    return int(await runtime.ledger.write(lambda tx: tx.accounts.end(account.tenant_id, session_id)))
 
 
-async def change_password(parts: Parts, account: Account, session_id: str, old: str, new: str) -> dict[str, Any]:
+async def change_password(runtime: Runtime, account: Account, session_id: str, old: str, new: str) -> dict[str, Any]:
     """Change one's own password; every other session of the account ends."""
-    known = await parts.ledger.peek(lambda tx: tx.accounts.find(account.tenant_id, account.id))
-    if known is None or not await _is_right(parts, old, known):
+    known = await runtime.ledger.peek(lambda tx: tx.accounts.find(account.tenant_id, account.id))
+    if known is None or not await _is_right(runtime, old, known):
         raise Unauthenticated("the password is wrong", hint=_HINT)
     if checked_password(new, known.login) == old:
         raise InvalidInput("the new password is the same as the old one")
-    stored, now = await hash_of(parts, new), parts.now()
+    stored, now = await hash_of(runtime, new), runtime.now()
 
     async def work(tx: Tx) -> int:
         found = await tx.accounts.find(known.tenant_id, known.id)
@@ -476,10 +476,10 @@ async def change_password(parts: Parts, account: Account, session_id: str, old: 
         await tx.accounts.put(replace(found, password=stored, updated_at=now))
         return await tx.accounts.end_all(known.tenant_id, known.id, but=session_id)
 
-    return {"changed": True, "sessions_ended": await parts.ledger.write(work)}
+    return {"changed": True, "sessions_ended": await runtime.ledger.write(work)}
 
 
-def _unwrap_token_response(answer: Told, wrong: str) -> dict[str, Any]:
+def _unwrap_token_response(answer: RefreshOutcome, wrong: str) -> dict[str, Any]:
     """The answer of a transaction; what is wrong is said only once what had to end has ended."""
     if answer == "reused":
         raise Unauthenticated("this token has already been used", hint="the session was ended: log in again")
@@ -494,7 +494,7 @@ def _session_expiry(begun: datetime, now: datetime, lifetimes: Lifetimes) -> str
 
 
 def _build_token_response(
-    account: Account, session: Session, token: LongToken, key: bytes, now: datetime, lifetimes: Lifetimes
+    account: Account, session: LoginSession, token: LongToken, key: bytes, now: datetime, lifetimes: Lifetimes
 ) -> dict[str, Any]:
     return {
         "access_token": short_token(account, session.id, key, now, lifetimes),

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.access.quotas import Ahead, admit_messages, is_unlimited
-from memstone.engine.policy import PAUSED, Request, apply_scope_policy, decode_values, scope_named
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import scope_or_everybody
-from memstone.engine.storing.turns import Turn
+from memstone.engine.policy import PAUSED, ScopedRequest, apply_scope_policy, decode_values, scope_named
+from memstone.engine.request_scope import scope_or_everybody
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.turns import Turn
 from memstone.errors import InvalidInput
 from memstone.model.ids import POOLS, clean_id, pool_id
 from memstone.model.instant import When, parse_when
@@ -32,56 +32,56 @@ if TYPE_CHECKING:
 _MOST: Final = 1_000
 
 
-async def pause_scope(parts: Parts, given: Mapping[str, Any], until: When | None) -> PauseResult:
+async def pause_scope(runtime: Runtime, values: Mapping[str, Any], until: When | None) -> PauseResult:
     """Pause those that are named, where they are together."""
     from memstone.core.settings.lenient import pause_key  # every write loads this module, few of them need that one
 
-    key, now = pause_key(parts.scope(given).required()), parts.now()
+    key, now = pause_key(runtime.scope(values).require_owner()), runtime.now()
     end = "" if until is None else parse_when(until, "until")
     if end and end <= now:
         raise InvalidInput(f"until is in the past: {until!r}", hint="leave it out to pause until you resume")
-    await parts.ledger.write(lambda tx: tx.preferences.put(parts.tenant_id, key, {PAUSED: json.dumps(end)}, now))
-    parts.tunings.changed(parts.tenant_id)
+    await runtime.ledger.write(lambda tx: tx.preferences.put(runtime.tenant_id, key, {PAUSED: json.dumps(end)}, now))
+    runtime.tunings.invalidate(runtime.tenant_id)
     return {"paused": {**_format_pause_ids(key), "until": end or None}}
 
 
-async def resume_scope(parts: Parts, given: Mapping[str, Any]) -> ResumeResult:
+async def resume_scope(runtime: Runtime, values: Mapping[str, Any]) -> ResumeResult:
     """End a pause of exactly those that are named."""
     from memstone.core.settings.lenient import pause_key
 
-    key, now = pause_key(parts.scope(given).required()), parts.now()
-    ended = await parts.ledger.write(lambda tx: tx.preferences.drop(parts.tenant_id, key, [PAUSED], now))
-    parts.tunings.changed(parts.tenant_id)
+    key, now = pause_key(runtime.scope(values).require_owner()), runtime.now()
+    ended = await runtime.ledger.write(lambda tx: tx.preferences.drop(runtime.tenant_id, key, [PAUSED], now))
+    runtime.tunings.invalidate(runtime.tenant_id)
     return {"resumed": _format_pause_ids(key) if ended else None}
 
 
-async def list_pauses(parts: Parts, given: Mapping[str, Any], *, everybody: bool) -> PauseList:
+async def list_pauses(runtime: Runtime, values: Mapping[str, Any], *, everybody: bool) -> PauseList:
     """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
     from memstone.core.settings.lenient import pause_keys
 
-    scope, now = scope_or_everybody(parts, given, everybody=everybody), parts.now()
+    scope, now = scope_or_everybody(runtime, values, everybody=everybody), runtime.now()
     if scope.is_open:
-        found = await parts.ledger.peek(lambda tx: tx.preferences.named(parts.tenant_id, PAUSED, _MOST))
+        found = await runtime.ledger.peek(lambda tx: tx.preferences.list_by_name(runtime.tenant_id, PAUSED, _MOST))
     else:
         keys = pause_keys(scope)
-        stored = await parts.ledger.peek(lambda tx: tx.preferences.of(parts.tenant_id, keys))
+        stored = await runtime.ledger.peek(lambda tx: tx.preferences.of(runtime.tenant_id, keys))
         found = [(key, stored[key][PAUSED]) for key in keys if PAUSED in stored.get(key, {})]
     ends = [(key, str(decode_values({PAUSED: value}).get(PAUSED) or "")) for key, value in found]
     return {"paused": [{**_format_pause_ids(key), "until": end or None} for key, end in ends if not end or end > now]}
 
 
-def why_idle(parts: Parts) -> tuple[IdleStatus, str] | None:
+def why_idle(runtime: Runtime) -> tuple[IdleStatus, str] | None:
     """Why nothing is stored and nothing shown for whom these parts are tuned: a status and words; None when it is."""
-    if not parts.policy.enabled:
+    if not runtime.policy.enabled:
         return "disabled", "memory is switched off"
-    reason = why_paused(parts)
+    reason = why_paused(runtime)
     return ("paused", reason) if reason else None
 
 
-def why_paused(parts: Parts) -> str:
+def why_paused(runtime: Runtime) -> str:
     """Return which pause holds for whom these parts are tuned, in words; '' when none does."""
-    paused = parts.policy.paused
-    now = parts.now() if paused else ""
+    paused = runtime.policy.paused
+    now = runtime.now() if paused else ""
     holds = [(kind, until) for kind, until in paused if not until or until > now]
     if not holds:
         return ""
@@ -93,19 +93,19 @@ def why_paused(parts: Parts) -> str:
 _HINTS: Final = {"paused": "resume() ends it", "disabled": "set policy.enabled to true to store again"}
 
 
-def not_stored(parts: Parts) -> IdleReason | None:
+def not_stored(runtime: Runtime) -> IdleReason | None:
     """Why nothing is stored, and what to do about it; None where it is."""
-    idle = why_idle(parts)
+    idle = why_idle(runtime)
     if idle is None:
         return None
     status, reason = idle
     return {"status": status, "reason": reason, "hint": _HINTS[status]}
 
 
-def not_shown(parts: Parts) -> str:
+def not_shown(runtime: Runtime) -> str:
     """Why a model is shown nothing; '' when it is."""
-    idle = why_idle(parts)
-    return idle[1] if idle is not None else "" if parts.policy.shows else "showing memory is switched off"
+    idle = why_idle(runtime)
+    return idle[1] if idle is not None else "" if runtime.policy.shows else "showing memory is switched off"
 
 
 def _format_pause_ids(key: str) -> PauseScope:
@@ -117,7 +117,7 @@ def _format_pause_ids(key: str) -> PauseScope:
 # --- before anything is stored ----------------------------------------------------------------------------------------
 
 
-class AddRequest(Request, Protocol):
+class AddCall(ScopedRequest, Protocol):
     """One call of ``add``."""
 
     @property
@@ -130,38 +130,38 @@ class AddRequest(Request, Protocol):
     def project_id(self) -> Any: ...  # noqa: D102 - the class says it
 
 
-async def turned_away(parts: Parts, request: AddRequest, ahead: Ahead | None = None) -> AddResult | None:
+async def turned_away(runtime: Runtime, request: AddCall, ahead: Ahead | None = None) -> AddResult | None:
     """The answer to a request that is not carried out; None lets it in.
 
     ``QuotaExceeded`` or ``StorageFull`` when there is no room. Where one's own memory is switched off a project still
     learns; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not stored
     yet.
     """
-    idle = not_stored(parts)
+    idle = not_stored(runtime)
     if idle is not None and (idle["status"] == "paused" or request.project_id is None):
         return {"results": [], **idle}
-    if is_unlimited(parts):
-        await parts.ledger.ensure_room()
+    if is_unlimited(runtime):
+        await runtime.ledger.ensure_room()
     else:
-        who = scope_named(parts, request)
-        await admit_messages(parts, who, request.messages, infer=request.infer, ahead=ahead)
+        who = scope_named(runtime, request)
+        await admit_messages(runtime, who, request.messages, infer=request.infer, ahead=ahead)
     return None
 
 
-async def drop_paused_turns(parts: Parts, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
+async def drop_paused_turns(runtime: Runtime, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
     """The turns of a transcript without those of sessions that are paused, and what to say about these."""
     scopes = {turn.draft.scope: "" for turn in turns}
     for scope in scopes:
-        idle = not_stored(await apply_scope_policy(parts, scope))
+        idle = not_stored(await apply_scope_policy(runtime, scope))
         scopes[scope] = "" if idle is None else f"turns of {scope.run_id} were not stored: {idle['reason']}"
-    kept = [turn for turn in turns if not scopes[turn.draft.scope]]
-    return kept, [why for why in scopes.values() if why]
+    remaining = [turn for turn in turns if not scopes[turn.draft.scope]]
+    return remaining, [why for why in scopes.values() if why]
 
 
 # --- ``owner`` --------------------------------------------------------------------------------------------------------
 
 
-async def resolve_owner(parts: Parts, named: str | None, own_key: str) -> str:
+async def resolve_owner(runtime: Runtime, named: str | None, own_key: str) -> str:
     """Return the user whose memories are meant, in the form in which the other verbs take it.
 
     A key stands for the user it is bound to, or else for a pool of its own; nobody named is one's own key. What is not
@@ -169,23 +169,23 @@ async def resolve_owner(parts: Parts, named: str | None, own_key: str) -> str:
     tenant: to everybody else the id of another key is a name like any other. Raise ``Forbidden`` for whoever lies
     outside the bounds.
     """
-    given = clean_id(named or None, "apiKeyId")
-    bounds = parts.bounds
-    if given in ("", own_key, POOLS + own_key):
+    text = clean_id(named or None, "apiKeyId")
+    bounds = runtime.bounds
+    if text in ("", own_key, POOLS + own_key):
         return pool_id(own_key) if bounds is None else bounds.user_id or pool_id(own_key)
     if bounds is not None:
-        return parts.scope({"user_id": given}).user_id
-    wanted = given.removeprefix(POOLS)
-    found = await parts.ledger.peek(lambda tx: tx.api_keys.find(wanted))
-    if found is not None and found.tenant_id == parts.tenant_id:
+        return runtime.scope({"user_id": text}).user_id
+    wanted = text.removeprefix(POOLS)
+    found = await runtime.ledger.peek(lambda tx: tx.api_keys.find(wanted))
+    if found is not None and found.tenant_id == runtime.tenant_id:
         return found.subjects.user_id or pool_id(found.id)
-    return POOLS + wanted if given.startswith(POOLS) or await _is_pool(parts, wanted) else given
+    return POOLS + wanted if text.startswith(POOLS) or await _is_pool(runtime, wanted) else text
 
 
-async def _is_pool(parts: Parts, key: str) -> bool:
+async def _is_pool(runtime: Runtime, key: str) -> bool:
     """Tell whether memories were brought over from a key that is not one of this service."""
-    pool = where_in_scope(Scope(parts.tenant_id, POOLS + key))
-    return bool(await parts.ledger.peek(lambda tx: tx.memories.seqs(pool)))
+    pool = where_in_scope(Scope(runtime.tenant_id, POOLS + key))
+    return bool(await runtime.ledger.peek(lambda tx: tx.memories.seqs(pool)))
 
 
 def key_of(user_id: str | None) -> str:

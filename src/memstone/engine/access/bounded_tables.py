@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.engine.storing.holders import is_inside
+from memstone.engine.store.holders import is_inside
 from memstone.errors import Forbidden
 from memstone.model.access import Bounds
-from memstone.model.event import Done, Event, Job, Signal
+from memstone.model.event import Event, EventFilter, Job, Signal
 from memstone.model.instant import Instant
 from memstone.model.memory import Link
 from memstone.model.query import And, Condition, Op
@@ -37,11 +37,11 @@ class BoundLinks:
 
     async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
         """The same for many versions."""
-        given = list(links)
-        for seq, link in given:
+        items = list(links)
+        for seq, link in items:
             if not is_inside(link.scope, self._bounds) and not await self._held_before(tenant_id, seq, link.scope):
                 raise out_of_bounds_error("the users who would see this")
-        await self._links.add_many(tenant_id, given)
+        await self._links.add_many(tenant_id, items)
 
     async def _held_before(self, tenant_id: str, seq: int, scope: Scope) -> bool:
         record = await self._memories.at(seq)
@@ -61,9 +61,9 @@ class BoundLinks:
         """The current version that holds a dedupe value, which names its owner."""
         return await self._links.holder(tenant_id, dedupe)
 
-    async def held(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
+    async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
         """Which of these dedupe values a current version holds."""
-        return await self._links.held(tenant_id, dedupes)
+        return await self._links.find_existing_dedupes(tenant_id, dedupes)
 
     async def release(self, tenant_id: str, seq: int) -> None:
         """Give up the dedupe values of a version that was found within the bounds."""
@@ -75,9 +75,9 @@ class BoundLinks:
             raise out_of_bounds_error("the users who would lose this")
         await self._links.remove(seq, scope)
 
-    async def used(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
+    async def record_uses(self, links: Iterable[tuple[int, Scope]], at: Instant) -> None:
         """Count uses of what was found within the bounds, or belongs to everybody."""
-        await self._links.used(links, at)
+        await self._links.record_uses(links, at)
 
     def __getattr__(self, name: str) -> Any:
         raise out_of_bounds_error(f"links.{name}")
@@ -111,9 +111,9 @@ class BoundEvents:
         """Events within the bounds: a page is short only at the end."""
         return await self.feed(Scope(tenant_id, self._bounds.user_id, self._bounds.agent_id), cursor, limit)
 
-    async def replaced(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
+    async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
         """What was replaced in a scope that was checked."""
-        found = await self._events.replaced(scope, limit, offset)
+        found = await self._events.list_replacements(scope, limit, offset)
         return [one for one in found if is_inside(one.scope, self._bounds)]
 
     async def one(self, tenant_id: str, event_id: str) -> Event | None:
@@ -121,9 +121,11 @@ class BoundEvents:
         found = await self._events.one(tenant_id, event_id)
         return found if found is not None and is_inside(found.scope, self._bounds) else None
 
-    async def touching(self, tenant_id: str, memory_id: str) -> list[Event]:
+    async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
         """All that touched a memory within the bounds: what others did to it stands in the way of undoing, too."""
-        return await self._events.touching(tenant_id, memory_id) if await self._memories.reaches(memory_id) else []
+        return (
+            await self._events.list_for_memory(tenant_id, memory_id) if await self._memories.reaches(memory_id) else []
+        )
 
     async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
         """What a job did within the bounds."""
@@ -140,14 +142,14 @@ class BoundEvents:
             cursor = page[-1].seq
         return found[:limit]
 
-    async def newest(self, scope: Scope, done: Done, below: int | None, limit: int) -> list[Event]:
+    async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
         """Events of a scope that was checked against the bounds."""
         found = await self._events.newest(scope, done, below, limit)
         return [one for one in found if is_inside(one.scope, self._bounds)]
 
-    async def known(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
+    async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
         """Which of these events of a memory are recorded."""
-        return await self._events.known(tenant_id, ids, memory_id)
+        return await self._events.find_known_ids(tenant_id, ids, memory_id)
 
     def __getattr__(self, name: str) -> Any:
         raise out_of_bounds_error(f"events.{name}")
@@ -158,7 +160,20 @@ class BoundEvents:
 
 _MOST: Final = 100_000
 _BY_SESSION: Final = frozenset(
-    {"clear", "due", "free", "hurry", "is_known", "known", "mark", "passed_over", "put", "remove", "session", "take_up"}
+    {
+        "clear",
+        "due",
+        "free",
+        "hurry",
+        "find_known_ids",
+        "is_known",
+        "mark",
+        "passed_over",
+        "put",
+        "remove",
+        "session",
+        "take_up",
+    }
 )
 """About one session, or about signals that were found within the bounds."""
 
@@ -169,31 +184,31 @@ class BoundSignals:
     def __init__(self, signals: Signals, bounds: Bounds) -> None:
         self._signals, self._bounds = signals, bounds
 
-    async def pending(self, scope: Scope, limit: int) -> list[Signal]:
+    async def list_pending(self, scope: Scope, limit: int) -> list[Signal]:
         """Return what waits in a scope, oldest first."""
-        return self._filter_in_bounds(await self._signals.pending(scope, limit))
+        return self._filter_in_bounds(await self._signals.list_pending(scope, limit))
 
     async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
         """Return the sessions of a scope in which something waits."""
         found = await self._signals.sessions(scope, limit, offset)
         return [session for session in found if self._bounds.holds(session)]
 
-    async def waiting(self, scope: Scope) -> int:
+    async def count_pending(self, scope: Scope) -> int:
         """Return how much waits in a scope."""
         if scope.user_id:
-            return await self._signals.waiting(scope)
-        return len(await self.pending(scope, _MOST))
+            return await self._signals.count_pending(scope)
+        return len(await self.list_pending(scope, _MOST))
 
-    async def unfinished(self, scope: Scope) -> list[Signal]:
+    async def list_unfinished(self, scope: Scope) -> list[Signal]:
         """Return all of a scope that wait, were given up, or were passed over."""
-        return self._filter_in_bounds(await self._signals.unfinished(scope))
+        return self._filter_in_bounds(await self._signals.list_unfinished(scope))
 
     async def forget(self, scope: Scope) -> None:
         """Remove what waits in a scope."""
         if scope.user_id:
             await self._signals.forget(scope)
             return
-        for session in {one.scope for one in await self.unfinished(scope)}:
+        for session in {one.scope for one in await self.list_unfinished(scope)}:
             await self._signals.clear(session)
 
     def _filter_in_bounds(self, signals: list[Signal]) -> list[Signal]:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.core.checks.filters import where_in_bounds, where_in_scope
 from memstone.engine.access.bounded_tables import BoundEvents, BoundJobs, BoundLinks, BoundSignals, out_of_bounds_error
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.holders import is_inside
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.holders import is_inside
 from memstone.model.access import Bounds, Users
 from memstone.model.instant import Instant
-from memstone.model.memory import Found, Record
+from memstone.model.memory import FoundMemory, Record
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
-from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, Upkeep, Vault, Work
+from memstone.ports.ledger import Admin, Ledger, Memories, Receipts, Tx, UpkeepRows, Vault, Work
 
 if TYPE_CHECKING:
     from memstone.results import StoreCheck
@@ -43,28 +43,28 @@ _SAFE: Final = frozenset(
         "metrics",
         "preferences",
         "provenance",
-        "suppressed",
+        "suppressions",
         "text",
         "vectors",
     }
 )
 
 
-def apply_bounds(parts: Parts, bounds: Bounds) -> Parts:
+def apply_bounds(runtime: Runtime, bounds: Bounds) -> Runtime:
     """The parts of an engine that reaches only what stands within these bounds."""
-    own = replace(bounds, tenant_id=parts.tenant_id)
-    named = replace(parts, unnamed=own.unnamed)
+    own = replace(bounds, tenant_id=runtime.tenant_id)
+    named = replace(runtime, unnamed=own.unnamed)
     if own.is_open:
         return named
-    apart = parts.embedding.of(f"{own.tenant_id}/{own.name}") if own.name else parts.embedding
-    within_bounds = replace(named, ledger=BoundLedger(parts.ledger, own), bounds=own)
+    apart = runtime.embedding.of(f"{own.tenant_id}/{own.name}") if own.name else runtime.embedding
+    within_bounds = replace(named, ledger=BoundLedger(runtime.ledger, own), bounds=own)
     return replace(within_bounds, embedding=apart, asker=own.name, at_home=False)
 
 
-def remove_bounds(parts: Parts) -> Parts:
+def remove_bounds(runtime: Runtime) -> Runtime:
     """The same parts without bounds: for what the engine makes of a session that was checked, whoever asks for it."""
-    ledger = parts.ledger
-    return replace(parts, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else parts
+    ledger = runtime.ledger
+    return replace(runtime, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else runtime
 
 
 class BoundLedger:
@@ -229,9 +229,9 @@ class BoundVault:
 
 
 class BoundUpkeep:
-    """See ``memstone.ports.tables.Upkeep``: only what every write notes on what was said."""
+    """See ``memstone.ports.tables.UpkeepRows``: only what every write notes on what was said."""
 
-    def __init__(self, upkeep: Upkeep, memories: BoundMemories) -> None:
+    def __init__(self, upkeep: UpkeepRows, memories: BoundMemories) -> None:
         self._upkeep, self._memories = upkeep, memories
 
     async def restate(self, record: Record) -> None:
@@ -257,21 +257,21 @@ class BoundMemories:
     def _only(self, where: Where) -> Where:
         return And((where, self._readable))
 
-    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[Found]:
+    async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
         """Those that match, within the bounds."""
         return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
 
-    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[Found]:
+    async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
         """Those that match, the last created first, within the bounds."""
         return await self._memories.list_newest(self._only(where), limit=limit, offset=offset)
 
-    async def salient(self, where: Where, *, limit: int) -> list[Found]:
+    async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
         """Those that match, the most salient first, within the bounds."""
         return await self._memories.salient(self._only(where), limit=limit)
 
-    async def sourced(self, seqs: Iterable[int], by: int) -> None:
+    async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         """Count an episode for versions that were found within the bounds."""
-        await self._memories.sourced(seqs, by)
+        await self._memories.add_source_count(seqs, by)
 
     async def count(self, where: Where) -> dict[str, int]:
         """How many of them match."""
@@ -289,7 +289,7 @@ class BoundMemories:
         """The hashes of their texts."""
         return await self._memories.hashes(self._only(where))
 
-    async def among(self, seqs: Sequence[int], where: Where) -> list[Found]:
+    async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
         """Those of ``seqs`` that match, within the bounds."""
         return await self._memories.among(seqs, self._only(where))
 
@@ -313,7 +313,7 @@ class BoundMemories:
         """The version that holds now, if it is within the bounds."""
         return await self._filter_reachable(await self._memories.current(tenant_id, memory_id))
 
-    async def seen(self, tenant_id: str, memory_id: str) -> Found | None:
+    async def find_visible(self, tenant_id: str, memory_id: str) -> FoundMemory | None:
         """The version that holds now, through a link within the bounds."""
         same, holds = Condition("id", Op.EQ, memory_id), Condition("valid_to", Op.EXISTS, value=False)
         tenant = Condition("tenant_id", Op.EQ, tenant_id)
@@ -381,7 +381,9 @@ class BoundReceipts:
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
         """A receipt, if it is of somebody within the bounds."""
-        found = await self._receipts.owned(tenant_id, receipt_id)  # in one statement, so that it can be peeked at
+        found = await self._receipts.find_with_owner(
+            tenant_id, receipt_id
+        )  # in one statement, so that it can be peeked at
         return found[1] if found is not None and is_inside(found[0], self._bounds) else None
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:

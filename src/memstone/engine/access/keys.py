@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.store import checked_id
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.versions import checked_id
 from memstone.errors import InvalidInput, NotFoundError, Unauthenticated
 from memstone.model.access import ALL_VERBS, ApiKey, Bounds, Subjects, Users, Verb
 from memstone.model.ids import clean_id, pool_id
@@ -32,7 +32,7 @@ _LONG: Final = 365 * 86_400
 
 
 async def create_key(
-    parts: Parts,
+    runtime: Runtime,
     name: str,
     verbs: Sequence[str],
     subjects: Subjects,
@@ -42,23 +42,23 @@ async def create_key(
     key_id = secrets.token_hex(_ID_BYTES)
     token = _generate_token(key_id)
     until = None if expires_at is None else parse_when(expires_at, "expires_at")
-    if until is not None and until <= parts.now():
+    if until is not None and until <= runtime.now():
         raise InvalidInput("expires_at is in the past", hint="leave it out for a key that does not expire")
     key = ApiKey(
-        parts.tenant_id, key_id, _hash_token(token), parts.now(), _validate_name(name), _validate_subjects(subjects)
+        runtime.tenant_id, key_id, _hash_token(token), runtime.now(), _validate_name(name), _validate_subjects(subjects)
     )
     key = replace(key, verbs=_validate_verbs(verbs), expires_at=until)
-    await parts.ledger.write(lambda tx: tx.api_keys.put(key))
+    await runtime.ledger.write(lambda tx: tx.api_keys.put(key))
     return {"key": token, **describe_key(key)}
 
 
-async def list_keys(parts: Parts) -> list[KeyItem]:
+async def list_keys(runtime: Runtime) -> list[KeyItem]:
     """The keys of the tenant; the keys themselves are nowhere."""
-    return [describe_key(key) for key in await parts.ledger.peek(lambda tx: tx.api_keys.all(parts.tenant_id))]
+    return [describe_key(key) for key in await runtime.ledger.peek(lambda tx: tx.api_keys.all(runtime.tenant_id))]
 
 
 async def set_key(
-    parts: Parts, key_id: str, name: str | None, verbs: Sequence[str] | None, *, may_assert_user: bool | None
+    runtime: Runtime, key_id: str, name: str | None, verbs: Sequence[str] | None, *, may_assert_user: bool | None
 ) -> KeyItem:
     """Change what a key is called and what it may do; None leaves something as it is."""
     wanted = checked_id(key_id, "key_id")
@@ -69,7 +69,7 @@ async def set_key(
         raise InvalidInput(f"may_assert_user must be true or false, not {may_assert_user!r}")
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _find_tenant_key(parts, tx, wanted)
+        old = await _find_tenant_key(runtime, tx, wanted)
         subjects = old.subjects
         if may_assert_user is not None:
             subjects = _validate_subjects(replace(subjects, may_assert_user=may_assert_user))
@@ -77,18 +77,18 @@ async def set_key(
         await tx.api_keys.put(new)
         return new
 
-    return describe_key(await parts.ledger.write(work))
+    return describe_key(await runtime.ledger.write(work))
 
 
-async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> KeySecret:
+async def rotate_key(runtime: Runtime, key_id: str, grace_seconds: float) -> KeySecret:
     """A new secret under the same id; the old one is accepted for a while."""
     if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
         raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
-    wanted, now = checked_id(key_id, "key_id"), parts.clock.now()
+    wanted, now = checked_id(key_id, "key_id"), runtime.clock.now()
     token = _generate_token(wanted)
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _find_tenant_key(parts, tx, wanted)
+        old = await _find_tenant_key(runtime, tx, wanted)
         if old.revoked_at is not None:
             raise InvalidInput(f"key {wanted} is revoked", hint="create a new key")
         until = to_instant(now + timedelta(seconds=grace_seconds)) if grace_seconds else None
@@ -98,37 +98,37 @@ async def rotate_key(parts: Parts, key_id: str, grace_seconds: float) -> KeySecr
         await tx.api_keys.put(new)
         return new
 
-    return {"key": token, **describe_key(await parts.ledger.write(work))}
+    return {"key": token, **describe_key(await runtime.ledger.write(work))}
 
 
-async def revoke_key(parts: Parts, key_id: str) -> KeyItem:
+async def revoke_key(runtime: Runtime, key_id: str) -> KeyItem:
     """End a key at once; harmless when it has ended."""
-    wanted, now = checked_id(key_id, "key_id"), parts.now()
+    wanted, now = checked_id(key_id, "key_id"), runtime.now()
 
     async def work(tx: Tx) -> ApiKey:
-        old = await _find_tenant_key(parts, tx, wanted)
+        old = await _find_tenant_key(runtime, tx, wanted)
         ended = replace(old, revoked_at=old.revoked_at or now, previous_hash=None, previous_until=None)
         await tx.api_keys.put(ended)
         return ended
 
-    return describe_key(await parts.ledger.write(work))
+    return describe_key(await runtime.ledger.write(work))
 
 
-async def authenticate_key(parts: Parts, token: str) -> ApiKey:
+async def authenticate_key(runtime: Runtime, token: str) -> ApiKey:
     """The key that a caller shows, or ``Unauthenticated``; whatever is wrong with it, the answer is the same."""
     key_id = _id_of(token)
-    found = await parts.ledger.peek(lambda tx: tx.api_keys.find(key_id)) if key_id else None
+    found = await runtime.ledger.peek(lambda tx: tx.api_keys.find(key_id)) if key_id else None
     # A key that does not exist takes as long as one that does.
-    right = _is_valid_token(found, token, parts.now())
+    right = _is_valid_token(found, token, runtime.now())
     if found is None or not right:
         raise Unauthenticated("this key is not valid")
     return found
 
 
-async def note_use(parts: Parts, key: ApiKey) -> None:
+async def note_use(runtime: Runtime, key: ApiKey) -> None:
     """Keep when a key was last used."""
-    now = parts.now()
-    await parts.ledger.of(key.tenant_id).write(lambda tx: tx.api_keys.used(key.tenant_id, key.id, now))
+    now = runtime.now()
+    await runtime.ledger.of(key.tenant_id).write(lambda tx: tx.api_keys.record_use(key.tenant_id, key.id, now))
 
 
 def bounds_of(key: ApiKey, identity: Identity) -> Bounds:
@@ -136,9 +136,9 @@ def bounds_of(key: ApiKey, identity: Identity) -> Bounds:
 
     ``admin`` reaches everybody, the pools of all keys included. ``may_assert_user`` reaches everybody but those pools.
     """
-    whole, trusted = Verb.ADMIN in key.verbs, key.subjects.may_assert_user
+    is_complete, trusted = Verb.ADMIN in key.verbs, key.subjects.may_assert_user
     one = key.subjects.user_id
-    users = Users.ALL if whole or one else Users.PEOPLE if trusted else Users.POOLS
+    users = Users.ALL if is_complete or one else Users.PEOPLE if trusted else Users.POOLS
     unnamed = "" if one else _default_user_id(key, identity, trusted=users is not Users.POOLS)
     return Bounds(key.tenant_id, one, key.subjects.agent_id, users, "" if one else key.id, unnamed)
 
@@ -168,17 +168,17 @@ def describe_key(key: ApiKey) -> KeyItem:
     }
 
 
-async def _find_tenant_key(parts: Parts, tx: Tx, key_id: str) -> ApiKey:
+async def _find_tenant_key(runtime: Runtime, tx: Tx, key_id: str) -> ApiKey:
     found = await tx.api_keys.find(key_id)
-    if found is None or found.tenant_id != parts.tenant_id:
+    if found is None or found.tenant_id != runtime.tenant_id:
         raise NotFoundError(f"no key {key_id}", hint="`memstone keys list` shows them")
     return found
 
 
 def _is_valid_token(key: ApiKey | None, token: str, now: str) -> bool:
-    given = _hash_token(token)
-    current = hmac.compare_digest(given, key.hash if key else "0" * len(given))
-    before = hmac.compare_digest(given, (key.previous_hash if key else None) or "0" * len(given))
+    text = _hash_token(token)
+    current = hmac.compare_digest(text, key.hash if key else "0" * len(text))
+    before = hmac.compare_digest(text, (key.previous_hash if key else None) or "0" * len(text))
     if key is None or key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= now):
         return False
     return current or (before and key.previous_until is not None and now < key.previous_until)

@@ -18,9 +18,9 @@ from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
 
 if TYPE_CHECKING:
-    from memstone.engine.runtime import Parts
+    from memstone.engine.runtime import Runtime
 
-_KEPT: Final = timedelta(minutes=1)
+_COUNT_LIFETIME: Final = timedelta(minutes=1)
 _CLOSE: Final = {"memories": 1_000, "turns": 1_000, "chars": 100_000}
 """So near to a limit it is counted every time: who stores elsewhere meanwhile stores less than that in a minute."""
 
@@ -46,7 +46,7 @@ class Count:
 
     def fresh(self, now: datetime) -> bool:
         """Whether it need not be counted again, far from any limit."""
-        return -_KEPT < now - self.at < _KEPT
+        return -_COUNT_LIFETIME < now - self.at < _COUNT_LIFETIME
 
     def too_soon(self) -> bool:
         """Whether counting again would take more than a twentieth of the time."""
@@ -66,69 +66,71 @@ class Meter:
         self.counted[owner] = count
 
 
-async def check_quotas(parts: Parts, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
+async def check_quotas(runtime: Runtime, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
     """``QuotaExceeded`` when so much more cannot be stored, ``StorageFull`` when the disk has no room.
 
     Cheap where no quota is set.
     """
-    await parts.ledger.ensure_room()
-    limits = parts.policy.quotas
+    await runtime.ledger.ensure_room()
+    limits = runtime.policy.quotas
     if limits == _NONE:
         return
-    owners: dict[Owner, dict[str, int]] = {(parts.tenant_id, None): _quota_limits(limits, "tenant_")}
+    owners: dict[Owner, dict[str, int]] = {(runtime.tenant_id, None): _quota_limits(limits, "tenant_")}
     if scope.user_id:
-        owners[parts.tenant_id, scope.user_id] = _quota_limits(limits, "user_")
+        owners[runtime.tenant_id, scope.user_id] = _quota_limits(limits, "user_")
     sums = {owner: _add_usage(wanted, (ahead or {}).get(owner, Usage())) for owner in owners}
     for owner, most in owners.items():
-        await _check_owner_quota(parts, owner, most, sums[owner])
+        await _check_owner_quota(runtime, owner, most, sums[owner])
     if ahead is not None:
         ahead.update(sums)
 
 
-def is_unlimited(parts: Parts) -> bool:
+def is_unlimited(runtime: Runtime) -> bool:
     """Whether nobody has a quota, so that nothing need be counted."""
-    return parts.policy.quotas == _NONE
+    return runtime.policy.quotas == _NONE
 
 
-async def admit_messages(parts: Parts, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None) -> None:
+async def admit_messages(
+    runtime: Runtime, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None
+) -> None:
     """The same for messages as callers pass them; what is learned from them is one memory at least."""
-    said = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
-    chars = sum(_count_chars(one) for one in said)
-    curation = parts.policy.curation
+    texts = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
+    chars = sum(_count_chars(one) for one in texts)
+    curation = runtime.policy.curation
     if infer:
-        wanted = Usage(int(parts.policy.learns), len(said) if curation.keep_turns else 0, chars)
+        wanted = Usage(int(runtime.policy.learns), len(texts) if curation.keep_turns else 0, chars)
     else:
-        wanted = Usage(len(said), 0, chars)
-    await check_quotas(parts, scope, wanted, None if infer else ahead)
+        wanted = Usage(len(texts), 0, chars)
+    await check_quotas(runtime, scope, wanted, None if infer else ahead)
 
 
-async def _check_owner_quota(parts: Parts, owner: Owner, limits: Mapping[str, int], wanted: Usage) -> None:
+async def _check_owner_quota(runtime: Runtime, owner: Owner, limits: Mapping[str, int], wanted: Usage) -> None:
     if not limits:
         return
     close = {what: most - _CLOSE[what] for what, most in limits.items()}
-    count = parts.meter.counted.get(owner)
+    count = runtime.meter.counted.get(owner)
     if (
         count is None
-        or not count.fresh(parts.clock.now())
+        or not count.fresh(runtime.clock.now())
         or (_find_exceeded_limit(count.usage, wanted, close) and not count.too_soon())
     ):
-        count = await _count_usage(parts, owner)
+        count = await _count_usage(runtime, owner)
     if what := _find_exceeded_limit(count.usage, wanted, limits):
         _raise_quota_exceeded(what, count.usage, limits, owner)
-    parts.meter.keep(owner, replace(count, usage=_add_usage(count.usage, wanted)))
+    runtime.meter.keep(owner, replace(count, usage=_add_usage(count.usage, wanted)))
 
 
-async def _count_usage(parts: Parts, owner: Owner) -> Count:
+async def _count_usage(runtime: Runtime, owner: Owner) -> Count:
     begin = perf_counter()
-    usage = await parts.ledger.peek(lambda tx: tx.preferences.usage(*owner))
+    usage = await runtime.ledger.peek(lambda tx: tx.preferences.usage(*owner))
     done = perf_counter()
-    return Count(usage, parts.clock.now(), done, done - begin)
+    return Count(usage, runtime.clock.now(), done, done - begin)
 
 
 def _raise_quota_exceeded(what: str, used: Usage, limits: Mapping[str, int], owner: Owner) -> None:
-    whose, quota = owner[1] or "this tenant", f"quota.{'tenant' if owner[1] is None else 'user'}_{what}"
+    owner_id, quota = owner[1] or "this tenant", f"quota.{'tenant' if owner[1] is None else 'user'}_{what}"
     raise QuotaExceeded(
-        f"{whose} has {getattr(used, what):,} of {limits[what]:,} {_WORDS[what]}: nothing more can be stored",
+        f"{owner_id} has {getattr(used, what):,} of {limits[what]:,} {_WORDS[what]}: nothing more can be stored",
         quota=quota,
         limit=limits[what],
         hint=f"delete memories you do not need, or raise {quota}",

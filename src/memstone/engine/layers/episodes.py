@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_current, where_in_scope, where_visible
 from memstone.core.llm.digest import Before
-from memstone.engine.learning.lessons import recognise_turn
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import merged_scope
+from memstone.engine.learn.lessons import recognise_turn
+from memstone.engine.request_scope import merged_scope
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit, checked_offset
-from memstone.engine.storing.draft import TRUST, dedupe_value, event_of, text_hash
-from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes, read_hidden_spans
-from memstone.engine.storing.store import Vectors, insert_version, supersede_version
-from memstone.engine.storing.turns import Turn, as_heard, turn_of
+from memstone.engine.store.deleted_spans import hide_deleted_in_episodes, read_hidden_spans
+from memstone.engine.store.draft import TRUST, dedupe_value, event_of, text_hash
+from memstone.engine.store.turns import Turn, as_heard, turn_of
+from memstone.engine.store.versions import Vectors, insert_version, supersede_version
 from memstone.language.language import Language, TextGuard
 from memstone.language.text.normal import estimate_tokens
 from memstone.language.text.statements import blank_spans
@@ -27,7 +27,7 @@ from memstone.model.digest import Digest
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, When, datetime_from_instant, parse_when, to_instant
-from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record, Status
+from memstone.model.memory import FoundMemory, Kind, Layer, Link, Origin, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope, scope_ids
@@ -45,14 +45,14 @@ _MOST_TURNS: Final = 500
 
 
 @dataclass(slots=True)
-class Session:
+class SessionToDistill:
     """A session that is distilled: what is new of it, and what is known of it from before."""
 
     scope: Scope
     fresh: list[Turn]
     earlier: list[Turn] = field(default_factory=list)
     episode: Record | None = None
-    told: Record | None = None
+    visible_episode: Record | None = None
     """The episode as it may still be told."""
 
     before: Before = field(default_factory=Before)
@@ -82,7 +82,7 @@ class Session:
         return min((turn.draft.expires_at for turn in self.turns if turn.draft.expires_at), default=None)
 
 
-async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Instant, now: Instant) -> Session:
+async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Instant, now: Instant) -> SessionToDistill:
     """What is known about a session, within one transaction; turns that are stored are recognised."""
     for turn in turns:
         turn.retold = True  # whatever was said since, these are the words of then
@@ -93,8 +93,8 @@ async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Insta
     earlier = [turn for turn in earlier if is_imported(turns) or turn.draft.origin != Origin.IMPORT]
     await _leave_out_deleted(tx, [*earlier, *turns])
     before = Before(await _read_narrative(tx, scope, now), await _read_recent_episodes(tx, scope, now))
-    told = (await hide_deleted_in_episodes(tx, [known])).get(known.id, known) if known is not None else None
-    return Session(scope, turns, earlier, known, told, before)
+    record = (await hide_deleted_in_episodes(tx, [known])).get(known.id, known) if known is not None else None
+    return SessionToDistill(scope, turns, earlier, known, record, before)
 
 
 async def _leave_out_deleted(tx: Tx, turns: Sequence[Turn]) -> None:
@@ -119,7 +119,7 @@ async def _read_earlier_turns(tx: Tx, scope: Scope, known: set[str]) -> list[Tur
     return [_turn_from_row(found) for found in reversed(rows) if found.record.id not in known]
 
 
-def _turn_from_row(found: Found) -> Turn:
+def _turn_from_row(found: FoundMemory) -> Turn:
     record = found.record
     role = str(record.data.get("role") or record.source_role or "user")
     speaker = str(record.data.get("speaker") or "")
@@ -156,13 +156,13 @@ async def _read_recent_episodes(tx: Tx, scope: Scope, now: Instant) -> tuple[tup
     wide = Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id or scope.agent_id else scope
     rows = await tx.memories.find(where_visible(wide, now, layers=(Layer.EPISODE,), extra=since), limit=RECENT + 1)
     others = [found.record for found in rows if not scope.run_id or found.link.scope.run_id != scope.run_id][:RECENT]
-    told = await hide_deleted_in_episodes(tx, others)
-    shown = (told.get(record.id, record) for record in others)
-    return tuple((record.occurred_at[:10], record.text) for record in shown if record is not None)
+    answer = await hide_deleted_in_episodes(tx, others)
+    visible = (answer.get(record.id, record) for record in others)
+    return tuple((record.occurred_at[:10], record.text) for record in visible if record is not None)
 
 
 @dataclass(slots=True)
-class Made:
+class NewEpisode:
     """An episode that is about to be stored; ``facts`` are the ids of those it mentions."""
 
     id: str
@@ -177,7 +177,7 @@ async def uncount_episode(tx: Tx, episode: Record) -> None:
     """Take back what an episode that has ended counts for the facts it told."""
     ids = [str(one) for one in episode.data.get("facts") or ()]
     found = [await tx.memories.current(episode.tenant_id, one) for one in ids]
-    await tx.memories.sourced([one.seq for one in found if one is not None and not is_of_turn(one)], -1)
+    await tx.memories.add_source_count([one.seq for one in found if one is not None and not is_of_turn(one)], -1)
 
 
 def is_of_turn(fact: Record) -> bool:
@@ -185,15 +185,17 @@ def is_of_turn(fact: Record) -> bool:
     return fact.version == 1 and "episode" not in fact.data
 
 
-async def store_episode(tx: Tx, language: Language, session: Session, made: Made, now: Instant) -> Record | None:
+async def store_episode(
+    tx: Tx, language: Language, session: SessionToDistill, made: NewEpisode, now: Instant
+) -> Record | None:
     """Store the episode of a session, or its next version; None when a person deleted it and nothing was said since."""
     scope = session.scope
     dedupe = session_dedupe(scope, made.occurred_at)
-    deleted = await tx.suppressed.since(scope.tenant_id, dedupe)
+    deleted = await tx.suppressions.since(scope.tenant_id, dedupe)
     if deleted is not None:
         if max(turn.occurred_at for turn in session.fresh) <= deleted:
             return None
-        await tx.suppressed.lift(scope.tenant_id, dedupe)
+        await tx.suppressions.lift(scope.tenant_id, dedupe)
     holder = await tx.links.holder(scope.tenant_id, dedupe)
     old = await tx.memories.at(holder) if holder is not None else None
     record = _build_record(session, made, now)
@@ -210,7 +212,7 @@ async def store_episode(tx: Tx, language: Language, session: Session, made: Made
     return record
 
 
-def _build_record(session: Session, made: Made, now: Instant) -> Record:
+def _build_record(session: SessionToDistill, made: NewEpisode, now: Instant) -> Record:
     text = made.digest.summary
     turns = [turn.id for turn in session.turns if turn.id]
     return Record(
@@ -254,7 +256,7 @@ def _build_next_version(old: Record, new: Record, now: Instant) -> Record:
     )
 
 
-def episode_id(session: Session) -> str:
+def episode_id(session: SessionToDistill) -> str:
     """The id of a session's episode: the one it has, or a new one."""
     return session.episode.id if session.episode is not None else new_id()
 
@@ -271,25 +273,25 @@ class EpisodesRequest:
     since: When | None = None
 
 
-async def list_episodes(parts: Parts, request: EpisodesRequest) -> EpisodeList:
+async def list_episodes(runtime: Runtime, request: EpisodesRequest) -> EpisodeList:
     """The episodes a scope sees, newest first."""
-    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    limit, offset = checked_limit(request.limit, parts.policy.limits.page), checked_offset(request.offset)
+    values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    limit, offset = checked_limit(request.limit, runtime.policy.limits.page), checked_offset(request.offset)
     since: Where | None = None
     if request.since is not None:
         since = Condition("occurred_at", Op.GTE, parse_when(request.since, "since"))
-    where = where_visible(merged_scope(parts, given, {}), parts.now(), layers=(Layer.EPISODE,), extra=since)
+    where = where_visible(merged_scope(runtime, values, {}), runtime.now(), layers=(Layer.EPISODE,), extra=since)
 
-    async def work(tx: Tx) -> list[Found]:
+    async def work(tx: Tx) -> list[FoundMemory]:
         rows = await tx.memories.find(where, limit=limit, offset=offset)
-        told = await hide_deleted_in_episodes(tx, [found.record for found in rows])
-        records = ((told.get(found.record.id, found.record), found.link) for found in rows)
-        return [Found(record, link) for record, link in records if record is not None]
+        answer = await hide_deleted_in_episodes(tx, [found.record for found in rows])
+        records = ((answer.get(found.record.id, found.record), found.link) for found in rows)
+        return [FoundMemory(record, link) for record, link in records if record is not None]
 
-    return {"results": [format_episode(found) for found in await parts.ledger.read(work)]}
+    return {"results": [format_episode(found) for found in await runtime.ledger.read(work)]}
 
 
-def format_episode(found: Found) -> EpisodeItem:
+def format_episode(found: FoundMemory) -> EpisodeItem:
     """An episode as callers see it."""
     record = found.record
     return {
@@ -313,5 +315,5 @@ def format_episode(found: Found) -> EpisodeItem:
 
 
 def _read_texts(data: Mapping[str, Any], name: str) -> list[str]:
-    held = data.get(name)
-    return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []
+    current = data.get(name)
+    return [str(one) for one in current] if isinstance(current, Sequence) and not isinstance(current, str) else []

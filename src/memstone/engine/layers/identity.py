@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
 from memstone.core.ranking.strength import Strength, current_strength
-from memstone.engine.layers.derived import (
+from memstone.engine.layers.mirrors import (
     identity_dedupe,
     never_fades,
     place_of,
@@ -21,22 +21,22 @@ from memstone.engine.layers.derived import (
     rows_of,
     true_derived,
 )
-from memstone.engine.policy import tuned_for
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import merged_scope
+from memstone.engine.policy import policy_for
+from memstone.engine.request_scope import merged_scope
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import LARGEST, checked_limit
-from memstone.engine.storing.draft import Draft, event_of, new_record, text_hash
-from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.revise import take_from
-from memstone.engine.storing.store import Vectors, ensure_space, insert_version, supersede_version, vectors_of
-from memstone.engine.storing.turns import masked_text, redaction_of
-from memstone.engine.storing.write import current_space
+from memstone.engine.store.draft import Draft, event_of, new_record, text_hash
+from memstone.engine.store.holders import is_inside
+from memstone.engine.store.revise import take_from
+from memstone.engine.store.turns import masked_text, redaction_of
+from memstone.engine.store.versions import Vectors, ensure_space, insert_version, supersede_version, vectors_of
+from memstone.engine.store.write import current_space
 from memstone.errors import Forbidden, InvalidInput, MemstoneError, NotFoundError, ScopeError
 from memstone.language.language import IdentityRules, Language
 from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import Found, Kind, Layer, Link, Origin, Record
+from memstone.model.memory import FoundMemory, Kind, Layer, Link, Origin, Record
 from memstone.model.query import And, Condition, Not, Op
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -59,116 +59,116 @@ MOST_OVERRIDES: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class IdentityText:
     """A text the user wrote, checked, with its vectors."""
 
     text: str
     vectors: Vectors = ()
 
 
-async def get_identity(parts: Parts, user_id: Any) -> IdentityResult:
+async def get_identity(runtime: Runtime, user_id: Any) -> IdentityResult:
     """An owner's identity as it is now."""
-    owner = owner_for(parts, user_id)
-    return await parts.ledger.read(lambda tx: _read_identity(tx, owner, parts.now()))
+    owner = owner_for(runtime, user_id)
+    return await runtime.ledger.read(lambda tx: _read_identity(tx, owner, runtime.now()))
 
 
-async def add_override(parts: Parts, user_id: Any, text: str) -> IdentityResult:
+async def add_override(runtime: Runtime, user_id: Any, text: str) -> IdentityResult:
     """Keep something the user wrote; what is there already, in whatever case, is not added again."""
-    owner = owner_for(parts, user_id)
-    (written,), warnings = await _prepare_overrides(parts, [text])
-    now = parts.now()
+    owner = owner_for(runtime, user_id)
+    (written,), warnings = await _prepare_overrides(runtime, [text])
+    now = runtime.now()
 
     async def work(tx: Tx) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if normal_text(written.text) not in {normal_text(found.record.text) for found in rows}:
             _refuse_more(len(rows) + 1)
             await _insert_override(
-                tx, parts.language, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now
+                tx, runtime.language, owner, written, max((place_of(one.record) for one in rows), default=-1) + 1, now
             )
         return await _read_identity(tx, owner, now)
 
-    return _add_warnings(parts, await parts.ledger.write(work), warnings)
+    return _add_warnings(runtime, await runtime.ledger.write(work), warnings)
 
 
-async def remove_override(parts: Parts, user_id: Any, position: int) -> IdentityResult:
+async def remove_override(runtime: Runtime, user_id: Any, position: int) -> IdentityResult:
     """Delete the override at a position, counted from 0."""
-    owner = owner_for(parts, user_id)
+    owner = owner_for(runtime, user_id)
     if isinstance(position, bool) or not isinstance(position, int) or position < 0:
         raise InvalidInput(f"position must be a whole number from 0, not {position!r}")
-    now = parts.now()
+    now = runtime.now()
 
     async def work(tx: Tx) -> IdentityResult:
         rows = await rows_of(tx, owner, now, Kind.OVERRIDE)
         if position >= len(rows):
             raise NotFoundError(f"no override at position {position}", hint=f"there are {len(rows)}, counted from 0")
-        await take_from(tx, parts.language, rows[position].record, owner, now)
+        await take_from(tx, runtime.language, rows[position].record, owner, now)
         return await _read_identity(tx, owner, now)
 
-    return _add_warnings(parts, await parts.ledger.write(work), [])
+    return _add_warnings(runtime, await runtime.ledger.write(work), [])
 
 
-async def set_overrides(parts: Parts, user_id: Any, texts: Sequence[str]) -> IdentityResult:
+async def set_overrides(runtime: Runtime, user_id: Any, texts: Sequence[str]) -> IdentityResult:
     """Put these in the place of all overrides; what stays keeps its id."""
-    owner = owner_for(parts, user_id)
+    owner = owner_for(runtime, user_id)
     if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise InvalidInput(f"overrides must be a list of texts, not {type(texts).__name__}")
     _refuse_more(len(texts))
-    written, warnings = await _prepare_overrides(parts, texts)
+    written, warnings = await _prepare_overrides(runtime, texts)
     wanted = {normal_text(one.text): one for one in reversed(written)}
     order = list(dict.fromkeys(normal_text(one.text) for one in written))
-    now = parts.now()
+    now = runtime.now()
 
     async def work(tx: Tx) -> IdentityResult:
-        held: dict[str, Found] = {}
+        stored: dict[str, FoundMemory] = {}
         for found in await rows_of(tx, owner, now, Kind.OVERRIDE):
-            said = normal_text(found.record.text)
-            if said not in wanted or said in held:
-                await take_from(tx, parts.language, found.record, owner, now)
+            text = normal_text(found.record.text)
+            if text not in wanted or text in stored:
+                await take_from(tx, runtime.language, found.record, owner, now)
             else:
-                held[said] = found
-        for place, said in enumerate(order):
-            await _place_override(tx, parts.language, owner, wanted[said], held.get(said), place, now)
+                stored[text] = found
+        for place, text in enumerate(order):
+            await _place_override(tx, runtime.language, owner, wanted[text], stored.get(text), place, now)
         return await _read_identity(tx, owner, now)
 
-    return _add_warnings(parts, await parts.ledger.write(work), warnings)
+    return _add_warnings(runtime, await runtime.ledger.write(work), warnings)
 
 
-def owner_for(parts: Parts, user_id: Any) -> Scope:
+def owner_for(runtime: Runtime, user_id: Any) -> Scope:
     """The owner a caller names; nobody is an error, and so is somebody of whom the caller reaches a part only."""
-    owner = parts.scope({"user_id": user_id, "agent_id": None, "run_id": None})
+    owner = runtime.scope({"user_id": user_id, "agent_id": None, "run_id": None})
     if not owner.user_id:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
-    whole = Scope(owner.tenant_id, owner.user_id)
-    if parts.bounds is not None and not is_inside(whole, parts.bounds):
+    scope = Scope(owner.tenant_id, owner.user_id)
+    if runtime.bounds is not None and not is_inside(scope, runtime.bounds):
         raise Forbidden(
             "this key is bound to an agent, but an identity belongs to a user",
             hint="use a key of the user, or a key for the whole tenant",
         )
-    return whole
+    return scope
 
 
-async def _prepare_overrides(parts: Parts, texts: Sequence[str]) -> tuple[list[Written], list[str]]:
+async def _prepare_overrides(runtime: Runtime, texts: Sequence[str]) -> tuple[list[IdentityText], list[str]]:
     """Texts as they are stored: checked, trimmed, without secrets, and with their vectors."""
     if texts:
-        await parts.ledger.ensure_room()
-    limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
+        await runtime.ledger.ensure_room()
+    limit, redaction = runtime.policy.limits.text_chars, redaction_of(runtime.policy)
     clean: list[str] = []
     warnings: list[str] = []
     for at, text in enumerate(texts):
         name = f"overrides[{at}]"
-        kept, found = masked_text(checked_text(text, name, limit, "limits.text_chars").strip(), name, redaction)
-        clean.append(kept)
+        stored_text, found = masked_text(checked_text(text, name, limit, "limits.text_chars").strip(), name, redaction)
+        clean.append(stored_text)
         warnings += found
-    return [Written(text, vectors) for text, vectors in await embed_texts(parts, clean)], warnings
+    return [IdentityText(text, vectors) for text, vectors in await embed_texts(runtime, clean)], warnings
 
 
-async def embed_texts(parts: Parts, texts: Sequence[str]) -> list[tuple[str, Vectors]]:
+async def embed_texts(runtime: Runtime, texts: Sequence[str]) -> list[tuple[str, Vectors]]:
     """Texts with their vectors; one that cannot be embedded now is found by its words."""
-    if not parts.embedding.on or not texts:
+    if not runtime.embedding.on or not texts:
         return [(text, ()) for text in texts]
     try:
-        space = await current_space(parts)
-        vectors = await parts.embedding.many(texts)
+        space = await current_space(runtime)
+        vectors = await runtime.embedding.many(texts)
     except MemstoneError:
         return [(text, ()) for text in texts]
     pairs = zip(texts, vectors, strict=True)
@@ -183,13 +183,19 @@ def _refuse_more(count: int) -> None:
 
 
 async def _place_override(
-    tx: Tx, language: Language, owner: Scope, written: Written, held: Found | None, place: int, now: Instant
+    tx: Tx,
+    language: Language,
+    owner: Scope,
+    written: IdentityText,
+    memory: FoundMemory | None,
+    place: int,
+    now: Instant,
 ) -> None:
     """Store an override at its place, or move the one that says the same there."""
-    if held is None:
+    if memory is None:
         await _insert_override(tx, language, owner, written, place, now)
         return
-    old = held.record
+    old = memory.record
     if old.text == written.text and place_of(old) == place:
         return
     links = await tx.links.of(owner.tenant_id, old.seq)
@@ -211,7 +217,7 @@ async def _place_override(
 
 
 async def _insert_override(
-    tx: Tx, language: Language, owner: Scope, written: Written, place: int, now: Instant
+    tx: Tx, language: Language, owner: Scope, written: IdentityText, place: int, now: Instant
 ) -> None:
     dedupe = identity_dedupe(owner, Kind.OVERRIDE, written.text)
     draft = Draft(
@@ -227,7 +233,7 @@ async def _insert_override(
         layer=Layer.IDENTITY,
         salience=1.0,
     )
-    await tx.suppressed.lift(owner.tenant_id, dedupe)
+    await tx.suppressions.lift(owner.tenant_id, dedupe)
     await _ensure_spaces(tx, owner, written.vectors)
     record = new_record(draft, owner.tenant_id, now)
     holder = await tx.links.holder(owner.tenant_id, dedupe)
@@ -242,14 +248,14 @@ async def _ensure_spaces(tx: Tx, owner: Scope, vectors: Vectors) -> None:
         await ensure_space(tx, owner.tenant_id, space)
 
 
-def _add_warnings(parts: Parts, shown: IdentityResult, warnings: Sequence[str]) -> IdentityResult:
+def _add_warnings(runtime: Runtime, identity_result: IdentityResult, warnings: Sequence[str]) -> IdentityResult:
     """The answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
-    cap = parts.policy.retrieval.override_tokens
-    size = sum(one["token_count"] for one in shown["overrides"])
-    told = list(warnings)
+    cap = runtime.policy.retrieval.override_tokens
+    size = sum(one["token_count"] for one in identity_result["overrides"])
+    lines = list(warnings)
     if size > cap:
-        told.append(f"the overrides have about {size:,} tokens, but a model sees only the first {cap:,}")
-    return {**shown, "warnings": told} if told else shown
+        lines.append(f"the overrides have about {size:,} tokens, but a model sees only the first {cap:,}")
+    return {**identity_result, "warnings": lines} if lines else identity_result
 
 
 async def _read_identity(tx: Tx, owner: Scope, now: Instant) -> IdentityResult:
@@ -308,19 +314,19 @@ class PinnedRequest:
     limit: int = 100
 
 
-async def list_pinned_facts(parts: Parts, request: PinnedRequest) -> PinnedFactList:
+async def list_pinned_facts(runtime: Runtime, request: PinnedRequest) -> PinnedFactList:
     """The most salient facts of a scope, without what ``standing_instructions`` tells."""
-    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    limit = checked_limit(request.limit, parts.policy.limits.page, LARGEST)
-    now, days = parts.now(), (await tuned_for(parts, request)).policy.recall.decay_days
+    values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    limit = checked_limit(request.limit, runtime.policy.limits.page, LARGEST)
+    now, days = runtime.now(), (await policy_for(runtime, request)).policy.recall.decay_days
     where = where_visible(
-        merged_scope(parts, given, {}), now, layers=(Layer.FACT,), extra=And((where_link_direct(), Not(STANDING)))
+        merged_scope(runtime, values, {}), now, layers=(Layer.FACT,), extra=And((where_link_direct(), Not(STANDING)))
     )
-    rows = await parts.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
-    return {"results": [_pinned_shown(found, now, days, parts.language.identity) for found in rows]}
+    rows = await runtime.ledger.read(lambda tx: tx.memories.salient(where, limit=limit))
+    return {"results": [_pinned_shown(found, now, days, runtime.language.identity) for found in rows]}
 
 
-def salience_now(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> float:
+def salience_now(found: FoundMemory, now: Instant, decay_days: float | None, rules: IdentityRules) -> float:
     """Return how salient a memory still is, since it was last renewed or used."""
     record, used = found.record, found.link.last_used_at
     decay_days = None if never_fades(record, rules) else decay_days
@@ -328,7 +334,7 @@ def salience_now(found: Found, now: Instant, decay_days: float | None, rules: Id
     return round(current_strength(Strength(record.salience, anchor), now, decay_days), 4)
 
 
-def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: IdentityRules) -> PinnedFact:
+def _pinned_shown(found: FoundMemory, now: Instant, decay_days: float | None, rules: IdentityRules) -> PinnedFact:
     record, link = found.record, found.link
     return {
         "id": record.id,
@@ -349,16 +355,19 @@ def _pinned_shown(found: Found, now: Instant, decay_days: float | None, rules: I
 
 
 def _read_tags(metadata: Mapping[str, Any]) -> list[str]:
-    held = metadata.get("tags")
-    return [str(one) for one in held] if isinstance(held, Sequence) and not isinstance(held, str) else []
+    current = metadata.get("tags")
+    return [str(one) for one in current] if isinstance(current, Sequence) and not isinstance(current, str) else []
 
 
-async def standing_instructions(parts: Parts, given: Mapping[str, Any]) -> InstructionList:
+async def standing_instructions(runtime: Runtime, values: Mapping[str, Any]) -> InstructionList:
     """How the user wants to be served whatever the subject, in their own words, oldest first."""
     where = where_visible(
-        merged_scope(parts, given, {}), parts.now(), layers=(Layer.FACT,), extra=And((where_link_direct(), STANDING))
+        merged_scope(runtime, values, {}),
+        runtime.now(),
+        layers=(Layer.FACT,),
+        extra=And((where_link_direct(), STANDING)),
     )
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(where, limit=_MOST_STANDING))
     lines = [found.record for found in sorted(rows, key=lambda found: (found.record.created_at, found.record.seq))]
     return {
         "text": "\n".join(f"- {' '.join(one.text.split())}" for one in lines),

@@ -15,7 +15,8 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_link_direct, where_visible
 from memstone.core.llm.digest import narrative_prompt, parse_narrative
 from memstone.core.portrait import compose_user_text, inputs_of, with_names
-from memstone.engine.layers.derived import (
+from memstone.engine.layers.identity import embed_texts, get_identity, owner_for
+from memstone.engine.layers.mirrors import (
     identity_dedupe,
     may_be_identity,
     owner_of_identity,
@@ -24,18 +25,17 @@ from memstone.engine.layers.derived import (
     sources_of,
     true_derived,
 )
-from memstone.engine.layers.identity import embed_texts, get_identity, owner_for
-from memstone.engine.layers.portrayed import imported_lines, imported_of, is_imported, line_of, still_told
-from memstone.engine.learning.by_model import ask_model, meter_model_usage
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.draft import event_of, text_hash
-from memstone.engine.storing.revise import take_from
-from memstone.engine.storing.store import Vectors, end_version, ensure_space, insert_version, supersede_version
-from memstone.engine.storing.turns import masked_text, redaction_of
+from memstone.engine.layers.portrait import imported_lines, imported_of, is_imported, line_of, still_told
+from memstone.engine.learn.by_model import ask_model, meter_model_usage
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import event_of, text_hash
+from memstone.engine.store.revise import take_from
+from memstone.engine.store.turns import masked_text, redaction_of
+from memstone.engine.store.versions import Vectors, end_version, ensure_space, insert_version, supersede_version
 from memstone.errors import MemstoneError, StorageError
 from memstone.language.language import Language
 from memstone.language.text.normal import estimate_tokens, normal_text
-from memstone.model.digest import Line, truncate_text
+from memstone.model.digest import PortraitFact, truncate_text
 from memstone.model.event import EventType
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
@@ -54,10 +54,10 @@ _ACTOR: Final = "consolidate"
 
 
 @dataclass(slots=True)
-class _Known:
+class _NarrativeState:
     """What a text is made of, and the text there is."""
 
-    lines: list[Line]
+    lines: list[PortraitFact]
     record: Record | None
     imported: tuple[str, Instant] | None = None
 
@@ -79,12 +79,12 @@ class _Known:
         return self.record is not None and any(line.updated_at > self.record.updated_at for line in self.lines)
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         return self.record is None or self.record.data.get("inputs") != self.inputs
 
 
 async def regenerate_narrative(
-    parts: Parts, scope: Scope, *, force: bool = False, job_id: str | None = None
+    runtime: Runtime, scope: Scope, *, force: bool = False, job_id: str | None = None
 ) -> dict[str, Any]:
     """Make the text about a user anew if what it is made of has changed; for whoever keeps the memory in order.
 
@@ -95,90 +95,90 @@ async def regenerate_narrative(
     owner = owner_of_identity(scope)
     if owner is None:
         return {"status": "no_owner"}
-    now = parts.now()
-    known = await parts.ledger.write(lambda tx: _read_known(parts, tx, owner, now))
+    now = runtime.now()
+    known = await runtime.ledger.write(lambda tx: _read_known(runtime, tx, owner, now))
     if known.by_hand and not force:
         return {"status": "hand_edited", "stale": known.has_news}
     if not known.lines:
-        return await parts.ledger.write(lambda tx: _remove_narrative(tx, owner, known, now, job_id))
-    if not known.changed and not force:
+        return await runtime.ledger.write(lambda tx: _remove_narrative(tx, owner, known, now, job_id))
+    if not known.has_changed and not force:
         return {"status": "unchanged"}
-    counted, meter = meter_model_usage(parts)
+    counted, meter = meter_model_usage(runtime)
     try:
         text, model = await _generate_text(counted, known.lines)
     except StorageError:
         raise
     except MemstoneError as error:
         return {"status": "failed", "error": error.as_dict()}
-    (made,) = await embed_texts(parts, [truncate_text(text)])
-    stored = await parts.ledger.write(
-        lambda tx: _store_narrative(tx, parts.language, owner, known, made, model, now, job_id)
+    (made,) = await embed_texts(runtime, [truncate_text(text)])
+    stored = await runtime.ledger.write(
+        lambda tx: _store_narrative(tx, runtime.language, owner, known, made, model, now, job_id)
     )
     spent = {"input_tokens": meter.input_tokens, "output_tokens": meter.output_tokens} if meter is not None else {}
     return {**stored, **spent}
 
 
-async def set_narrative(parts: Parts, user_id: Any, text: str | None) -> IdentityResult:
+async def set_narrative(runtime: Runtime, user_id: Any, text: str | None) -> IdentityResult:
     """Write the text about the user by hand; None gives it back, and it is made anew with the next consolidation."""
-    owner = owner_for(parts, user_id)
-    now = parts.now()
+    owner = owner_for(runtime, user_id)
+    now = runtime.now()
     if text is None:
-        await parts.ledger.write(lambda tx: _given_back(tx, parts.language, owner, now))
-        return await get_identity(parts, user_id)
-    await parts.ledger.ensure_room()
-    limit, redaction = parts.policy.limits.text_chars, redaction_of(parts.policy)
+        await runtime.ledger.write(lambda tx: _given_back(tx, runtime.language, owner, now))
+        return await get_identity(runtime, user_id)
+    await runtime.ledger.ensure_room()
+    limit, redaction = runtime.policy.limits.text_chars, redaction_of(runtime.policy)
     checked = checked_text(text, "narrative", limit, "limits.text_chars").strip()
     clean, warnings = masked_text(checked, "narrative", redaction)
-    (made,) = await embed_texts(parts, [clean])
+    (made,) = await embed_texts(runtime, [clean])
 
     async def work(tx: Tx) -> None:
         rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
         await _store_narrative(
-            tx, parts.language, owner, _Known([], rows[0].record if rows else None), made, BY_HAND, now, None
+            tx, runtime.language, owner, _NarrativeState([], rows[0].record if rows else None), made, BY_HAND, now, None
         )
 
-    await parts.ledger.write(work)
-    shown = await get_identity(parts, user_id)
-    return {**shown, "warnings": warnings} if warnings else shown
+    await runtime.ledger.write(work)
+    visible = await get_identity(runtime, user_id)
+    return {**visible, "warnings": warnings} if warnings else visible
 
 
-async def import_narrative(parts: Parts, user_id: Any, text: str, model: str, written_at: Instant | None) -> None:
+async def import_narrative(runtime: Runtime, user_id: Any, text: str, model: str, written_at: Instant | None) -> None:
     """Take over a text that another system wrote about the user; it is made anew once there is something to add."""
-    owner, now = owner_for(parts, user_id), parts.now()
-    (made,) = await embed_texts(parts, [text])
+    owner, now = owner_for(runtime, user_id), runtime.now()
+    (made,) = await embed_texts(runtime, [text])
 
     async def work(tx: Tx) -> None:
         rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
         if not rows:
             when = written_at or now
-            known = _Known(imported_lines(text, when), None, imported=(text, when))
-            await _store_narrative(tx, parts.language, owner, known, made, model or IMPORTED, now, None)
+            known = _NarrativeState(imported_lines(text, when), None, imported=(text, when))
+            await _store_narrative(tx, runtime.language, owner, known, made, model or IMPORTED, now, None)
 
-    await parts.ledger.write(work)
+    await runtime.ledger.write(work)
 
 
-async def _read_known(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> _Known:
+async def _read_known(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> _NarrativeState:
     """What is known about the owner; mirrors are brought up to date on the way."""
-    await refresh_mirrors(tx, parts.language, owner, now)
+    await refresh_mirrors(tx, runtime.language, owner, now)
     rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
-    lines = await lines_of(parts, tx, owner, now)
+    lines = await lines_of(runtime, tx, owner, now)
     if not rows:
-        return _Known(lines, None)
+        return _NarrativeState(lines, None)
     brought = imported_of(rows[0].record)
-    told_on = still_told(imported_lines(*brought), lines, parts.language.changes) if brought is not None else []
-    return _Known([*told_on, *lines], rows[0].record, imported=brought)
+    told_on = still_told(imported_lines(*brought), lines, runtime.language.changes) if brought is not None else []
+    return _NarrativeState([*told_on, *lines], rows[0].record, imported=brought)
 
 
-async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Line]:
+async def lines_of(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> list[PortraitFact]:
     """The facts a text about the user is made of: those that say who they are, then the most salient they told.
 
     What happened or is planned is no part of it, nor how the user wants to be served, and what an override says already
     is left out.
     """
-    policy = parts.policy.formation
+    policy = runtime.policy.formation
     mirrors = await true_derived(tx, owner, now)
     behind = await sources_of(tx, owner, mirrors, now)
-    told = And(
+    answer = And(
         (
             where_link_direct(),
             Condition("origin", Op.EQ, str(Origin.USER)),
@@ -187,27 +187,27 @@ async def lines_of(parts: Parts, tx: Tx, owner: Scope, now: Instant) -> list[Lin
             Condition("salience", Op.GTE, policy.fact_salience),
         )
     )
-    where = where_visible(owner, now, layers=(Layer.FACT,), extra=told)
+    where = where_visible(owner, now, layers=(Layer.FACT,), extra=answer)
     pinned = await tx.memories.salient(where, limit=policy.portrait_facts)
     overrides = {normal_text(found.record.text) for found in await rows_of(tx, owner, now, Kind.OVERRIDE)}
     facts = {record.id: record for record in [*behind.values(), *(found.record for found in pinned)]}
-    rules = parts.language.identity
-    kept = [one for one in facts.values() if may_be_identity(one, rules) and normal_text(one.text) not in overrides]
-    return [line_of(record) for record in kept[: policy.portrait_facts]]
+    rules = runtime.language.identity
+    records = [one for one in facts.values() if may_be_identity(one, rules) and normal_text(one.text) not in overrides]
+    return [line_of(record) for record in records[: policy.portrait_facts]]
 
 
-async def _generate_text(parts: Parts, lines: Sequence[Line]) -> tuple[str, str]:
+async def _generate_text(runtime: Runtime, lines: Sequence[PortraitFact]) -> tuple[str, str]:
     """The text, and who wrote it."""
-    tokens = parts.policy.formation.portrait_tokens
-    if parts.llm is not None:
+    tokens = runtime.policy.formation.portrait_tokens
+    if runtime.llm is not None:
         facts = [line.text for line in lines]
         days = [line.said_at[:10] for line in lines]
-        question = narrative_prompt(facts, days=days, instructions=parts.policy.instructions)
+        question = narrative_prompt(facts, days=days, instructions=runtime.policy.instructions)
         answer = (
-            await ask_model(parts, question, lambda text: parse_narrative(text, facts, tokens, parts.language))
+            await ask_model(runtime, question, lambda text: parse_narrative(text, facts, tokens, runtime.language))
         ).value
         if answer.text:
-            return with_names(answer.text, lines, tokens), parts.llm.model
+            return with_names(answer.text, lines, tokens), runtime.llm.model
     return compose_user_text(lines, tokens) or lines[0].text, BY_RULES
 
 
@@ -215,7 +215,7 @@ async def _store_narrative(
     tx: Tx,
     language: Language,
     owner: Scope,
-    known: _Known,
+    known: _NarrativeState,
     made: tuple[str, Vectors],
     model: str,
     now: Instant,
@@ -229,28 +229,28 @@ async def _store_narrative(
     holder = await tx.links.holder(owner.tenant_id, dedupe)
     if holder is not None and (known.record is None or holder != known.record.seq):
         return {"status": "unchanged"}
-    await tx.suppressed.lift(owner.tenant_id, dedupe)
+    await tx.suppressions.lift(owner.tenant_id, dedupe)
     record = _build_record(owner, known, text, model, now)
-    told: dict[str, Any] = {"actor": _actor_name(known, model), "job_id": job_id}
+    answer: dict[str, Any] = {"actor": _actor_name(known, model), "job_id": job_id}
     old = known.record
     if old is None:
         await insert_version(tx, language, record, [Link(owner, now, dedupe)], vectors)
-        await tx.events.append([event_of(EventType.ADD, record, owner, now, **told)])
+        await tx.events.append([event_of(EventType.ADD, record, owner, now, **answer)])
     else:
         links = await tx.links.of(owner.tenant_id, old.seq)
         await supersede_version(tx, language, old, record, links, vectors)
-        event = event_of(EventType.UPDATE, record, owner, now, before=old, links_before=links, **told)
+        event = event_of(EventType.UPDATE, record, owner, now, before=old, links_before=links, **answer)
         await tx.events.append([event])
     return {"status": "regenerated", "id": record.id, "version": record.version, "model": model}
 
 
-def _actor_name(known: _Known, model: str) -> str:
+def _actor_name(known: _NarrativeState, model: str) -> str:
     if model == BY_HAND:
         return "caller"
     return IMPORTED if known.is_import else _ACTOR
 
 
-def _build_record(owner: Scope, known: _Known, text: str, model: str, now: Instant) -> Record:
+def _build_record(owner: Scope, known: _NarrativeState, text: str, model: str, now: Instant) -> Record:
     by_hand = model == BY_HAND
     made_of = {} if by_hand else {line.id: line.version for line in known.lines if not is_imported(line)}
     brought = {} if by_hand or known.imported is None else {"imported": list(known.imported)}
@@ -281,16 +281,18 @@ def _build_record(owner: Scope, known: _Known, text: str, model: str, now: Insta
     return replace(first, id=old.id, version=old.version + 1, created_at=old.created_at, valid_from=began)
 
 
-async def _remove_narrative(tx: Tx, owner: Scope, known: _Known, now: Instant, job_id: str | None) -> dict[str, Any]:
+async def _remove_narrative(
+    tx: Tx, owner: Scope, known: _NarrativeState, now: Instant, job_id: str | None
+) -> dict[str, Any]:
     """End a text that nothing carries any more."""
     old = known.record
     if old is None:
         return {"status": "empty"}
     links = await tx.links.of(owner.tenant_id, old.seq)
     await end_version(tx, old, Status.SUPERSEDED, now)
-    told: dict[str, Any] = {"links_before": links, "actor": _ACTOR, "job_id": job_id}
+    answer: dict[str, Any] = {"links_before": links, "actor": _ACTOR, "job_id": job_id}
     reason = "none of its sources is known any more"
-    event = event_of(EventType.DELETE, old, owner, now, before=old, reason=reason, ended=True, **told)
+    event = event_of(EventType.DELETE, old, owner, now, before=old, reason=reason, ended=True, **answer)
     await tx.events.append([event])
     return {"status": "removed"}
 

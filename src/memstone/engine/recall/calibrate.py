@@ -22,14 +22,14 @@ import numpy as np
 from memstone.core.ranking.abstain import (
     BY_MEANING,
     BY_WORDS,
+    AbstentionWeights,
     Null,
-    Weights,
     familiarity_words,
     null_of,
     score_familiarity,
     slope_of,
 )
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.errors import MemstoneError, StorageError
 from memstone.language.text.bm25 import UNHEARD
 from memstone.language.text.tokens import query_terms
@@ -54,19 +54,19 @@ _INT8: Final = 127.0
 
 
 @dataclass(slots=True)
-class Held:
+class CalibrationCache:
     """What one store's processes know: vectors of the questions by signature, and distributions by scope."""
 
     probes: dict[str, Any] = field(default_factory=dict)
     nulls: OrderedDict[tuple[str, Scope], Null] = field(default_factory=OrderedDict)
 
 
-_HELD: Final[WeakKeyDictionary[Any, Held]] = WeakKeyDictionary()
+_CACHES: Final[WeakKeyDictionary[Any, CalibrationCache]] = WeakKeyDictionary()
 
 
-def _version_of(parts: Parts) -> str:
+def _version_of(runtime: Runtime) -> str:
     """The version of the questions that are asked: what was found out with others does not count."""
-    return _hash_texts(parts.language.relevance.probes)
+    return _hash_texts(runtime.language.relevance.probes)
 
 
 @cache
@@ -74,31 +74,33 @@ def _hash_texts(texts: tuple[str, ...]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
-async def null_for(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
+async def null_for(runtime: Runtime, scope: Scope, signature: str, rows: int) -> Null | None:
     """What unrelated questions reach in a scope of about ``rows`` memories; None where there is nothing to ask."""
-    if not parts.language.relevance.probes:
+    if not runtime.language.relevance.probes:
         return None
-    held = _cache_for_store(parts)
+    calibration_cache = _cache_for_store(runtime)
     key = (signature, scope)
-    known = held.nulls.get(key)
+    known = calibration_cache.nulls.get(key)
     if known is None or _is_outgrown(known, rows):
-        known = await _read_calibration(parts, scope, signature)
+        known = await _read_calibration(runtime, scope, signature)
         if known is None or _is_outgrown(known, rows):
-            known = await calibrate_scope(parts, scope, signature, rows)
+            known = await calibrate_scope(runtime, scope, signature, rows)
         if known is None:
             return None
-        held.nulls[key] = known
-        while len(held.nulls) > _SCOPES_HELD:
-            held.nulls.popitem(last=False)
+        calibration_cache.nulls[key] = known
+        while len(calibration_cache.nulls) > _SCOPES_HELD:
+            calibration_cache.nulls.popitem(last=False)
     return known
 
 
-async def calibrate_scope(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
+async def calibrate_scope(runtime: Runtime, scope: Scope, signature: str, rows: int) -> Null | None:
     """Find out what unrelated questions reach, and keep it."""
-    found = await (_by_words(parts, scope, rows) if signature == TEXT else _by_meaning(parts, scope, signature, rows))
+    found = await (
+        _by_words(runtime, scope, rows) if signature == TEXT else _by_meaning(runtime, scope, signature, rows)
+    )
     if found is not None and rows >= _WORTH_KEEPING:
         with suppress(StorageError):  # a store that only lets itself be read: this process knows all the same
-            await parts.ledger.write(lambda tx: _store_calibration(tx, parts, scope, signature, found))
+            await runtime.ledger.write(lambda tx: _store_calibration(tx, runtime, scope, signature, found))
     return found
 
 
@@ -111,9 +113,9 @@ async def drop_calibration(tx: Tx, scope: Scope) -> None:
             await tx.calibration.put(scope.tenant_id, name, body, body.get("at", ""))
 
 
-def _cache_for_store(parts: Parts) -> Held:
+def _cache_for_store(runtime: Runtime) -> CalibrationCache:
     """By what all who share a store share, whatever they reach of it: their ledgers are made anew for each of them."""
-    return _HELD.setdefault(parts.texts, Held())
+    return _CACHES.setdefault(runtime.texts, CalibrationCache())
 
 
 def _is_outgrown(null: Null, rows: int) -> bool:
@@ -123,23 +125,25 @@ def _is_outgrown(null: Null, rows: int) -> bool:
 # --- kept in the ledger -----------------------------------------------------------------------------------------------
 
 
-async def _read_calibration(parts: Parts, scope: Scope, signature: str) -> Null | None:
-    body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, signature))
+async def _read_calibration(runtime: Runtime, scope: Scope, signature: str) -> Null | None:
+    body = await runtime.ledger.peek(lambda tx: tx.calibration.get(runtime.tenant_id, signature))
     entry = (
-        body.get("scopes", {}).get(_scope_digest(scope)) if body and body.get("version") == _version_of(parts) else None
+        body.get("scopes", {}).get(_scope_digest(scope))
+        if body and body.get("version") == _version_of(runtime)
+        else None
     )
     return None if entry is None else Null(**{name: entry[name] for name in Null.__slots__})
 
 
-async def _store_calibration(tx: Tx, parts: Parts, scope: Scope, signature: str, null: Null) -> None:
+async def _store_calibration(tx: Tx, runtime: Runtime, scope: Scope, signature: str, null: Null) -> None:
     """Put it with those of other scopes; the ones that were found out longest ago go when there are many."""
-    body = await tx.calibration.get(parts.tenant_id, signature)
-    at = parts.now()
-    scopes: dict[str, Any] = body.get("scopes", {}) if body and body.get("version") == _version_of(parts) else {}
+    body = await tx.calibration.get(runtime.tenant_id, signature)
+    at = runtime.now()
+    scopes: dict[str, Any] = body.get("scopes", {}) if body and body.get("version") == _version_of(runtime) else {}
     scopes[_scope_digest(scope)] = {**asdict(null), "at": at}
     newest = sorted(scopes.items(), key=lambda item: item[1]["at"], reverse=True)[:_SCOPES_KEPT]
     await tx.calibration.put(
-        parts.tenant_id, signature, {"version": _version_of(parts), "at": at, "scopes": dict(newest)}, at
+        runtime.tenant_id, signature, {"version": _version_of(runtime), "at": at, "scopes": dict(newest)}, at
     )
 
 
@@ -151,13 +155,13 @@ def _scope_digest(scope: Scope) -> str:
 # --- by meaning -------------------------------------------------------------------------------------------------------
 
 
-async def _by_meaning(parts: Parts, scope: Scope, signature: str, rows: int) -> Null | None:
-    probes = await probe_vectors(parts, signature)
-    count, sample = await parts.ledger.read(lambda tx: tx.calibration.sample(scope, signature, _SAMPLE))
+async def _by_meaning(runtime: Runtime, scope: Scope, signature: str, rows: int) -> Null | None:
+    probes = await probe_vectors(runtime, signature)
+    count, sample = await runtime.ledger.read(lambda tx: tx.calibration.sample(scope, signature, _SAMPLE))
     if not sample:
         return None
-    own = await _compute_familiarity(parts, scope, parts.language.relevance.probes, BY_MEANING)
-    found = await parts.io.run(lambda: _null_from_sample(probes, sample, own))
+    own = await _compute_familiarity(runtime, scope, runtime.language.relevance.probes, BY_MEANING)
+    found = await runtime.io.run(lambda: _null_from_sample(probes, sample, own))
     return Null(rows, found.middle_at(count), found.spread, found.slope, found.scatter)
 
 
@@ -190,35 +194,37 @@ def _shrink_deviation(own: Any, usual: float) -> Any:
     return np.maximum(1e-6, _SHRUNK * own + (1 - _SHRUNK) * usual)
 
 
-async def measure_closeness(parts: Parts, signature: str, null: Null, cosines: Mapping[int, float]) -> dict[int, float]:
+async def measure_closeness(
+    runtime: Runtime, signature: str, null: Null, cosines: Mapping[int, float]
+) -> dict[int, float]:
     """How close each memory is to a question, from its cosine: in standard deviations above unrelated questions."""
-    probes = await probe_vectors(parts, signature)
-    vectors = dict(await parts.ledger.peek(lambda tx: tx.vectors.many(parts.tenant_id, signature, list(cosines))))
+    probes = await probe_vectors(runtime, signature)
+    vectors = dict(await runtime.ledger.peek(lambda tx: tx.vectors.many(runtime.tenant_id, signature, list(cosines))))
     if not vectors:
         return {}
     memories = np.frombuffer(b"".join(vectors.values()), "<f4").reshape(len(vectors), -1)
     unrelated = _compute_cosines(probes, memories)
     means, spreads = unrelated.mean(axis=0), _shrink_deviation(unrelated.std(axis=0), null.scatter)
-    given = np.array([cosines[seq] for seq in vectors])
-    return dict(zip(vectors, ((given - means) / spreads).tolist(), strict=True))
+    value = np.array([cosines[seq] for seq in vectors])
+    return dict(zip(vectors, ((value - means) / spreads).tolist(), strict=True))
 
 
-async def probe_vectors(parts: Parts, signature: str) -> Any:
+async def probe_vectors(runtime: Runtime, signature: str) -> Any:
     """The vectors of the questions, a row each; embedded once for a store and kept in it."""
-    probes = _cache_for_store(parts).probes
+    probes = _cache_for_store(runtime).probes
     if signature not in probes:
         name = f"{signature}#probes"
-        body = await parts.ledger.peek(lambda tx: tx.calibration.get(parts.tenant_id, name))
-        if body is None or body.get("version") != _version_of(parts):
-            body = _pack_vectors(await _embed_probes(parts), _version_of(parts))
+        body = await runtime.ledger.peek(lambda tx: tx.calibration.get(runtime.tenant_id, name))
+        if body is None or body.get("version") != _version_of(runtime):
+            body = _pack_vectors(await _embed_probes(runtime), _version_of(runtime))
             with suppress(StorageError):
-                await parts.ledger.write(lambda tx: tx.calibration.put(parts.tenant_id, name, body, parts.now()))
+                await runtime.ledger.write(lambda tx: tx.calibration.put(runtime.tenant_id, name, body, runtime.now()))
         probes[signature] = _unpack_vectors(body)
     return probes[signature]
 
 
-async def _embed_probes(parts: Parts) -> Any:
-    found = await parts.embedding.of("").many(parts.language.relevance.probes)  # they are the same for everybody
+async def _embed_probes(runtime: Runtime) -> Any:
+    found = await runtime.embedding.of("").many(runtime.language.relevance.probes)  # they are the same for everybody
     failed = next((one for one in found if isinstance(one, MemstoneError)), None)
     if failed is not None:
         raise failed
@@ -241,25 +247,27 @@ def _unpack_vectors(body: Mapping[str, Any]) -> Any:
 # --- by words ---------------------------------------------------------------------------------------------------------
 
 
-async def _by_words(parts: Parts, scope: Scope, rows: int) -> Null | None:
-    own = await _compute_familiarity(parts, scope, parts.language.relevance.probes, BY_WORDS)
+async def _by_words(runtime: Runtime, scope: Scope, rows: int) -> Null | None:
+    own = await _compute_familiarity(runtime, scope, runtime.language.relevance.probes, BY_WORDS)
     best = []
-    for probe in parts.language.relevance.probes:
-        scores = await text_closeness(parts, scope, probe, 1)
+    for probe in runtime.language.relevance.probes:
+        scores = await text_closeness(runtime, scope, probe, 1)
         best.append(max(scores.values(), default=0.0))
     return null_of([value + more for value, more in zip(best, own.tolist(), strict=True)], rows)
 
 
-async def text_closeness(parts: Parts, scope: Scope, question: str, limit: int) -> dict[int, float]:
+async def text_closeness(runtime: Runtime, scope: Scope, question: str, limit: int) -> dict[int, float]:
     """How close memories are to a question by their words: BM25 in the rarity of a word nobody has used."""
-    around = await parts.texts.around(scope, (), [UNHEARD])
+    around = await runtime.texts.around(scope, (), [UNHEARD])
     unit = around.rarity.get(UNHEARD, 0.0) or 1.0
-    hits = await parts.texts.search(WordsQuery(query_terms(question), limit, scope))
+    hits = await runtime.texts.search(WordsQuery(query_terms(question), limit, scope))
     return {hit.seq: hit.score / unit for hit in hits}
 
 
-async def _compute_familiarity(parts: Parts, scope: Scope, questions: tuple[str, ...], weights: Weights) -> Any:
+async def _compute_familiarity(
+    runtime: Runtime, scope: Scope, questions: tuple[str, ...], weights: AbstentionWeights
+) -> Any:
     """What the questions have by themselves. Names count only against a real question: that errs on its safe side."""
-    words = {word for question in questions for word in familiarity_words(question, parts.language.names)}
-    around = await parts.texts.around(scope, (), [*sorted(words), UNHEARD])
+    words = {word for question in questions for word in familiarity_words(question, runtime.language.names)}
+    around = await runtime.texts.around(scope, (), [*sorted(words), UNHEARD])
     return np.array([score_familiarity(one, around.rarity, weights) for one in questions])

@@ -14,20 +14,20 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
 from memstone.core.redact import preview_text, redact_preview
 from memstone.engine import results
-from memstone.engine.policy import tuned_for
+from memstone.engine.policy import policy_for
 from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.receipts import ids_of_left_out, list_dropped
 from memstone.engine.recall.search import hits_of
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
+from memstone.engine.request_scope import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, checked_layers, checked_limit
 from memstone.engine.search_request import validate_search as checked_search
-from memstone.engine.storing.turns import map_json_texts
+from memstone.engine.store.turns import map_json_texts
 from memstone.errors import InvalidInput
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant, When, parse_when
-from memstone.model.memory import INDEXED, Found, Layer, Status
+from memstone.model.memory import INDEXED, FoundMemory, Layer, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import Scope, scope_ids
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 MOST: Final = 250
 USUAL: Final = 60
-_SHOWN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
-_STATUSES: Final = (*_SHOWN, Status.EVICTED, Status.DELETED)
+_LISTED_STATUSES: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
+_STATUSES: Final = (*_LISTED_STATUSES, Status.EVICTED, Status.DELETED)
 _WORDS: Final = re.compile(r"\w+")
 _WHY: Final = (
     ("keyword", "its words match"),
@@ -64,7 +64,7 @@ class InspectRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ConsoleQuery:
     q: str | None
     scope: Scope
     layers: tuple[str, ...]
@@ -77,33 +77,33 @@ class _Asked:
         """Rows of these statuses, expired or not; at a moment in the past, those that held then."""
         layers = Condition("layer", Op.IN, self.layers)
         extra = () if self.extra is None else (self.extra,)
-        held = _status_condition(statuses) if self.as_of is None else _held_at(self.as_of, statuses)
-        return And((where_in_scope(self.scope), layers, held, *extra, *more))
+        current = _status_condition(statuses) if self.as_of is None else _held_at(self.as_of, statuses)
+        return And((where_in_scope(self.scope), layers, current, *extra, *more))
 
 
-async def console_search(parts: Parts, request: InspectRequest) -> PreviewList:
+async def console_search(runtime: Runtime, request: InspectRequest) -> PreviewList:
     """Memories of a scope, or of everybody: previews, and why each is there."""
-    request.filters = await admit_filters(parts, request.filters)
-    asked = _validate_request(parts, request)
-    rows: list[tuple[Found, float | None, str]] = []
+    request.filters = await admit_filters(runtime, request.filters)
+    asked = _validate_request(runtime, request)
+    rows: list[tuple[FoundMemory, float | None, str]] = []
     if asked.q is not None and asked.as_of is None and not asked.scope.is_open:
-        rows += await _by_search(parts, asked)
+        rows += await _by_search(runtime, asked)
     known = {found.record.id for found, _, _ in rows}
-    rows += [row for row in await _by_text(parts, asked) if row[0].record.id not in known]
-    shown = [_format_row(*row) for row in rows[: asked.limit]]
-    return {"results": shown, "limit": asked.limit, "more": len(rows) > asked.limit}
+    rows += [row for row in await _by_text(runtime, asked) if row[0].record.id not in known]
+    visible = [_format_row(*row) for row in rows[: asked.limit]]
+    return {"results": visible, "limit": asked.limit, "more": len(rows) > asked.limit}
 
 
-def _validate_request(parts: Parts, request: InspectRequest) -> _Asked:
+def _validate_request(runtime: Runtime, request: InspectRequest) -> _ConsoleQuery:
     inside, extra = split_scope(request.filters)
-    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     layers = tuple(Layer) if request.layers is None else request.layers
-    return _Asked(
+    return _ConsoleQuery(
         q=None if request.q is None else checked_text(request.q, "q", 1_000),
-        scope=scope_or_everybody(parts, given, inside, everybody=request.everybody, reading=True),
+        scope=scope_or_everybody(runtime, values, inside, everybody=request.everybody, reading=True),
         layers=checked_layers(layers),
         statuses=_checked_statuses(request.statuses),
-        extra=rename_filter_users(parts, extra),
+        extra=rename_filter_users(runtime, extra),
         limit=checked_limit(request.limit, MOST, "narrow the search with q or filters"),
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
     )
@@ -111,7 +111,7 @@ def _validate_request(parts: Parts, request: InspectRequest) -> _Asked:
 
 def _checked_statuses(statuses: str | Sequence[str] | None) -> tuple[str, ...]:
     if statuses is None:
-        return tuple(map(str, _SHOWN))
+        return tuple(map(str, _LISTED_STATUSES))
     chosen = (statuses,) if isinstance(statuses, str) else tuple(statuses) if isinstance(statuses, Iterable) else ()
     if not chosen or any(status not in _STATUSES for status in chosen):
         raise InvalidInput(f"unknown statuses: {statuses!r}", hint="any of " + ", ".join(_STATUSES))
@@ -139,7 +139,7 @@ def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
     )
 
 
-async def _by_search(parts: Parts, asked: _Asked) -> list[tuple[Found, float | None, str]]:
+async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[FoundMemory, float | None, str]]:
     """What a search finds among what stands in the indexes."""
     statuses = [status for status in asked.statuses if status in INDEXED]
     if not statuses:
@@ -147,8 +147,8 @@ async def _by_search(parts: Parts, asked: _Asked) -> list[tuple[Found, float | N
     who = asked.scope
     request = SearchRequest(asked.q or "", who.user_id or None, who.agent_id or None, who.run_id or None, asked.limit)
     request.layers, request.scope = asked.layers, None if who.run_id else "owner"
-    wanted = replace(checked_search(parts, request), where=asked.where(statuses), extra=asked.extra)
-    hits = await hits_of(parts, replace(wanted, breadth="owner", filtered=asked.extra is not None))
+    wanted = replace(checked_search(runtime, request), where=asked.where(statuses), extra=asked.extra)
+    hits = await hits_of(runtime, replace(wanted, breadth="owner", filtered=asked.extra is not None))
     return [
         (found, round(scored.score, 6), explain_hit(asked.q or "", (found, scored))) for found, scored in hits.found
     ]
@@ -157,21 +157,21 @@ async def _by_search(parts: Parts, asked: _Asked) -> list[tuple[Found, float | N
 def explain_hit(query: str, hit: Hit) -> str:
     """Why a search found something, in words."""
     found, scored = hit
-    said = set(document_terms(found.record.text))
-    both = dict.fromkeys(word for word in _WORDS.findall(query) if said.intersection(query_terms(word)))
-    values = [(told, getattr(scored.parts, name)) for name, told in _WHY]
-    reasons = [f"{told} {value:.2f}" for told, value in values if value]
+    words = set(document_terms(found.record.text))
+    both = dict.fromkeys(word for word in _WORDS.findall(query) if words.intersection(query_terms(word)))
+    values = [(text, getattr(scored.parts, name)) for name, text in _WHY]
+    reasons = [f"{text} {value:.2f}" for text, value in values if value]
     return "; ".join([*reasons, *([f"both say {', '.join(both)}"] if both else [])]) or "among the newest"
 
 
-async def _by_text(parts: Parts, asked: _Asked) -> list[tuple[Found, float | None, str]]:
+async def _by_text(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[FoundMemory, float | None, str]]:
     """The newest that hold the words literally, or just the newest."""
     more: tuple[Where, ...] = ()
     if asked.q is not None:
         more = (Or((Condition("text", Op.ICONTAINS, asked.q), Condition("key", Op.ICONTAINS, asked.q))),)
     where, reason = asked.where(asked.statuses, *more), "contains it literally" if more else "among the newest"
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(where, limit=2 * asked.limit + 1))
-    newest: dict[str, Found] = {}
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(where, limit=2 * asked.limit + 1))
+    newest: dict[str, FoundMemory] = {}
     for found in rows:  # of a deleted memory all versions are; the last one stands for it
         there = newest.get(found.record.id)
         if there is None or there.record.version < found.record.version:
@@ -179,27 +179,27 @@ async def _by_text(parts: Parts, asked: _Asked) -> list[tuple[Found, float | Non
     return [(found, None, reason) for found in newest.values()]
 
 
-def _format_row(found: Found, score: float | None, reason: str) -> MemoryPreview:
+def _format_row(found: FoundMemory, score: float | None, reason: str) -> MemoryPreview:
     item = map_json_texts(results.format_memory(found), redact_preview)
-    kept = cast("MemoryFields", {name: value for name, value in item.items() if name not in ("memory", "hash")})
-    shown: MemoryPreview = {
-        **kept,
+    stored = cast("MemoryFields", {name: value for name, value in item.items() if name not in ("memory", "hash")})
+    visible: MemoryPreview = {
+        **stored,
         **scope_ids(found.link.scope),
         "id": found.record.id,
         "preview": preview_text(found.record.text),
         "why": reason,
     }
     if score is not None:
-        shown["score"] = score
-    return shown
+        visible["score"] = score
+    return visible
 
 
-async def context_preview(parts: Parts, request: ContextRequest) -> ContextPreview:
+async def context_preview(runtime: Runtime, request: ContextRequest) -> ContextPreview:
     """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
-    parts = await tuned_for(parts, request)
-    asked = validate_context(parts, replace(request, scope=chat_scope(parts, request.scope)))
-    found, planned, text = await preview_block(parts, asked)
-    ids = await parts.ledger.peek(lambda tx: ids_of_left_out(tx, parts.tenant_id, [asked]))
+    runtime = await policy_for(runtime, request)
+    asked = validate_context(runtime, replace(request, scope=chat_scope(runtime, request.scope)))
+    found, planned, text = await preview_block(runtime, asked)
+    ids = await runtime.ledger.peek(lambda tx: ids_of_left_out(tx, runtime.tenant_id, [asked]))
     return {
         "text": redact_preview(text),
         "tokens": planned.tokens,

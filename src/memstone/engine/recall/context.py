@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Final
 from memstone.core.checks.arguments import checked_text
 from memstone.core.gate import TOO_SHORT, checked_mode, decide_route
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
-from memstone.core.showing.fence import Fence
-from memstone.core.showing.inject import text_at
-from memstone.core.showing.planner import Plan, limits_for_budget, plan_block, profile_tokens
+from memstone.core.prompt.fence import Fence
+from memstone.core.prompt.inject import text_at
+from memstone.core.prompt.planner import BlockPlan, limits_for_budget, plan_block, profile_tokens
 from memstone.engine.access.admission import not_shown
 from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
+from memstone.engine.recall.message_recall import find_recalled
 from memstone.engine.recall.outcome import find_outcome
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.profile import IDENTITY_TOKENS
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.recalled import find_recalled
-from memstone.engine.recall.receipts import Account, build_pack, record_account
+from memstone.engine.recall.receipts import BlockRecord, build_pack, record_account
 from memstone.engine.recall.retrieve import fetch_vectors
 from memstone.engine.recall.search import hits_of, read_up
-from memstone.engine.recall.surface import Material, Surfacing, day_of, pair_answers, read_material
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest, scope_in
+from memstone.engine.recall.surface import Material, SurfacedMemories, day_of, pair_answers, read_material
+from memstone.engine.request_scope import ContextRequest, scope_in
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, checked_breadth, scope_of_breadth
 from memstone.engine.search_request import validate_search as checked_search
-from memstone.engine.storing.holders import PREFIX
+from memstone.engine.store.holders import PREFIX
 from memstone.errors import InvalidInput, StorageError
 from memstone.language.text.questions import Person, person_of
 from memstone.language.text.tokens import query_terms
@@ -64,7 +64,7 @@ _LATEST: Final = 3
 READ: Final = LOOKED_AT + 4
 """So many are read at once: those that are judged, and about as many as a block holds."""
 
-_WHOLE: Final = frozenset({DEPENDS_ON_WHO_ASKS, ASKS_HOW_IT_WENT})
+_FULL_CONTEXT_REASONS: Final = frozenset({DEPENDS_ON_WHO_ASKS, ASKS_HOW_IT_WENT})
 LAYERS: Final[dict[Route, tuple[str, ...]]] = {
     Route.NONE: (),
     Route.IDENTITY: (Layer.IDENTITY, Layer.FACT),
@@ -75,35 +75,35 @@ LAYERS: Final[dict[Route, tuple[str, ...]]] = {
 }
 
 
-async def find_hits(parts: Parts, asked: Asked) -> None:
+async def find_hits(runtime: Runtime, asked: ContextQuery) -> None:
     """Look for what the route wants."""
     layers = LAYERS[asked.gate.route]
     if not layers:
         return
     if asked.gate.route is Route.RECALL:
-        await find_recalled(parts, asked, layers)
+        await find_recalled(runtime, asked, layers)
         return
     if asked.gate.reason == ASKS_HOW_IT_WENT:
-        asked.hits = await find_outcome(parts, asked)
+        asked.hits = await find_outcome(runtime, asked)
         if asked.hits:
             asked.lap("search")
             return
-    request = _build_search_request(parts, asked, layers)
-    period = asked_period(parts, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
-    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
+    request = _build_search_request(runtime, asked, layers)
+    period = asked_period(runtime, asked.query, asked.at) if asked.gate.route is not Route.IDENTITY else None
+    with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
         if period is not None:
-            await _find_in(parts, asked, request, period)
+            await _find_in(runtime, asked, request, period)
             return
-        judged, wanted = _is_judged(parts, asked), checked_search(parts, request)
-        hits = await hits_of(parts, wanted, READ if judged else None)
+        judged, wanted = _is_judged(runtime, asked), checked_search(runtime, request)
+        hits = await hits_of(runtime, wanted, READ if judged else None)
     asked.hits, asked.degraded = hits.found, hits.degraded
     asked.lap("search")
     if judged and (asked.mode is GateMode.ALWAYS or len(asked.hits) >= min(_LITTLE, wanted.limit)):
-        await _drop_unrelated_hits(parts, asked, hits.words)
-    asked.hits = _own_words_first(parts, asked, await read_up(parts, wanted, asked.hits))
+        await _drop_unrelated_hits(runtime, asked, hits.words)
+    asked.hits = _own_words_first(runtime, asked, await read_up(runtime, wanted, asked.hits))
 
 
-def _own_words_first(parts: Parts, asked: Asked, hits: list[Hit]) -> list[Hit]:
+def _own_words_first(runtime: Runtime, asked: ContextQuery, hits: list[Hit]) -> list[Hit]:
     """Return the hits; where the user asks for the very words, what they said before the answer to it, however near.
 
     Answers to something else stand last where the user asks for their own words.
@@ -113,7 +113,7 @@ def _own_words_first(parts: Parts, asked: Asked, hits: list[Hit]) -> list[Hit]:
     replies, by_id = pair_answers(hits), {found.record.id: (found, scored) for found, scored in hits}
     ids = [one for found, _ in hits for one in (replies.get(found.record.id, ""), found.record.id) if one]
     ordered = [by_id[one] for one in dict.fromkeys(ids)]
-    if person_of(asked.query) is Person.NOBODY or parts.language.gate.speaks_to_assistant(asked.query):
+    if person_of(asked.query) is Person.NOBODY or runtime.language.gate.speaks_to_assistant(asked.query):
         return ordered
     return sorted(ordered, key=lambda hit: _is_alone(hit[0].record, replies))
 
@@ -123,18 +123,18 @@ def _is_alone(record: Record, replies: Mapping[str, str]) -> bool:
     return record.source_role == Origin.ASSISTANT and record.id not in replies
 
 
-def _build_search_request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -> SearchRequest:
-    policy, who = parts.policy.retrieval, asked.scope
+def _build_search_request(runtime: Runtime, asked: ContextQuery, layers: tuple[str, ...]) -> SearchRequest:
+    policy, who = runtime.policy.retrieval, asked.scope
     room, latest = limits_for_budget(asked.budget, policy), asked.gate.reason == ASKS_HOW_IT_WENT
-    most = max(2 * sum(room[layer] for layer in layers), _LITTLE if _is_judged(parts, asked) else 0)
+    most = max(2 * sum(room[layer] for layer in layers), _LITTLE if _is_judged(runtime, asked) else 0)
     return SearchRequest(
         query=asked.query,
         user_id=who.user_id or None,
         agent_id=who.agent_id or None,
         run_id=who.run_id or None,
         limit=_LATEST if latest else min(policy.candidates, most),
-        filters=_age_filter(parts, asked),
-        min_score=policy.minimum(parts.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
+        filters=_age_filter(runtime, asked),
+        min_score=policy.minimum(runtime.embedding.name, turns=asked.gate.route is Route.TRANSCRIPT),
         layers=layers,
         as_of=asked.as_of,
         strategy="recent" if latest else policy.strategy or None,
@@ -143,45 +143,45 @@ def _build_search_request(parts: Parts, asked: Asked, layers: tuple[str, ...]) -
     )
 
 
-async def _find_in(parts: Parts, asked: Asked, request: SearchRequest, period: Period) -> None:
+async def _find_in(runtime: Runtime, asked: ContextQuery, request: SearchRequest, period: Period) -> None:
     """Look for what belongs to the time that a question names, however near it is; nothing else answers."""
     younger = request.filters
-    filters = And((younger, period.said)) if isinstance(younger, Condition) else period.said
-    said = await hits_of(parts, checked_search(parts, replace(request, filters=filters, min_score=0.0)))
-    around = await hits_of(parts, checked_search(parts, request))
-    asked.hits, asked.degraded = within_period(period, said.found, around.found), said.degraded
-    asked.hits = _own_words_first(parts, asked, asked.hits)
-    kept = {scored.seq for _, scored in asked.hits}
-    asked.left_out = {scored.seq: ANOTHER_TIME for _, scored in around.found if scored.seq not in kept}
+    filters = And((younger, period.time_filter)) if isinstance(younger, Condition) else period.time_filter
+    hits = await hits_of(runtime, checked_search(runtime, replace(request, filters=filters, min_score=0.0)))
+    around = await hits_of(runtime, checked_search(runtime, request))
+    asked.hits, asked.degraded = within_period(period, hits.found, around.found), hits.degraded
+    asked.hits = _own_words_first(runtime, asked, asked.hits)
+    remaining = {scored.seq for _, scored in asked.hits}
+    asked.left_out = {scored.seq: ANOTHER_TIME for _, scored in around.found if scored.seq not in remaining}
     asked.lap("search")
 
 
-def _is_judged(parts: Parts, asked: Asked) -> bool:
+def _is_judged(runtime: Runtime, asked: ContextQuery) -> bool:
     """Whether it is asked what of the hits belongs to the question, where there are more than a few."""
-    return bool(parts.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
+    return bool(runtime.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
 
 
-async def _drop_unrelated_hits(parts: Parts, asked: Asked, words: Mapping[int, bytes]) -> None:
+async def _drop_unrelated_hits(runtime: Runtime, asked: ContextQuery, words: Mapping[int, bytes]) -> None:
     """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
-    rate = parts.policy.retrieval.false_injection
-    judged = await judge_relevance(parts, asked.scope, asked.query, asked.hits, rate, words)
-    kept = {scored.seq for _, scored in judged.kept}
+    rate = runtime.policy.retrieval.false_injection
+    judged = await judge_relevance(runtime, asked.scope, asked.query, asked.hits, rate, words)
+    remaining = {scored.seq for _, scored in judged.relevant}
     reason = judged.reason if judged.nothing else "an unrelated question comes as close"
-    asked.left_out = {scored.seq: reason for _, scored in asked.hits if scored.seq not in kept}
-    asked.hits = judged.kept
+    asked.left_out = {scored.seq: reason for _, scored in asked.hits if scored.seq not in remaining}
+    asked.hits = judged.relevant
     if judged.note:
         asked.degraded.append(judged.note)
 
 
-def _belongs_anyway(asked: Asked) -> bool:
+def _belongs_anyway(asked: ContextQuery) -> bool:
     """Whether the gate's word is enough: who the user is matters as a whole, or the very words are asked for."""
-    whole = asked.gate.route in {Route.IDENTITY, Route.TRANSCRIPT} or asked.gate.reason in _WHOLE
-    return asked.mode is not GateMode.ALWAYS and (whole or asked.route is not None)
+    is_complete = asked.gate.route in {Route.IDENTITY, Route.TRANSCRIPT} or asked.gate.reason in _FULL_CONTEXT_REASONS
+    return asked.mode is not GateMode.ALWAYS and (is_complete or asked.route is not None)
 
 
-def _age_filter(parts: Parts, asked: Asked) -> Where | None:
+def _age_filter(runtime: Runtime, asked: ContextQuery) -> Where | None:
     """How far back turns are looked for."""
-    days = parts.policy.retrieval.transcript_days
+    days = runtime.policy.retrieval.transcript_days
     if asked.gate.route is not Route.TRANSCRIPT or not days:
         return None
     return Condition("occurred_at", Op.GTE, to_instant(datetime_from_instant(asked.at) - timedelta(days=days)))
@@ -195,17 +195,17 @@ _PROVISIONAL: Final = os.urandom(_SECRET_BYTES)
 """Stands in while a store has no secret and cannot be written: it lasts as long as the process, and nobody knows it."""
 
 
-async def fence_of(parts: Parts) -> Fence:
+async def fence_of(runtime: Runtime) -> Fence:
     """Return the fence; while a store cannot be written, one of this process."""
-    known = parts.fences.get(parts.tenant_id)
+    known = runtime.fences.get(runtime.tenant_id)
     if known is not None:
         return known
     try:
-        made, lasts = Fence(await _read_secret(parts)), True
+        made, lasts = Fence(await _read_secret(runtime)), True
     except StorageError as error:
-        made, lasts = Fence(_provisional_secret(parts.tenant_id)), not error.retryable
+        made, lasts = Fence(_provisional_secret(runtime.tenant_id)), not error.retryable
     if lasts:  # a store that is only busy has a secret the next time
-        parts.fences[parts.tenant_id] = made
+        runtime.fences[runtime.tenant_id] = made
     return made
 
 
@@ -213,37 +213,37 @@ def _provisional_secret(tenant_id: str) -> bytes:
     return hmac.new(_PROVISIONAL, tenant_id.encode(), hashlib.sha256).digest()
 
 
-async def _read_secret(parts: Parts) -> bytes:
-    fresh, now = os.urandom(_SECRET_BYTES), parts.now()
-    known = await parts.ledger.peek(lambda tx: tx.vault.known_key(parts.tenant_id))
+async def _read_secret(runtime: Runtime) -> bytes:
+    fresh, now = os.urandom(_SECRET_BYTES), runtime.now()
+    known = await runtime.ledger.peek(lambda tx: tx.vault.known_key(runtime.tenant_id))
     if known is not None:  # whoever only asks waits for nobody who writes
         return known
-    return await parts.ledger.write(lambda tx: tx.vault.key(parts.tenant_id, fresh, now))
+    return await runtime.ledger.write(lambda tx: tx.vault.key(runtime.tenant_id, fresh, now))
 
 
 # --- the gate before a read -------------------------------------------------------------------------------------------
 
 
-async def run_gate(parts: Parts, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
+async def run_gate(runtime: Runtime, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
     """Whether memory helps with a message and which layer; ``names`` are people and things already known.
 
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
     """
-    decision = decide_route(message, parts.language, mode=mode, names=names)
+    decision = decide_route(message, runtime.language, mode=mode, names=names)
     if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
         return decision
-    if parts.llm is None:
+    if runtime.llm is None:
         return replace(decision, reason=f"{decision.reason}; there is no language model to ask")
     try:
-        return await _ask_gate_model(parts.llm, message)
+        return await _ask_gate_model(runtime.llm, message)
     except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
         return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
 
 
-async def asks_about_user(parts: Parts, query: str) -> bool:
+async def asks_about_user(runtime: Runtime, query: str) -> bool:
     """Tell whether a question asks who the user is."""
-    return decide_route(query, parts.language).route is Route.IDENTITY
+    return decide_route(query, runtime.language).route is Route.IDENTITY
 
 
 async def _ask_gate_model(llm: Llm, message: str) -> GateDecision:
@@ -268,7 +268,7 @@ _NOT_IN_TIME: Final[Degradation] = {"step": "recall", "code": "deadline", "messa
 
 
 @dataclass(slots=True)
-class Asked:
+class ContextQuery:
     """A checked request, and what becomes known on the way."""
 
     query: str
@@ -318,150 +318,158 @@ class Asked:
         self.ms[step], self.clock = round((now - self.clock) * 1000, 3), now
 
 
-async def build_context(parts: Parts, request: ContextRequest) -> ContextPack:
+async def build_context(runtime: Runtime, request: ContextRequest) -> ContextPack:
     """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
-    pack, account = await build_context_pack(parts, request)
+    pack, account = await build_context_pack(runtime, request)
     return pack if account is None else cache_block(account, await record_account(account))
 
 
-async def build_context_pack(parts: Parts, request: ContextRequest) -> tuple[ContextPack, Account | None]:
+async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple[ContextPack, BlockRecord | None]:
     """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
-    asked = validate_context(parts, request)
-    if reason := _reason_for_nothing(parts, asked):
+    asked = validate_context(runtime, request)
+    if reason := _reason_for_nothing(runtime, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
-    ready = await _embed_query(parts, asked)
+    ready = await _embed_query(runtime, asked)
     look = partial(_look_up_block, ready, asked)
     key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
     if isinstance(known, ContextPack):
         return known, None
     found, planned = known
     pack = build_pack(asked, planned)
-    return pack, Account(parts, asked, pack, found, planned, key)
+    return pack, BlockRecord(runtime, asked, pack, found, planned, key)
 
 
-async def preview_block(parts: Parts, asked: Asked) -> tuple[Material, Plan, str]:
+async def preview_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan, str]:
     """Return what there is to choose from, what a chat would be given, and how its model reads it; write nothing."""
-    if reason := _reason_for_nothing(parts, asked):
+    if reason := _reason_for_nothing(runtime, asked):
         asked.gate = GateDecision(Route.NONE, reason)
-        return Material([], [], None, {}), Plan(), ""
-    found, planned = await prepare_block(parts, asked)
-    return found, planned, text_at((planned.text, planned.stable, planned.volatile), parts.policy.inject.position)
+        return Material([], [], None, {}), BlockPlan(), ""
+    found, planned = await prepare_block(runtime, asked)
+    return found, planned, text_at((planned.text, planned.stable, planned.volatile), runtime.policy.inject.position)
 
 
-def chat_scope(parts: Parts, scope: str | None) -> str | None:
+def chat_scope(runtime: Runtime, scope: str | None) -> str | None:
     """Return how far a chat looks whose request says this; what is one's own needs no word."""
-    return scope or ("global" if parts.policy.retrieval.scope == "global" else None)
+    return scope or ("global" if runtime.policy.retrieval.scope == "global" else None)
 
 
-def _reason_for_nothing(parts: Parts, asked: Asked) -> str:
+def _reason_for_nothing(runtime: Runtime, asked: ContextQuery) -> str:
     """Return why nothing is shown, whatever is known; '' where something may be."""
     if asked.mode is GateMode.NEVER:
-        return not_shown(parts) or "memory is never shown"
-    return not_shown(parts) or ("" if asked.budget else "the budget is 0")
+        return not_shown(runtime) or "memory is never shown"
+    return not_shown(runtime) or ("" if asked.budget else "the budget is 0")
 
 
-def cache_block(account: Account, told: ContextPack) -> ContextPack:
+def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
     """A block as it is told, held for whoever asks the same again, unless something was amiss."""
-    parts, asked = account.parts, account.asked
-    if account.key is not None and not told.degraded:  # what is mended should show at once
-        parts.blocks.put(account.key, told, asked.now, _block_expiry(parts, asked, account.found, account.planned))
-    return told
+    runtime, asked = account.runtime, account.asked
+    if account.key is not None and not context_pack.degraded:  # what is mended should show at once
+        runtime.blocks.put(
+            account.key, context_pack, asked.now, _block_expiry(runtime, asked, account.found, account.planned)
+        )
+    return context_pack
 
 
-async def _embed_query(parts: Parts, asked: Asked) -> Parts:
+async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
     """Return the parts with the vector of the query, where an embedder elsewhere is all that they wait for.
 
     The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
     them be late.
     """
-    waits = parts.at_hand and parts.reranker is None and not parts.embedding.in_process
+    waits = runtime.at_hand and runtime.reranker is None and not runtime.embedding.in_process
     searches = asked.mode is GateMode.PROFILE and not asked.without_search
     if not (waits and searches) or asked.as_of is not None or asked.project is not None:
-        return parts
-    if await parts.io.compute(partial(parts.language.facts.tells_nothing, asked.query)):
-        return parts
-    with asked.limit_embedding(parts.policy.retrieval.embed_seconds):
-        return await fetch_vectors(parts, asked.scope, asked.query)
+        return runtime
+    if await runtime.io.compute(partial(runtime.language.facts.tells_nothing, asked.query)):
+        return runtime
+    with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
+        return await fetch_vectors(runtime, asked.scope, asked.query)
 
 
 async def _look_up_block(
-    parts: Parts, asked: Asked
-) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, Plan]]:
+    runtime: Runtime, asked: ContextQuery
+) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, BlockPlan]]:
     """What a block is held under, and the block itself or what it would be made of."""
-    key = await _cache_key(parts, asked)
-    held = parts.blocks.get(key, asked.now) if key is not None else None
-    if held is not None:
-        return key, held
+    key = await _cache_key(runtime, asked)
+    context_pack = runtime.blocks.get(key, asked.now) if key is not None else None
+    if context_pack is not None:
+        return key, context_pack
     asked.lap("cache")
-    log_event("memory.retrieval.start", owner=asked.owner, strategy=_search_strategy(parts))
-    return key, await prepare_block(parts, asked)
+    log_event("memory.retrieval.start", owner=asked.owner, strategy=_search_strategy(runtime))
+    return key, await prepare_block(runtime, asked)
 
 
-async def prepare_block(parts: Parts, asked: Asked) -> tuple[Material, Plan]:
+async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan]:
     """The block for a checked request, and what it was chosen from; nothing is written."""
-    asked.gate = await _decide_gate(parts, asked)
+    asked.gate = await _decide_gate(runtime, asked)
     asked.lap("gate")
-    await find_hits(parts, asked)
+    await find_hits(runtime, asked)
     asked.lap("relevance")
-    known = parts.blocks.known("identity", (asked.scope, parts.bounds), asked.stamps[0]) if asked.stamps else None
-    wanted = Surfacing(
+    known = (
+        runtime.blocks.find_in_scope("identity", (asked.scope, runtime.bounds), asked.stamps[0])
+        if asked.stamps
+        else None
+    )
+    wanted = SurfacedMemories(
         asked.scope,
         asked.hits,
         query_terms(asked.query),
         asked.now,
-        parts.zone,
+        runtime.zone,
         asked.as_of,
         identity=asked.gate.route is Route.IDENTITY,
         nobody=known is not None,
-        checked=parts.alone,
-        profile_tokens=_profile_tokens(parts, asked),
+        checked=runtime.alone,
+        profile_tokens=_profile_tokens(runtime, asked),
         in_session=asked.breadth == "session",
-        state=(parts.bounds, asked.stamps[0]) if asked.stamps else None,
+        state=(runtime.bounds, asked.stamps[0]) if asked.stamps else None,
         identity_tokens=IDENTITY_TOKENS if asked.mode in _GATED else 0,
-        bounds=parts.bounds,
+        bounds=runtime.bounds,
         recall=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
         farther=asked.farther,
-        due=parts.language.gate.asks_what_is_due(asked.query),
-        language=parts.language,
+        due=runtime.language.gate.asks_what_is_due(asked.query),
+        language=runtime.language,
     )
-    read = partial(_read_and_plan, parts, asked, wanted, await fence_of(parts))
-    return await (parts.io.together(read) if parts.at_hand else read())
+    read = partial(_read_and_plan, runtime, asked, wanted, await fence_of(runtime))
+    return await (runtime.io.together(read) if runtime.at_hand else read())
 
 
-async def _read_and_plan(parts: Parts, asked: Asked, wanted: Surfacing, fence: Fence) -> tuple[Material, Plan]:
+async def _read_and_plan(
+    runtime: Runtime, asked: ContextQuery, wanted: SurfacedMemories, fence: Fence
+) -> tuple[Material, BlockPlan]:
     """Read what a block is made of, and make it; in this process one thread does so at a time."""
-    async with parts.io.turn() if parts.at_hand else nullcontext():
-        found = await parts.ledger.read(partial(read_material, wanted=wanted, cache=parts.blocks))
+    async with runtime.io.turn() if runtime.at_hand else nullcontext():
+        found = await runtime.ledger.read(partial(read_material, wanted=wanted, cache=runtime.blocks))
         if asked.stamps and found.nobody:
-            parts.blocks.learn("identity", (asked.scope, parts.bounds), asked.stamps[0], frozenset())
+            runtime.blocks.learn("identity", (asked.scope, runtime.bounds), asked.stamps[0], frozenset())
         if found.due and asked.gate.route is Route.NONE:
             asked.gate = GateDecision(Route.EPISODE, "something is due")
         asked.lap("read")
-        planned = _build_plan(parts, asked, found, fence)
+        planned = _build_plan(runtime, asked, found, fence)
         asked.lap("plan")
         return found, planned
 
 
-def _profile_tokens(parts: Parts, asked: Asked) -> int:
+def _profile_tokens(runtime: Runtime, asked: ContextQuery) -> int:
     """Return how large the profile may be; what an agent knows of everybody is nobody's profile."""
     if asked.mode is not GateMode.PROFILE or not asked.scope.user_id:
         return 0
-    return profile_tokens(asked.budget, parts.policy.retrieval)
+    return profile_tokens(asked.budget, runtime.policy.retrieval)
 
 
-def validate_context(parts: Parts, request: ContextRequest) -> Asked:
+def validate_context(runtime: Runtime, request: ContextRequest) -> ContextQuery:
     """Check a request before anything is asked."""
-    policy = parts.policy.retrieval
-    given = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
-    own, project = scope_in(parts, given, {}, request.project_id)
+    policy = runtime.policy.retrieval
+    values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
+    own, project = scope_in(runtime, values, {}, request.project_id)
     breadth = checked_breadth(request.scope)
-    return Asked(
-        query=checked_text(request.query, "query", parts.policy.limits.text_chars),
+    return ContextQuery(
+        query=checked_text(request.query, "query", runtime.policy.limits.text_chars),
         scope=scope_of_breadth(own, breadth),
         budget=_validate_budget(policy.token_budget if request.budget is None else request.budget),
         mode=_validate_mode(policy.gate if request.gate is None else request.gate),
         route=None if request.route is None else _validate_route(request.route),
-        now=parts.now(),
+        now=runtime.now(),
         project=project,
         as_of=None if request.as_of is None else parse_when(request.as_of, "as_of"),
         breadth=breadth,
@@ -489,18 +497,24 @@ def _validate_route(value: str) -> Route:
         raise InvalidInput(f"unknown route {value!r}", hint="one of " + ", ".join(Route)) from error
 
 
-async def _cache_key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
+async def _cache_key(runtime: Runtime, asked: ContextQuery) -> tuple[object, ...] | None:
     """What a block depends on; None without a user, because changes are counted by user."""
     who = asked.scope
-    if not who.user_id or asked.as_of is not None or parts.policy.retrieval.cache_seconds <= 0:
+    if not who.user_id or asked.as_of is not None or runtime.policy.retrieval.cache_seconds <= 0:
         return None
     question = hashlib.sha256(asked.query.encode()).digest()
-    policy = (parts.policy.retrieval, parts.policy.recall, parts.policy.strategy, parts.policy.min_score, parts.zone)
-    asked.stamps = await _read_stamps(parts, who.tenant_id, _block_owners(asked))
-    today = day_of(asked.now, parts.zone)
+    policy = (
+        runtime.policy.retrieval,
+        runtime.policy.recall,
+        runtime.policy.strategy,
+        runtime.policy.min_score,
+        runtime.zone,
+    )
+    asked.stamps = await _read_stamps(runtime, who.tenant_id, _block_owners(asked))
+    today = day_of(asked.now, runtime.zone)
     return (
         who,
-        parts.bounds,
+        runtime.bounds,
         asked.project,
         asked.breadth,
         question,
@@ -513,80 +527,80 @@ async def _cache_key(parts: Parts, asked: Asked) -> tuple[object, ...] | None:
     )
 
 
-def _block_owners(asked: Asked) -> tuple[str, ...]:
+def _block_owners(asked: ContextQuery) -> tuple[str, ...]:
     """Whose memories a block may show."""
     project = (asked.project.user_id,) if asked.project is not None else ()
     return (asked.scope.user_id, EVERYBODY, *project)
 
 
-async def _read_stamps(parts: Parts, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
+async def _read_stamps(runtime: Runtime, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
     """The state of the store, as far as these users see it; what is looked at next goes by the same."""
-    found = await parts.ledger.peek(lambda tx: tx.vectors.stamps(tenant_id, users))
+    found = await runtime.ledger.peek(lambda tx: tx.vectors.stamps(tenant_id, users))
     call_stamps().update(((tenant_id, user), stamp) for user, stamp in zip(users, found, strict=True))
     return found
 
 
-async def _decide_gate(parts: Parts, asked: Asked) -> GateDecision:
+async def _decide_gate(runtime: Runtime, asked: ContextQuery) -> GateDecision:
     """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.without_search:
         return GateDecision(Route.NONE, _LATE)
     if asked.route is not None:
         return GateDecision(asked.route, "chosen by the caller")
     if asked.mode is GateMode.PROFILE:
-        literal = await _detect_literal_request(parts, asked)
+        literal = await _detect_literal_request(runtime, asked)
         return literal or GateDecision(Route.RECALL, "the profile, and what is close to the message")
-    names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(parts, asked)
-    decision = await run_gate(parts, asked.query, asked.mode, names)
-    return OTHER_LANGUAGE if asked.mode in _GATED and _goes_by_nearness(parts, asked, decision) else decision
+    names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(runtime, asked)
+    decision = await run_gate(runtime, asked.query, asked.mode, names)
+    return OTHER_LANGUAGE if asked.mode in _GATED and _goes_by_nearness(runtime, asked, decision) else decision
 
 
-def _goes_by_nearness(parts: Parts, asked: Asked, decision: GateDecision) -> bool:
+def _goes_by_nearness(runtime: Runtime, asked: ContextQuery, decision: GateDecision) -> bool:
     """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
     if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
         return False
-    unread = asked.mode is GateMode.HEURISTIC or parts.llm is None
-    return unread and has_words(asked.query) and not parts.language.reads_surely(asked.query)
+    unread = asked.mode is GateMode.HEURISTIC or runtime.llm is None
+    return unread and has_words(asked.query) and not runtime.language.reads_surely(asked.query)
 
 
-async def _detect_literal_request(parts: Parts, asked: Asked) -> GateDecision | None:
+async def _detect_literal_request(runtime: Runtime, asked: ContextQuery) -> GateDecision | None:
 
-    if not parts.language.gate.may_ask_for_words(asked.query):
+    if not runtime.language.gate.may_ask_for_words(asked.query):
         return None
-    return parts.language.gate.asks_for_words(asked.query, await _known_names(parts, asked))
+    return runtime.language.gate.asks_for_words(asked.query, await _known_names(runtime, asked))
 
 
-async def _known_names(parts: Parts, asked: Asked) -> frozenset[str]:
+async def _known_names(runtime: Runtime, asked: ContextQuery) -> frozenset[str]:
     """Whom a message may speak of: who spoke, and whom and what memories name most."""
     scope = asked.scope
-    known = parts.blocks.known("names", (scope, parts.bounds), asked.stamps[0]) if asked.stamps else None
+    known = runtime.blocks.find_in_scope("names", (scope, runtime.bounds), asked.stamps[0]) if asked.stamps else None
     if known is None:
-        rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, _NAMES, 0))
+        rows = await runtime.ledger.peek(lambda tx: tx.entities.list_entities(scope, _NAMES, 0))
         known = frozenset(row.name for row in rows if row.norm != USER)
         if asked.stamps:
-            parts.blocks.learn("names", (scope, parts.bounds), asked.stamps[0], known)
-    return known | await parts.texts.speakers(scope)
+            runtime.blocks.learn("names", (scope, runtime.bounds), asked.stamps[0], known)
+    return known | await runtime.texts.speakers(scope)
 
 
-def _search_strategy(parts: Parts) -> str:
-    return parts.policy.retrieval.strategy or parts.policy.strategy
+def _search_strategy(runtime: Runtime) -> str:
+    return runtime.policy.retrieval.strategy or runtime.policy.strategy
 
 
-def _build_plan(parts: Parts, asked: Asked, found: Material, fence: Fence) -> Plan:
+def _build_plan(runtime: Runtime, asked: ContextQuery, found: Material, fence: Fence) -> BlockPlan:
     return plan_block(
         found.items,
         budget=asked.budget,
-        today=day_of(asked.at, parts.zone),
+        today=day_of(asked.at, runtime.zone),
         fence=fence,
         route=asked.gate.route,
         overrides=found.overrides,
         narrative=found.narrative,
         profile=found.profile,
-        policy=parts.policy.retrieval,
+        policy=runtime.policy.retrieval,
     )
 
 
-def _block_expiry(parts: Parts, asked: Asked, found: Material, planned: Plan) -> Instant:
+def _block_expiry(runtime: Runtime, asked: ContextQuery, found: Material, planned: BlockPlan) -> Instant:
     """How long a block may be shown again: a few seconds, and never longer than the first thing in it lives."""
-    soon = to_instant(datetime_from_instant(asked.now) + timedelta(seconds=parts.policy.retrieval.cache_seconds))
+    soon = to_instant(datetime_from_instant(asked.now) + timedelta(seconds=runtime.policy.retrieval.cache_seconds))
     ends = [found.rows[one.id].record.expires_at for one in planned.chosen if one.counts]
     return min([soon, *(end for end in (*ends, found.profile.expires_at) if end is not None)])

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import merged_scope
+from memstone.engine.request_scope import merged_scope
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.model.instant import Instant
 from memstone.model.memory import USER, EntityRow, RelationRow
@@ -30,16 +30,16 @@ _TOO_OFTEN: Final = 300
 _LISTED: Final = 10_000
 
 
-async def search_by_entities(parts: Parts, query: str, scope: Scope) -> list[tuple[int, float]]:
+async def search_by_entities(runtime: Runtime, query: str, scope: Scope) -> list[tuple[int, float]]:
     """Versions that a question points to by name, and how much that is worth, best first.
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
-    names = parts.language.names
+    names = runtime.language.names
     forms, roles = names.list_forms(query), names.list_roles(query)
     if not forms and not roles:
         return []
-    return await parts.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))
+    return await runtime.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))
 
 
 async def _read_boosts(
@@ -58,8 +58,10 @@ async def _weigh_entities(
 ) -> dict[str, float]:
     """Entities that are meant, and those next to them, each with how surely it is meant."""
     order = {form: place for place, form in enumerate(forms)}
-    meant = sorted((row for row in rows if row.norm in forms and row.norm != USER), key=lambda row: order[row.norm])
-    weights = {row.id: forms[row.norm] for row in meant[:_ASKED]}
+    entity_rows = sorted(
+        (row for row in rows if row.norm in forms and row.norm != USER), key=lambda row: order[row.norm]
+    )
+    weights = {row.id: forms[row.norm] for row in entity_rows[:_ASKED]}
     played = [(relation, row.id) for owner, relation in roles for row in rows if row.norm == owner]
     weights |= dict.fromkeys(await tx.entities.by_role(tenant, played), 1.0)
     for entity, near in await tx.entities.neighbours(tenant, list(weights), _NEXT_TO_ONE):
@@ -80,31 +82,31 @@ def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequenc
     return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
 
 
-async def read_entities(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:
+async def read_entities(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:
     """What the memories of a scope speak of, most often mentioned first."""
-    rows = await parts.ledger.peek(lambda tx: tx.entities.listed(scope, limit, offset))
+    rows = await runtime.ledger.peek(lambda tx: tx.entities.list_entities(scope, limit, offset))
     return [_format_entity(row) for row in rows]
 
 
-async def read_relations(parts: Parts, scope: Scope, limit: int = 100, offset: int = 0) -> list[RelationItem]:
+async def read_relations(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[RelationItem]:
     """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
-    stated = await parts.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
+    stated = await runtime.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
 
     found = build_edges(row for _, row, _ in stated)
     return [_format_edge(one, names) for one in found[offset : offset + limit]]
 
 
-async def list_entities(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> EntityList:
+async def list_entities(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> EntityList:
     """What the memories of somebody speak of, as callers see it."""
-    scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
-    return {"results": await read_entities(parts, scope, most, checked_offset(offset))}
+    scope, most = merged_scope(runtime, values, {}), checked_limit(limit, runtime.policy.limits.page)
+    return {"results": await read_entities(runtime, scope, most, checked_offset(offset))}
 
 
-async def edges_listed(parts: Parts, given: Mapping[str, Any], limit: int, offset: int) -> RelationList:
+async def edges_listed(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> RelationList:
     """How that is related, as callers see it."""
-    scope, most = merged_scope(parts, given, {}), checked_limit(limit, parts.policy.limits.page)
-    return {"results": await read_relations(parts, scope, most, checked_offset(offset))}
+    scope, most = merged_scope(runtime, values, {}), checked_limit(limit, runtime.policy.limits.page)
+    return {"results": await read_relations(runtime, scope, most, checked_offset(offset))}
 
 
 def _format_entity(row: EntityRow) -> EntityItem:

@@ -39,7 +39,7 @@ from memstone.core.ranking.abstain import (
 )
 from memstone.engine.recall.calibrate import TEXT, measure_closeness, null_for, text_closeness
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.errors import MemstoneError
 from memstone.language.language import RelevanceCues
 from memstone.language.models import FOLDER
@@ -76,7 +76,7 @@ _FAR: Final = 500.0  # beyond it an exponential is too large to hold
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgedQuestion:
     """A question: its vector, its words with their vectors, and how much each word tells in this scope.
 
     ``cues`` says how it is put, and what memories have that it may ask for.
@@ -91,7 +91,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JudgedMemory:
     """A memory that was found: its text, its cosine with the question, the vectors of its words."""
 
     text: str
@@ -100,7 +100,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class JudgeWeights:
     """The network: what is subtracted and divided first, a linear part, a hidden layer, and the question's vector.
 
     ``levels`` holds, for shares of unrelated questions from large to small, the value that this share of them exceeds;
@@ -128,22 +128,24 @@ class Weights:
 
 
 @cache
-def load_weights() -> Weights:
+def load_weights() -> JudgeWeights:
     """The weights that are shipped; read once."""
     body: dict[str, Any] = json.loads((FOLDER / "relevance.json").read_text(encoding="utf-8"))
-    return Weights(**{name: _to_array(value) for name, value in body.items()})
+    return JudgeWeights(**{name: _to_array(value) for name, value in body.items()})
 
 
 def _to_array(value: Any) -> Any:
     return np.array(value, np.float32) if isinstance(value, list) else value
 
 
-def score_memories(asked: Asked, told: Sequence[Told], rows: int, by: Weights | None = None) -> Any:
+def score_memories(
+    asked: JudgedQuestion, memories: Sequence[JudgedMemory], rows: int, by: JudgeWeights | None = None
+) -> Any:
     """How much each memory belongs to the question, in a scope of so many."""
     by = by or load_weights()
-    given = (build_features(asked, told) - by.middle) / by.spread
+    value = (build_features(asked, memories) - by.middle) / by.spread
     own = float(np.frombuffer(asked.vector, "<f4") @ by.meaning) + by.size * size_of(rows) + by.bias
-    return given @ by.linear + np.maximum(multiply_matrices(given, by.inner) + by.inner_bias, 0.0) @ by.outer + own
+    return value @ by.linear + np.maximum(multiply_matrices(value, by.inner) + by.inner_bias, 0.0) @ by.outer + own
 
 
 def size_of(rows: int) -> float:
@@ -151,7 +153,7 @@ def size_of(rows: int) -> float:
     return min(_MOST_SIZE, max(_LEAST_SIZE, math.log(max(1, rows) / _USUAL_ROWS)))
 
 
-def to_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> int | None:
+def to_read(found: Any, read: Mapping[int, float], by: JudgeWeights | None = None) -> int | None:
     """The place of the hit to be read next, the best first; None where the values, or what was read, are clear."""
     by = by or load_weights()
     low, high = by.doubt
@@ -162,14 +164,14 @@ def to_read(found: Any, read: Mapping[int, float], by: Weights | None = None) ->
     return int(np.argsort(-found, kind="stable")[len(read)])
 
 
-def with_read(found: Any, read: Mapping[int, float], by: Weights | None = None) -> Any:
+def with_read(found: Any, read: Mapping[int, float], by: JudgeWeights | None = None) -> Any:
     """The values of hits with what came of reading some of them."""
     by = by or load_weights()
     start, slope = by.guess
-    told = start + slope * found
+    answer = start + slope * found
     for place, value in read.items():
-        told[place] = value
-    return found + by.share * told
+        answer[place] = value
+    return found + by.share * answer
 
 
 def judge_chance(value: float, levels: Any = None) -> float:
@@ -207,19 +209,19 @@ def _share_from_odds(odds: float) -> float:
 # --- what the network sees --------------------------------------------------------------------------------------------
 
 
-def build_features(asked: Asked, told: Sequence[Told]) -> Any:
+def build_features(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> Any:
     """A row for each memory."""
     put = asked.cues.question_cues(asked.text, asked.rarity)
-    have = np.array([asked.cues.memory_forms(one.text) for one in told], np.float32)
-    fits = (np.array(put[:ASKED_FOR], np.float32)[None, :, None] * have[:, None, :]).reshape(len(told), -1)
-    cosines = np.array([[one.cosine] for one in told], np.float32)
-    of_question = np.repeat(np.array([put], np.float32), len(told), axis=0)
-    return np.concatenate([cosines, _build_word_features(asked, told), have, fits, of_question], axis=1)
+    have = np.array([asked.cues.memory_forms(one.text) for one in memories], np.float32)
+    fits = (np.array(put[:ASKED_FOR], np.float32)[None, :, None] * have[:, None, :]).reshape(len(memories), -1)
+    cosines = np.array([[one.cosine] for one in memories], np.float32)
+    of_question = np.repeat(np.array([put], np.float32), len(memories), axis=0)
+    return np.concatenate([cosines, _build_word_features(asked, memories), have, fits, of_question], axis=1)
 
 
-def _build_word_features(asked: Asked, told: Sequence[Told]) -> Any:
+def _build_word_features(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> Any:
     """How near the words of the question come to those of each memory: on the whole, at worst, and at best."""
-    best = _best_words(asked, told)
+    best = _best_words(asked, memories)
     weight = np.array(word_weights(asked.words[: best.shape[1]], asked.rarity), np.float32)
     counts = weight > 0
     near, share = best[:, counts], weight[counts] / weight[counts].sum()
@@ -238,11 +240,11 @@ def _build_word_features(asked: Asked, told: Sequence[Told]) -> Any:
     )
 
 
-def _best_words(asked: Asked, told: Sequence[Told]) -> Any:
+def _best_words(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> Any:
     """For each memory, how near its nearest word is to each word of the question."""
     question = np.frombuffer(asked.word_vectors, np.int8).reshape(-1, WIDTH).astype(np.float32) / np.float32(_ONE)
-    words = np.frombuffer(b"".join(one.word_vectors for one in told), np.int8).reshape(-1, WIDTH)
-    starts = np.cumsum([0, *(len(one.word_vectors) // WIDTH for one in told[:-1])])
+    words = np.frombuffer(b"".join(one.word_vectors for one in memories), np.int8).reshape(-1, WIDTH)
+    starts = np.cumsum([0, *(len(one.word_vectors) // WIDTH for one in memories[:-1])])
     return np.maximum.reduceat(multiply_matrices(words.astype(np.float32), question.T), starts, axis=0)
 
 
@@ -262,7 +264,7 @@ class Relevance:
     when that could not be told, and then all hits are kept. ``note`` says what could not serve.
     """
 
-    kept: list[Hit]
+    relevant: list[Hit]
     reason: str
     chance: float | None = None
     note: Degradation | None = None
@@ -270,11 +272,11 @@ class Relevance:
     @property
     def nothing(self) -> bool:
         """Whether memory has nothing to say to the question."""
-        return not self.kept
+        return not self.relevant
 
 
 async def judge_relevance(
-    parts: Parts,
+    runtime: Runtime,
     scope: Scope,
     question: str,
     hits: Sequence[Hit],
@@ -291,27 +293,27 @@ async def judge_relevance(
     if not any(scored.parts.semantic is not None or scored.parts.keyword is not None for _, scored in hits):
         return Relevance(list(hits), "these were not chosen by what they say")
     try:
-        return await _judge_hits(parts, scope, question, hits, rate, words)
+        return await _judge_hits(runtime, scope, question, hits, rate, words)
     except MemstoneError as error:
         note: Degradation = {"step": "relevance", **error.as_dict()}
         return Relevance(list(hits), "what unrelated questions score is not known", note=note)
 
 
 async def _judge_hits(
-    parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, words: Mapping[int, bytes]
+    runtime: Runtime, scope: Scope, question: str, hits: Sequence[Hit], rate: float, words: Mapping[int, bytes]
 ) -> Relevance:
     has_vectors = any(scored.parts.semantic is not None for _, scored in hits)
-    signature = await parts.embedding.signature() if has_vectors else TEXT
+    signature = await runtime.embedding.signature() if has_vectors else TEXT
     if (
         scope.user_id
         and signature == SIGNATURE
-        and parts.language.relevance.is_judged(question)
+        and runtime.language.relevance.is_judged(question)
         and not _has_named_speakers(hits)
     ):
-        asked = await asked_of(parts, scope, question)
-        told = await told_of(parts, SIGNATURE, hits[:LOOKED_AT], words)
-        return await _by_weights(parts, asked, told, hits, rate)
-    return await _by_comparison(parts, scope, question, hits, rate, signature)
+        asked = await asked_of(runtime, scope, question)
+        answer = await told_of(runtime, SIGNATURE, hits[:LOOKED_AT], words)
+        return await _by_weights(runtime, asked, answer, hits, rate)
+    return await _by_comparison(runtime, scope, question, hits, rate, signature)
 
 
 def _has_named_speakers(hits: Sequence[Hit]) -> bool:
@@ -324,31 +326,33 @@ def _has_named_speakers(hits: Sequence[Hit]) -> bool:
 
 
 async def _by_weights(
-    parts: Parts, asked: Asked, told: Mapping[int, Told], hits: Sequence[Hit], rate: float
+    runtime: Runtime, asked: JudgedQuestion, answer: Mapping[int, JudgedMemory], hits: Sequence[Hit], rate: float
 ) -> Relevance:
     """The best hits say whether there is anything; one farther down stays when it is as near as one that stays."""
-    if not told:
+    if not answer:
         return Relevance(list(hits), "these have not been compared by meaning yet")
-    found, levels = await _with_read(parts, asked, list(told.values()))
-    values = dict(zip(told, found.tolist(), strict=True))
+    found, levels = await _with_read(runtime, asked, list(answer.values()))
+    values = dict(zip(answer, found.tolist(), strict=True))
     odds = judge_chance(max(values.values()), levels)
     if odds >= rate:
         return Relevance([], _relevance_reason(odds, rate), odds)
     least = min(value_for_rate(WORTH_SHOWING, levels), value_for_rate(rate, levels))
-    nearest = min((told[seq].cosine for seq, value in values.items() if value >= least), default=math.inf)
-    kept = [hit for hit in hits if values.get(hit[1].seq, least if _hit_cosine(hit) >= nearest else -math.inf) >= least]
-    return Relevance(kept, _relevance_reason(odds, rate), odds)
+    nearest = min((answer[seq].cosine for seq, value in values.items() if value >= least), default=math.inf)
+    remaining = [
+        hit for hit in hits if values.get(hit[1].seq, least if _hit_cosine(hit) >= nearest else -math.inf) >= least
+    ]
+    return Relevance(remaining, _relevance_reason(odds, rate), odds)
 
 
-async def _with_read(parts: Parts, asked: Asked, told: Sequence[Told]) -> tuple[Any, Any]:
+async def _with_read(runtime: Runtime, asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> tuple[Any, Any]:
     """The value of each hit and the levels they belong to; the best hits are read where that can decide."""
-    found, reader = score_memories(asked, told, rows_told(asked.rarity)), parts.reader
+    found, reader = score_memories(asked, memories, rows_told(asked.rarity)), runtime.reader
     if reader is None or not reader.reads(TASK):
         return found, load_weights().levels
     read: dict[int, float] = {}
     try:
         while (place := to_read(found, read)) is not None:
-            rows = await reader.read([(asked.text, told[place].text)], TASK)
+            rows = await reader.read([(asked.text, memories[place].text)], TASK)
             read[place] = float(rows[0][0])
     except MemstoneError:
         return found, load_weights().levels
@@ -359,30 +363,32 @@ def _hit_cosine(hit: Hit) -> float:
     return hit[1].parts.semantic or 0.0
 
 
-async def asked_of(parts: Parts, scope: Scope, question: str) -> Asked:
+async def asked_of(runtime: Runtime, scope: Scope, question: str) -> JudgedQuestion:
     """A question as the weights want it; its vector is at hand from the search."""
-    vector = (await parts.embedding.many([question]))[0]
+    vector = (await runtime.embedding.many([question]))[0]
     if not isinstance(vector, Vector):
         raise vector
-    words = parts.embedding.words(question)
+    words = runtime.embedding.words(question)
     wanted = {
-        *familiarity_words(question, parts.language.names),
+        *familiarity_words(question, runtime.language.names),
         *(term for word in words for term in document_terms(word)),
         UNHEARD,
     }
-    around = await parts.texts.around(scope, (), list(wanted))
-    return Asked(question, vector, words, vector.words, around.rarity, parts.language.relevance)
+    around = await runtime.texts.around(scope, (), list(wanted))
+    return JudgedQuestion(question, vector, words, vector.words, around.rarity, runtime.language.relevance)
 
 
 async def told_of(
-    parts: Parts, signature: str, hits: Sequence[Hit], known: Mapping[int, bytes] = _UNREAD
-) -> dict[int, Told]:
+    runtime: Runtime, signature: str, hits: Sequence[Hit], known: Mapping[int, bytes] = _UNREAD
+) -> dict[int, JudgedMemory]:
     """Hits as the weights want them, by number; without those whose words have no vectors."""
     words = {scored.seq: known.get(scored.seq, b"") for _, scored in hits}
-    if missing := [seq for seq, given in words.items() if not given]:
-        words.update(await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, missing)))
+    if missing := [seq for seq, value in words.items() if not value]:
+        words.update(await runtime.ledger.peek(lambda tx: tx.vectors.words_of(runtime.tenant_id, signature, missing)))
     return {
-        hit[1].seq: Told(hit[0].record.text, _hit_cosine(hit), words[hit[1].seq]) for hit in hits if words[hit[1].seq]
+        hit[1].seq: JudgedMemory(hit[0].record.text, _hit_cosine(hit), words[hit[1].seq])
+        for hit in hits
+        if words[hit[1].seq]
     }
 
 
@@ -390,28 +396,30 @@ async def told_of(
 
 
 async def _by_comparison(
-    parts: Parts, scope: Scope, question: str, hits: Sequence[Hit], rate: float, signature: str
+    runtime: Runtime, scope: Scope, question: str, hits: Sequence[Hit], rate: float, signature: str
 ) -> Relevance:
     cosines = {scored.seq: scored.parts.semantic for _, scored in hits if scored.parts.semantic is not None}
-    rarity = (await parts.texts.around(scope, (), [*familiarity_words(question, parts.language.names), UNHEARD])).rarity
+    rarity = (
+        await runtime.texts.around(scope, (), [*familiarity_words(question, runtime.language.names), UNHEARD])
+    ).rarity
     rows = rows_told(rarity)
-    null = await null_for(parts, scope, signature, rows)
+    null = await null_for(runtime, scope, signature, rows)
     if null is None:
         return Relevance(list(hits), "there is nothing to compare with")
     # Of several users' words only the rarest are told, which is not enough to know that a name was never mentioned.
     weights = BY_MEANING if cosines else BY_WORDS
-    named = parts.language.names if scope.user_id else None
+    named = runtime.language.names if scope.user_id else None
     own = score_familiarity(question, rarity, weights, named)
     if cosines:
-        close = await measure_closeness(parts, signature, null, cosines)
+        close = await measure_closeness(runtime, signature, null, cosines)
     else:
-        close = await text_closeness(parts, scope, question, _DEPTH * len(hits))
+        close = await text_closeness(runtime, scope, question, _DEPTH * len(hits))
     unsaid = null.middle_at(rows)  # a hit nothing is known of neither makes a question relevant nor is left out
     values = [own + close[scored.seq] if scored.seq in close else unsaid for _, scored in hits]
-    shown = worth_showing(values, null, rate, rows)
+    visible = worth_showing(values, null, rate, rows)
     odds = unrelated_share(max(values), null, rows)
     return Relevance(
-        [hit for hit, is_shown in zip(hits, shown, strict=True) if is_shown], _relevance_reason(odds, rate), odds
+        [hit for hit, is_shown in zip(hits, visible, strict=True) if is_shown], _relevance_reason(odds, rate), odds
     )
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.language.language import DateReader
 from memstone.language.text.calendars import NamedTime, find_named_times, looks_ahead
 from memstone.language.text.dates import Stretch
@@ -43,7 +43,7 @@ class Period:
         return not self.ahead
 
     @property
-    def said(self) -> And:
+    def time_filter(self) -> And:
         """What was said in it."""
         return And(
             (
@@ -58,9 +58,9 @@ class Period:
         if self.start <= said_at < self.end:
             return True
         first, last = (when.astimezone(self.zone).date() for when in (self.start, self.end - timedelta(seconds=1)))
-        meant = [(first, last), *((one.first, one.last) for one in self.ahead)]
+        wanted = [(first, last), *((one.first, one.last) for one in self.ahead)]
         return any(
-            begin <= to and since <= end for begin, end in self._times_in(record.text, said_at) for since, to in meant
+            begin <= to and since <= end for begin, end in self._times_in(record.text, said_at) for since, to in wanted
         )
 
     def _times_in(self, text: str, said_at: datetime) -> list[tuple[date, date]]:
@@ -70,15 +70,15 @@ class Period:
         return found + [(ref.first, ref.last) for ref in self.dates.find(text, said_at, self.zone)]
 
 
-def asked_period(parts: Parts, query: str, at: Instant) -> Period | None:
+def asked_period(runtime: Runtime, query: str, at: Instant) -> Period | None:
     """Return the time that a question looks back to; None if it names none, or nothing is asked."""
-    now, dates = datetime_from_instant(at), parts.language.dates
-    today = now.astimezone(parts.zone).date()
+    now, dates = datetime_from_instant(at), runtime.language.dates
+    today = now.astimezone(runtime.zone).date()
     if named := find_named_times(query, today):
         asks = any(mark in query for mark in MARKS) or begins_as_question(query)
-        return _named_period(named, query, today, parts.zone, dates) if asks else None
-    found = dates.find_asked_range(query, now, parts.zone)
-    return None if found is None else Period(max(found[0], _EARLIEST), found[1], parts.zone, dates)
+        return _named_period(named, query, today, runtime.zone, dates) if asks else None
+    found = dates.find_asked_range(query, now, runtime.zone)
+    return None if found is None else Period(max(found[0], _EARLIEST), found[1], runtime.zone, dates)
 
 
 def _named_period(

@@ -9,14 +9,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from memstone.core.showing.fence import neutralize_text
+from memstone.core.prompt.fence import neutralize_text
 from memstone.engine import results
-from memstone.engine.policy import tuned_for
+from memstone.engine.policy import policy_for
 from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.search import Hits, hits_of
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest
+from memstone.engine.request_scope import ContextRequest
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
 from memstone.language.text.normal import estimate_tokens
@@ -39,27 +39,29 @@ class PreviewRequest:
     """How large the block may be; None is as it is configured."""
 
 
-async def retrieve_preview(parts: Parts, request: PreviewRequest) -> SearchPreview:
+async def retrieve_preview(parts: Runtime, request: PreviewRequest) -> SearchPreview:
     """What would be found, best first, as far as it fits into the tokens; and how it was looked for."""
-    given = request.max_tokens
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MOST_TOKENS):
-        raise InvalidInput(f"max_tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {given!r}")
-    mine = await tuned_for(parts, request.search)
-    configured = mine.policy.retrieval.token_budget
-    most = min(configured, MOST_TOKENS) if given is None or not configured else given
-    wanted = validate_search(mine, request.search)
-    hits = await hits_of(mine, wanted)
+    amount = request.max_tokens
+    if amount is not None and (
+        isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MOST_TOKENS
+    ):
+        raise InvalidInput(f"max_tokens must be a whole number from 0 to {MOST_TOKENS:,}, not {amount!r}")
+    runtime = await policy_for(parts, request.search)
+    configured = runtime.policy.retrieval.token_budget
+    most = min(configured, MOST_TOKENS) if amount is None or not configured else amount
+    wanted = validate_search(runtime, request.search)
+    hits = await hits_of(runtime, wanted)
     alike = [hit for hit in hits.found if _is_alike(hit)]
     named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}
-    scope = chat_scope(mine, request.search.scope)
-    asked = validate_context(mine, ContextRequest(request.search.query, budget=most, scope=scope, **named))
-    _, block, block_text = await preview_block(mine, asked)
+    scope = chat_scope(runtime, request.search.scope)
+    asked = validate_context(runtime, ContextRequest(request.search.query, budget=most, scope=scope, **named))
+    _, block, block_text = await preview_block(runtime, asked)
     fitting = _fit_items(alike, most, {one.id for one in block.chosen})
     tokens = sum(item["tokens"] for item in fitting)
     return {
         "items": fitting,
         "block": block_text,
-        "resolution": _describe_resolution(mine, wanted.strategy, hits),
+        "resolution": _describe_resolution(runtime, wanted.strategy, hits),
         "totals": {"found": len(alike), "shown": len(fitting), "tokens": tokens, "max_tokens": most},
     }
 
@@ -109,17 +111,17 @@ def _fit_items(hits: Sequence[Hit], most: int, inside: Container[str]) -> list[P
     return chosen
 
 
-def _describe_resolution(parts: Parts, strategy: str, hits: Hits) -> SearchResolution:
+def _describe_resolution(runtime: Runtime, strategy: str, hits: Hits) -> SearchResolution:
     """How it was looked for in the end, and why not as it was asked for."""
     by_meaning = strategy in _BY_MEANING
     reasons = [str(note.get("reason") or note.get("code") or note.get("channel")) for note in hits.degraded]
-    if by_meaning and not parts.embedding.on:
+    if by_meaning and not runtime.embedding.on:
         reasons.append("no embedder is configured")
     return {
         "strategy": cast("Strategy", strategy),
-        "embedding": parts.embedding.name or None,
-        "vectors": by_meaning and parts.embedding.on and not hits.degraded,
-        "rerank": parts.reranker is not None,
+        "embedding": runtime.embedding.name or None,
+        "vectors": by_meaning and runtime.embedding.on and not hits.degraded,
+        "rerank": runtime.reranker is not None,
         "degraded": hits.degraded,
         "fallback_reason": "; ".join(reasons) or None,
     }

@@ -8,8 +8,8 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_in_scope, where_link_direct, where_visible
-from memstone.core.showing.inject import one_line
-from memstone.core.showing.profile import (
+from memstone.core.prompt.inject import one_line
+from memstone.core.prompt.profile import (
     NOTHING_ENDED,
     TELLS_NOTHING,
     VISIBILITY,
@@ -28,18 +28,18 @@ from memstone.core.showing.profile import (
     visibility_of,
 )
 from memstone.engine.block_cache import BlockCache
-from memstone.engine.layers.portrayed import Portrait, read_portrait
+from memstone.engine.layers.portrait import Portrait, read_portrait
 from memstone.engine.policy import apply_scope_policy
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.turns import IDLE
-from memstone.engine.storing.write import REPEATS
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.turns import IDLE
+from memstone.engine.store.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
 from memstone.language.language import IdentityRules, Language, TextGuard
 from memstone.language.text.normal import estimate_tokens
 from memstone.model.context_gate import GateMode
 from memstone.model.fact import CLASSES
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
-from memstone.model.memory import Found, Layer, Origin, Record, Status
+from memstone.model.memory import FoundMemory, Layer, Origin, Record, Status
 from memstone.model.policy import Policy
 from memstone.model.query import And, Condition, Op, Or
 from memstone.model.scope import Scope
@@ -108,8 +108,8 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
     key = None
     if wanted.state is not None and wanted.as_of is None:
         key = (wanted.owner, wanted.tokens, wanted.today, wanted.state)
-        if (held := cache.profile(key, wanted.now)) is not None:
-            return held
+        if (profile := cache.profile(key, wanted.now)) is not None:
+            return profile
     made = await _assemble_profile(tx, cache, wanted)
     if key is not None:
         cache.keep_profile(key, made)
@@ -130,16 +130,16 @@ async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -
     return add_turns(made, turns, room, ended)
 
 
-async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[Found]) -> Profile:
+async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[FoundMemory]) -> Profile:
     """Read who the user is, which is shown whatever the gate says: name, age, home, work, and what is pinned.
 
     ``mirrors`` are what other agents have learned of it.
     """
     rules = wanted.language.identity
-    told = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact, rules)]
-    known = {fact.id for fact in told}
+    facts = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact, rules)]
+    known = {fact.id for fact in facts}
     others = [profile_fact(one.record, rules) for one in mirrors if one.record.origin_id not in known]
-    made = build_profile([*told, *others], wanted.tokens)
+    made = build_profile([*facts, *others], wanted.tokens)
     return replace(_with_days(made, wanted.zone), beside_budget=True)
 
 
@@ -180,8 +180,8 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
     where = where_visible(wanted.owner, wanted.now, layers=(Layer.FACT,), as_of=wanted.as_of, extra=where_link_direct())
     hashes = await tx.memories.hashes(where)
     seqs = sorted(hashes)[-MOST:]
-    held = cache.profile_facts(wanted.scope.tenant_id, seqs)
-    known = {seq: fact for seq, fact in held.items() if fact.hash == hashes[seq]}
+    stored = cache.profile_facts(wanted.scope.tenant_id, seqs)
+    known = {seq: fact for seq, fact in stored.items() if fact.hash == hashes[seq]}
     missing = [seq for seq in seqs if seq not in known]
     if missing:
         read = await _read_facts(tx, missing, where, wanted.language.identity)
@@ -193,8 +193,8 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> EndedFacts:
     """Read what was known of somebody and is not to be told: it changed, was deleted or put aside, or is private."""
     key = (wanted.owner, wanted.today, wanted.state)
-    if wanted.state is not None and (held := cache.ended_facts(key)) is not None:
-        return held
+    if wanted.state is not None and (facts := cache.ended_facts(key)) is not None:
+        return facts
     gone = (
         Condition("valid_to", Op.EXISTS, value=True),
         Condition("status", Op.NE, str(Status.ACTIVE)),
@@ -223,7 +223,7 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
         return []
     turns = [one.record for one in await tx.memories.among(seqs, where)]
     learned = await _read_turn_facts(tx, owner, wanted, turns)
-    hidden = await tx.suppressed.turns(owner.tenant_id, [turn.id for turn in turns])
+    hidden = await tx.suppressions.turns(owner.tenant_id, [turn.id for turn in turns])
     found = list[ProfileTurn]()
     for record in turns:
         facts = learned.get(record.id, [])
@@ -245,12 +245,12 @@ async def _read_idle_turns(tx: Tx, wanted: ProfileRequest, since: int) -> list[s
 def _where_said(wanted: ProfileRequest, *, idle: bool) -> And:
     """Return what the user said before today that tells nothing to remember, or all the rest."""
     seen = where_visible(wanted.owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of)
-    said = (
+    texts = (
         Condition("source_role", Op.EQ, str(Origin.USER)),
         Condition("occurred_at", Op.LT, wanted.today),
         Condition(f"data.{IDLE}", Op.EXISTS, value=idle),
     )
-    return And((seen, where_link_direct(), *said))
+    return And((seen, where_link_direct(), *texts))
 
 
 async def _read_turn_facts(
@@ -260,16 +260,16 @@ async def _read_turn_facts(
     facts: dict[str, list[TurnFact]] = {}
     found = await tx.provenance.facts_of(owner, [turn.id for turn in turns], wanted.now)
     for fact in (*found, *await read_repeated_facts(tx, turns, wanted.now)):
-        held = fact if wanted.as_of is None else replace(fact, holds=not fact.is_private, expires_at=None)
-        facts.setdefault(fact.turn_id, []).append(held)
+        turn_fact = fact if wanted.as_of is None else replace(fact, holds=not fact.is_private, expires_at=None)
+        facts.setdefault(fact.turn_id, []).append(turn_fact)
     return facts
 
 
 async def read_repeated_facts(tx: Tx, turns: Sequence[Record], now: Instant) -> list[TurnFact]:
     """Read the facts that turns say again, which were learned elsewhere, as they are now."""
-    said = [(turn, one, str(was)) for turn in turns for one, was in (turn.data.get(REPEATS) or {}).items()]
-    rows = {one: await _read_holder(tx, turns[0].tenant_id, one) for one in dict.fromkeys(one for _, one, _ in said)}
-    return [_repeated_fact(turn.id, one, was, row, now) for turn, one, was in said if (row := rows[one]) is not None]
+    records = [(turn, one, str(was)) for turn in turns for one, was in (turn.data.get(REPEATS) or {}).items()]
+    rows = {one: await _read_holder(tx, turns[0].tenant_id, one) for one in dict.fromkeys(one for _, one, _ in records)}
+    return [_repeated_fact(turn.id, one, was, row, now) for turn, one, was in records if (row := rows[one]) is not None]
 
 
 async def _read_holder(tx: Tx, tenant_id: str, memory_id: str) -> Record | None:
@@ -308,12 +308,12 @@ def profile_turn(record: Record, zone: tzinfo, guard: TextGuard) -> ProfileTurn 
     foreign = speaker != Origin.USER or record.origin == Origin.IMPORT or record.trust < 1.0
     if foreign or visibility_of(record.data) != Visibility.DEFAULT:
         return None
-    said = record.text
+    text = record.text
     # what somebody says beside what they hand over is what to do with it
-    if not said.strip() or guard.own_words(said) != said:
+    if not text.strip() or guard.own_words(text) != text:
         return None
     day = _day_text(record.occurred_at, zone)
-    return ProfileTurn(record.id, record.seq, one_line(said), day, record.expires_at, record.occurred_at)
+    return ProfileTurn(record.id, record.seq, one_line(text), day, record.expires_at, record.occurred_at)
 
 
 def owner_of(scope: Scope) -> Scope:
@@ -347,20 +347,20 @@ def profile_fact(record: Record, rules: IdentityRules) -> ProfileFact:
     )
 
 
-async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -> ProfileResult:
+async def get_profile(runtime: Runtime, values: dict[str, Any], tokens: int | None) -> ProfileResult:
     """Return what a model is always shown of a person, in order, and what is left out with the reason."""
-    scope, now = parts.scope(given), parts.now()
+    scope, now = runtime.scope(values), runtime.now()
     if not scope.user_id:
         raise ScopeError("a profile belongs to a user", hint="give user_id")
-    policy = (await apply_scope_policy(parts, scope)).policy.retrieval
+    policy = (await apply_scope_policy(runtime, scope)).policy.retrieval
     size = _validate_tokens(policy.profile_tokens if tokens is None else tokens)
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
-        wanted = ProfileRequest(scope, now, size, zone=parts.zone, names_all=True, language=parts.language)
-        who = await read_portrait(tx, parts.language, Scope(scope.tenant_id, scope.user_id), now)
-        return await read_profile(tx, parts.blocks, wanted), who
+        wanted = ProfileRequest(scope, now, size, zone=runtime.zone, names_all=True, language=runtime.language)
+        who = await read_portrait(tx, runtime.language, Scope(scope.tenant_id, scope.user_id), now)
+        return await read_profile(tx, runtime.blocks, wanted), who
 
-    found, who = await parts.ledger.read(work)
+    found, who = await runtime.ledger.read(work)
     overrides: list[ProfileInstructionItem] = [
         {"id": one.record.id, "memory": one.record.text} for one in who.overrides
     ]
@@ -369,13 +369,13 @@ async def get_profile(parts: Parts, given: dict[str, Any], tokens: int | None) -
         {"id": fact.id, "memory": fact.text, "about": CLASSES[importance_of(fact)]} for fact in found.facts
     ]
     lines = (f"- {text}\n" for text in (*(one["memory"] for one in overrides), *(one["memory"] for one in facts)))
-    said = (f"- [{one['date']}] {one['memory']}\n" for one in turns)
+    message = (f"- [{one['date']}] {one['memory']}\n" for one in turns)
     return {
         "instructions": overrides,
         "facts": facts,
         "turns": turns,
         "left_out": [{"id": one, "reason": reason} for one, reason in found.left_out],
-        "tokens": estimate_tokens("".join((*lines, *said))),
+        "tokens": estimate_tokens("".join((*lines, *message))),
         "profile_tokens": size,
         "complete": found.is_complete,
     }

@@ -8,11 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from memstone.core.checks.filters import where_current
-from memstone.core.showing.profile import says_more
+from memstone.core.prompt.profile import says_more
 from memstone.engine.recall.profile import read_repeated_facts
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import read_turn_facts, shown_text, stale_turns
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import Search
 from memstone.language.language import TextGuard
 from memstone.language.text.normal import normal_text
@@ -41,46 +41,46 @@ def _is_mixed(wanted: Search) -> bool:
     return Layer.TURN in wanted.layers and len(wanted.layers) > 1
 
 
-async def trace_sources(parts: Parts, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
+async def trace_sources(runtime: Runtime, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
     """The hits to show, each with what is to be added about where it comes from."""
     turns = [found.record.id for found, _ in hits if found.record.layer == Layer.TURN]
     if not turns:
         return [(hit, {}) for hit in hits[: wanted.limit]]
     if not _is_mixed(wanted):
-        overtaken = await _read_replacements(parts, wanted, turns)
+        overtaken = await _read_replacements(runtime, wanted, turns)
         return [(hit, _describe_replacements(hit[0].record, overtaken)) for hit in hits[: wanted.limit]]
-    facts, hidden = await parts.ledger.read(partial(_read_turn_sources, parts, wanted, hits, turns))
+    facts, hidden = await runtime.ledger.read(partial(_read_turn_sources, runtime, wanted, hits, turns))
     return fold_sources(
-        [hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit, parts.language.guard
+        [hit for hit in hits if hit[0].record.id not in hidden], facts, wanted.limit, runtime.language.guard
     )
 
 
 async def _read_turn_sources(
-    parts: Parts, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
+    runtime: Runtime, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
 ) -> tuple[list[TurnFact], set[str]]:
     """The facts that were learned from the turns, and the turns of which something was deleted, put aside or ended."""
-    found, now = [found for found, _ in hits], parts.now()
+    found, now = [found for found, _ in hits], runtime.now()
     facts = await read_turn_facts(tx, wanted.scope, found, now, wanted.as_of)
-    hidden = await tx.suppressed.turns(parts.tenant_id, turns)
+    hidden = await tx.suppressions.turns(runtime.tenant_id, turns)
     if wanted.as_of is None:
-        hidden |= await stale_turns(tx, parts.blocks, parts.language, wanted.scope, found, facts, now)
+        hidden |= await stale_turns(tx, runtime.blocks, runtime.language, wanted.scope, found, facts, now)
     return facts, hidden
 
 
-async def private_turns(parts: Parts, turn_ids: Sequence[str]) -> set[str]:
+async def private_turns(runtime: Runtime, turn_ids: Sequence[str]) -> set[str]:
     """Return those of these turns that tell something that no model is to see."""
     if not turn_ids:
         return set()
 
     async def work(tx: Tx) -> set[str]:
-        every, now = Scope(parts.tenant_id), parts.now()
-        tenant = Condition("tenant_id", Op.EQ, parts.tenant_id)
+        every, now = Scope(runtime.tenant_id), runtime.now()
+        tenant = Condition("tenant_id", Op.EQ, runtime.tenant_id)
         turns = And((tenant, Condition("id", Op.IN, tuple(turn_ids)), where_current()))
         rows = [one.record for one in await tx.memories.find(turns, limit=len(turn_ids))]
         facts = [*await tx.provenance.facts_of(every, turn_ids, now), *await read_repeated_facts(tx, rows, now)]
         return {fact.turn_id for fact in facts if fact.is_private}
 
-    return await parts.ledger.read(work)
+    return await runtime.ledger.read(work)
 
 
 def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: TextGuard) -> list[_Traced]:
@@ -95,11 +95,11 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, gua
     for fact in facts:
         learned.setdefault(fact.turn_id, []).append(fact)
     turns = {one.record.id: normal_text(one.record.text) for one, _ in hits if one.record.layer == Layer.TURN}
-    said = {text: turn for turn, text in reversed(turns.items())}
+    messages = {text: turn for turn, text in reversed(turns.items())}
     for hit in hits:
-        if (turn := _turn_of(hit[0].record, said)) in turns:
+        if (turn := _turn_of(hit[0].record, messages)) in turns:
             found.setdefault(turn, []).append(hit)
-    shown, done, texts = list[_Traced](), set[str](), set[str]()
+    visible, done, texts = list[_Traced](), set[str](), set[str]()
     for hit in hits:
         record = hit[0].record
         if record.id in done or turns.get(record.id) in texts:
@@ -107,12 +107,12 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, gua
         if record.layer == Layer.TURN:
             new = _of_turn(hit, found.get(record.id, []), learned.get(record.id, []), done, guard)
         else:
-            turn = _turn_of(record, said)
+            turn = _turn_of(record, messages)
             new = [(hit, {"source": turn} if turn in turns else {})]
             done |= {turn} if turn else set()
-        shown += new
+        visible += new
         texts |= {normal_text(one.record.text) for (one, _), _ in new if one.record.layer == Layer.FACT}
-    return shown[:limit]
+    return visible[:limit]
 
 
 def _of_turn(
@@ -135,17 +135,17 @@ def _of_turn(
     return [(hit, {"facts": [{"id": fact.record.id, "memory": fact.record.text} for fact, _ in found]})]
 
 
-def _turn_of(record: Record, said: Mapping[str, str]) -> str | None:
+def _turn_of(record: Record, texts: Mapping[str, str]) -> str | None:
     """The turn that says what a fact says, by its evidence or word for word; an edited fact is its own source."""
     evidence = record.data.get("evidence")
     if isinstance(evidence, dict):
         return evidence.get("turn")
-    return said.get(normal_text(record.text)) if record.layer == Layer.FACT else None
+    return texts.get(normal_text(record.text)) if record.layer == Layer.FACT else None
 
 
-async def _read_replacements(parts: Parts, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
+async def _read_replacements(runtime: Runtime, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
     """For each turn all that holds in the place of what it says, oldest change first and each memory once."""
-    found = await parts.ledger.read(lambda tx: tx.provenance.overtaken(wanted.scope, turns, parts.now()))
+    found = await runtime.ledger.read(lambda tx: tx.provenance.list_superseded(wanted.scope, turns, runtime.now()))
     changes: dict[str, dict[str, CurrentFact]] = {}
     for one in found:
         changes.setdefault(one.turn_id, {})[one.fact_id] = {"id": one.fact_id, "memory": one.text}

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from memstone.core.ranking.fusion import Scored
+from memstone.core.ranking.fusion import ScoredCandidate
 from memstone.core.ranking.mmr import select_by_mmr
 from memstone.core.ranking.strength import Strength, current_strength, remaining_share
-from memstone.engine.layers.derived import never_fades
-from memstone.engine.runtime import Parts
+from memstone.engine.layers.mirrors import never_fades
+from memstone.engine.runtime import Runtime
 from memstone.errors import BackendError, MemstoneError
 from memstone.model.instant import Instant
-from memstone.model.memory import Found
+from memstone.model.memory import FoundMemory
 from memstone.ports.models import Reranker
 
 if TYPE_CHECKING:
@@ -28,8 +28,12 @@ Note: TypeAlias = "Degradation | None"
 
 
 async def rerank_candidates(
-    reranker: Reranker | None, query: str, ranked: list[Scored], texts: Mapping[int, str], top: int | None = None
-) -> tuple[list[Scored], Note]:
+    reranker: Reranker | None,
+    query: str,
+    ranked: list[ScoredCandidate],
+    texts: Mapping[int, str],
+    top: int | None = None,
+) -> tuple[list[ScoredCandidate], Note]:
     """The candidates in the order of the reranker, then those it did not name, as they stood.
 
     ``texts`` holds the text of a candidate by its ``seq``; one without a text is not sent. On any failure the order is
@@ -47,16 +51,16 @@ async def rerank_candidates(
     return _apply_rerank_scores(ranked, {sent[place].seq: score for place, score in scores.items()}), None
 
 
-def _apply_rerank_scores(ranked: list[Scored], given: Mapping[int, float]) -> list[Scored]:
+def _apply_rerank_scores(ranked: list[ScoredCandidate], values: Mapping[int, float]) -> list[ScoredCandidate]:
     """Named ones by their new score; the others behind them, none with a better score than what stands before it."""
-    shown = _from_0_to_1(given)
-    named = sorted((scored for scored in ranked if scored.seq in given), key=lambda scored: -given[scored.seq])
+    output = _from_0_to_1(values)
+    named = sorted((scored for scored in ranked if scored.seq in values), key=lambda scored: -values[scored.seq])
     first = [
-        replace(scored, score=shown[scored.seq], parts=replace(scored.parts, rerank=shown[scored.seq]))
+        replace(scored, score=output[scored.seq], parts=replace(scored.parts, rerank=output[scored.seq]))
         for scored in named
     ]
     worst = first[-1].score if first else 1.0
-    rest = [scored for scored in ranked if scored.seq not in given]
+    rest = [scored for scored in ranked if scored.seq not in values]
     return first + [replace(scored, score=min(scored.score, worst)) for scored in rest]
 
 
@@ -70,11 +74,11 @@ def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: 
     return scores
 
 
-def _from_0_to_1(given: Mapping[int, float]) -> Mapping[int, float]:
+def _from_0_to_1(values: Mapping[int, float]) -> Mapping[int, float]:
     """Scores as they are, or squashed when they know no bounds, as those of many models."""
-    if all(0.0 <= score <= 1.0 for score in given.values()):
-        return given
-    return {seq: 0.5 + 0.5 * math.tanh(score / 2) for seq, score in given.items()}
+    if all(0.0 <= score <= 1.0 for score in values.values()):
+        return values
+    return {seq: 0.5 + 0.5 * math.tanh(score / 2) for seq, score in values.items()}
 
 
 def _bad_answer_error(reranker: Reranker, missing: str) -> BackendError:
@@ -93,18 +97,18 @@ def _to_backend_error(error: Exception) -> BackendError:
 # --- what happens to a ranking after it was made ----------------------------------------------------------------------
 
 
-Hit: TypeAlias = tuple[Found, Scored]
+Hit: TypeAlias = tuple[FoundMemory, ScoredCandidate]
 
 
-def apply_decay(parts: Parts, hits: list[Hit], now: Instant) -> list[Hit]:
+def apply_decay(runtime: Runtime, hits: list[Hit], now: Instant) -> list[Hit]:
     """Hits with what time and weight leave of their scores; computed here, so that no pass ever rewrites a row."""
-    policy = parts.policy.recall
+    policy = runtime.policy.recall
     if policy.decay_days is None and not policy.salience:
         return hits
     for found, scored in hits:
         used = found.link.last_used_at  # being shown keeps a memory fresh, and no row need be rewritten for it
         strength = Strength(found.record.salience, max(found.record.anchor_at, used or ""))
-        days = None if never_fades(found.record, parts.language.identity) else policy.decay_days
+        days = None if never_fades(found.record, runtime.language.identity) else policy.decay_days
         scored.parts.decay = remaining_share(strength.anchor, now, days)
         scored.parts.salience = strength.base if policy.salience else None
         scored.score *= current_strength(strength, now, days) if policy.salience else scored.parts.decay
@@ -126,9 +130,9 @@ def doubtful_last(hits: list[Hit]) -> list[Hit]:
 _DOUBT: Final = 0.5
 
 
-def diversify_hits(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:
+def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
     """Hits in an order in which near-identical ones do not crowd out the others."""
-    weight = parts.policy.recall.mmr
+    weight = runtime.policy.recall.mmr
     if weight is None or len(hits) < 2:  # noqa: PLR2004 - one cannot be spread
         return hits[:limit]
     by_seq = {found.record.seq: (found, scored) for found, scored in hits}
@@ -138,11 +142,11 @@ def diversify_hits(parts: Parts, hits: list[Hit], limit: int) -> list[Hit]:
     return [by_seq[seq] for seq in order]
 
 
-async def looked_at_closely(parts: Parts, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
+async def looked_at_closely(runtime: Runtime, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
     """Hits in the order of the reranker, if there is one; on any failure as they were, and why."""
-    if parts.reranker is None:
+    if runtime.reranker is None:
         return hits, None
     by_seq = {found.record.seq: found for found, _ in hits}
     texts = {seq: found.record.text for seq, found in by_seq.items()}
-    order, note = await rerank_candidates(parts.reranker, query, [scored for _, scored in hits], texts)
+    order, note = await rerank_candidates(runtime.reranker, query, [scored for _, scored in hits], texts)
     return [(by_seq[scored.seq], scored) for scored in order], note

@@ -10,13 +10,13 @@ from functools import lru_cache, partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
-from memstone.core.redact import Action, RedactPolicy, redact_text
-from memstone.core.showing.planner import OVER_CAP, Plan
+from memstone.core.prompt.planner import OVER_CAP, BlockPlan
+from memstone.core.redact import RedactionAction, RedactPolicy, redact_text
 from memstone.engine.recall.surface import Material
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.store import checked_id
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.versions import checked_id
 from memstone.errors import MemstoneError, StorageError
-from memstone.model.context import ContextPack, Dropped, Receipt
+from memstone.model.context import ContextPack, OmittedMemory, Receipt
 from memstone.model.ids import new_id
 from memstone.model.instant import datetime_from_instant, to_instant
 from memstone.model.query import Condition, Op
@@ -25,7 +25,7 @@ from memstone.ports.ledger import Tx
 from memstone.trace import log, log_event
 
 if TYPE_CHECKING:
-    from memstone.engine.recall.context import Asked
+    from memstone.engine.recall.context import ContextQuery
 
 _QUERY_CHARS: Final = 500
 """So much of a question is kept in its receipt."""
@@ -34,16 +34,16 @@ _LEFT_OUT: Final = 200
 """So much of what the profile leaves out is named in a receipt."""
 
 
-async def get_receipt(parts: Parts, receipt_id: str) -> Receipt | None:
+async def get_receipt(runtime: Runtime, receipt_id: str) -> Receipt | None:
     """The account of a block, or None when it is not kept (any more)."""
     if not isinstance(receipt_id, str) or not receipt_id.strip():
         return None
     wanted = checked_id(receipt_id, "receipt_id")
-    body = await parts.ledger.peek(lambda tx: tx.receipts.get(parts.tenant_id, wanted))
+    body = await runtime.ledger.peek(lambda tx: tx.receipts.get(runtime.tenant_id, wanted))
     return Receipt.from_dict(body) if body else None
 
 
-def build_pack(asked: Asked, planned: Plan) -> ContextPack:
+def build_pack(asked: ContextQuery, planned: BlockPlan) -> ContextPack:
     """What is shown, under the number of the receipt that is still to be kept."""
     left_out = sum(one.reason == OVER_CAP for one in planned.dropped)
     return ContextPack(
@@ -62,22 +62,22 @@ def build_pack(asked: Asked, planned: Plan) -> ContextPack:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class BlockRecord:
     """What there is to keep of a block: what it was made of, and under which key it is given again."""
 
-    parts: Parts
-    asked: Asked
+    runtime: Runtime
+    asked: ContextQuery
     pack: ContextPack
     found: Material
-    planned: Plan
+    planned: BlockPlan
     key: tuple[object, ...] | None = None
 
     def tell(self) -> None:
         """Log that a block was made, and tell those who watch how long its steps took."""
-        watch, asked, chosen = self.parts.watch, self.asked, self.planned.chosen
+        watch, asked, chosen = self.runtime.watch, self.asked, self.planned.chosen
         watch.laps("context", asked.ms)
-        watch.gated(str(asked.gate.route))
-        tier = _search_tier(self.parts, asked)
+        watch.record_gate(str(asked.gate.route))
+        tier = _search_tier(self.runtime, asked)
         log_event("memory.retrieval.complete", owner=asked.owner, count=len(chosen), tier=tier)
         if log.isEnabledFor(DEBUG):
             log_event("memory.retrieval.selected", DEBUG, ids=[one.id for one in chosen])
@@ -97,7 +97,7 @@ class Account:
         return Receipt(
             id=self.pack.receipt_id,
             created_at=asked.now,
-            query=redact_text(asked.query, _redact_policy(self.parts.policy.curation.redact)).text[:_QUERY_CHARS],
+            query=redact_text(asked.query, _redact_policy(self.runtime.policy.curation.redact)).text[:_QUERY_CHARS],
             gate=asked.gate,
             budget=asked.budget,
             tokens=planned.tokens,
@@ -112,30 +112,32 @@ class Account:
         )
 
 
-def list_dropped(asked: Asked, found: Material, planned: Plan, ids: Mapping[int, str]) -> tuple[Dropped, ...]:
+def list_dropped(
+    asked: ContextQuery, found: Material, planned: BlockPlan, ids: Mapping[int, str]
+) -> tuple[OmittedMemory, ...]:
     """What was looked at and is not shown, as far as it is still there; what stands in the profile is shown.
 
     What the profile leaves out is named last, unless something else was said about it.
     """
-    unread = [Dropped(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
-    shown = {one.id for one in planned.chosen}
-    dropped = [*found.dropped, *(one for one in (*planned.dropped, *unread) if one.id not in shown)]
-    named = shown.union(one.id for one in dropped)
-    beside = [Dropped(*one) for one in found.profile.left_out if one[0] not in named]
+    unread = [OmittedMemory(ids[seq], reason) for seq, reason in asked.left_out.items() if seq in ids]
+    visible = {one.id for one in planned.chosen}
+    dropped = [*found.dropped, *(one for one in (*planned.dropped, *unread) if one.id not in visible)]
+    named = visible.union(one.id for one in dropped)
+    beside = [OmittedMemory(*one) for one in found.profile.left_out if one[0] not in named]
     return (*dropped, *beside[:_LEFT_OUT])
 
 
-async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[Asked]) -> dict[int, str]:
+async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[ContextQuery]) -> dict[int, str]:
     """The ids of all that was left out: most of it was never read."""
     seqs = list(dict.fromkeys(seq for one in asked for seq in one.left_out))
     return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
 
 
-async def record_account(account: Account) -> ContextPack:
+async def record_account(account: BlockRecord) -> ContextPack:
     """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
     account.tell()
     try:
-        await account.parts.ledger.note(partial(write_receipts, accounts=[account]))
+        await account.runtime.ledger.note(partial(write_receipts, accounts=[account]))
     except StorageError as error:
         return mark_receipt_missing(account.pack, error)
     return account.pack
@@ -146,29 +148,29 @@ def mark_receipt_missing(pack: ContextPack, error: MemstoneError) -> ContextPack
     return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
 
 
-async def write_receipts(tx: Tx, accounts: Sequence[Account]) -> None:
+async def write_receipts(tx: Tx, accounts: Sequence[BlockRecord]) -> None:
     """Write the receipts of one tenant and count the uses, each once, however many are counted at a time."""
-    scope, policy = accounts[-1].asked.scope, accounts[-1].parts.policy.retrieval
+    scope, policy = accounts[-1].asked.scope, accounts[-1].runtime.policy.retrieval
     last = max(one.asked.now for one in accounts)
     counted = Counter(use for one in accounts for use in set(one.uses()))
     while counted:
-        await tx.links.used(counted, last)
+        await tx.links.record_uses(counted, last)
         counted -= Counter(dict.fromkeys(counted, 1))
     ids = await ids_of_left_out(tx, scope.tenant_id, [one.asked for one in accounts])
     for one in accounts:
-        given = one.receipt(ids)
-        await tx.receipts.put(one.asked.scope, given.id, given.as_stored(), given.created_at)
+        receipt = one.receipt(ids)
+        await tx.receipts.put(one.asked.scope, receipt.id, receipt.as_stored(), receipt.created_at)
     oldest = to_instant(datetime_from_instant(last) - timedelta(days=policy.receipt_days))
     await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)
 
 
 @lru_cache(maxsize=16)
 def _redact_policy(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
-    return RedactPolicy(**{kind: Action(action) for kind, action in wanted})
+    return RedactPolicy(**{kind: RedactionAction(action) for kind, action in wanted})
 
 
-def _search_tier(parts: Parts, asked: Asked) -> str:
+def _search_tier(runtime: Runtime, asked: ContextQuery) -> str:
     """What the answer rests on: words alone, or vectors in this process or in a store outside."""
-    if not parts.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
+    if not runtime.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"
-    return "embedded" if parts.index.embedded else "external"
+    return "embedded" if runtime.index.is_embedded else "external"

@@ -14,19 +14,19 @@ from memstone.core.ranking.fusion import (
     PEOPLE,
     PERSON,
     PERSON_BY_MEANING,
+    FusionWeights,
     Numbers,
     Ranking,
-    Telling,
-    Weights,
+    TextSignalColumns,
     with_words,
 )
 from memstone.engine.recall.graph import search_by_entities
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.embedding import failure_of
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.memory import Layer, Vector
-from memstone.model.query import NOBODY, Spoken, VectorQuery, WordsQuery
+from memstone.model.query import NOBODY, SpeakerQuestion, VectorQuery, WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import Around, DenseHits, TextHits
 from memstone.ports.io import limit_model_calls
@@ -43,7 +43,7 @@ _NEAR: Final = {1: 0.8, 2: 0.7}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionWords:
     """A question as words: each word, and the vectors of its pieces."""
 
     words: Sequence[str]
@@ -52,10 +52,10 @@ class Asked:
 
 
 async def compute_similarities(
-    parts: Parts,
+    runtime: Runtime,
     scope: Scope,
     signature: str,
-    asked: Mapping[bool, Asked],
+    asked: Mapping[bool, QuestionWords],
     seqs: Mapping[int, bool],
     *,
     neighbours: bool = True,
@@ -67,33 +67,33 @@ async def compute_similarities(
     """
     found: dict[int, float] = {}
     vocabulary = sorted({term for one in asked.values() for word in one.words for term in _word_terms(word)})
-    around = await parts.texts.around(scope, list(seqs) if neighbours else (), vocabulary)
+    around = await runtime.texts.around(scope, list(seqs) if neighbours else (), vocabulary)
     wanted = set(seqs) | {near for beside in around.near.values() for near, _ in beside}
-    rows = await parts.ledger.peek(lambda tx: tx.vectors.words_of(parts.tenant_id, signature, wanted))
+    rows = await runtime.ledger.peek(lambda tx: tx.vectors.words_of(runtime.tenant_id, signature, wanted))
     for own, question in asked.items():
-        mine = [seq for seq, is_own in seqs.items() if is_own == own]
-        if mine and rows:
-            found |= await parts.io.run(lambda q=question, s=mine: _compare_words(q, s, around, rows))  # type: ignore[misc]
+        own_items = [seq for seq, is_own in seqs.items() if is_own == own]
+        if own_items and rows:
+            found |= await runtime.io.run(lambda q=question, s=own_items: _compare_words(q, s, around, rows))  # type: ignore[misc]
     return found, dict(rows)
 
 
 def _compare_words(
-    asked: Asked, seqs: Sequence[int], around: Around, rows: Sequence[tuple[int, bytes]]
+    asked: QuestionWords, seqs: Sequence[int], around: Around, rows: Sequence[tuple[int, bytes]]
 ) -> dict[int, float]:
     width = len(asked.vectors) // max(1, len(asked.words))
     weights = np.array([_word_weight(word, asked, around.rarity) for word in asked.words], dtype=np.float32)
-    kept = weights > 0
-    if not kept.any():
+    stored = weights > 0
+    if not stored.any():
         return {}
-    question = np.frombuffer(asked.vectors, dtype=np.int8).reshape(-1, width)[kept].astype(np.float32) / 127.0**2
+    question = np.frombuffer(asked.vectors, dtype=np.int8).reshape(-1, width)[stored].astype(np.float32) / 127.0**2
     places, best = {seq: at for at, (seq, _) in enumerate(rows)}, _best_words(question, rows, width)
-    mine = [seq for seq in seqs if seq in places]
-    alike = _with_near(best, places, mine, around)
-    shares = (alike * weights[kept]).sum(axis=1) / weights[kept].sum()
-    return dict(zip(mine, np.clip(shares, 0.0, 1.0).tolist(), strict=True))
+    own = [seq for seq in seqs if seq in places]
+    alike = _with_near(best, places, own, around)
+    shares = (alike * weights[stored]).sum(axis=1) / weights[stored].sum()
+    return dict(zip(own, np.clip(shares, 0.0, 1.0).tolist(), strict=True))
 
 
-def _word_weight(word: str, asked: Asked, rarity: Mapping[str, float]) -> float:
+def _word_weight(word: str, asked: QuestionWords, rarity: Mapping[str, float]) -> float:
     """How much a word tells; signs tell nothing, nor do the words put in for a name."""
     if word in asked.left_out:
         return 0.0
@@ -123,8 +123,8 @@ def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around
         if near in places
     ]
     if beside:
-        mine, theirs, shares = (list(column) for column in zip(*beside, strict=True))
-        np.maximum.at(alike, mine, np.array(shares, dtype=np.float32)[:, None] * best[theirs])
+        own, others, shares = (list(column) for column in zip(*beside, strict=True))
+        np.maximum.at(alike, own, np.array(shares, dtype=np.float32)[:, None] * best[others])
     return alike
 
 
@@ -135,7 +135,7 @@ _ROLES: Final = frozenset({"user", "assistant"})
 _ASSISTANT: Final = " ".join(document_terms("assistant"))
 
 
-class Wanted(Protocol):
+class ChannelQuery(Protocol):
     """What a search wants, as far as the channels need to know."""
 
     query: str
@@ -149,29 +149,29 @@ _FEWEST: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class ParsedQuestion:
     """A question before any channel is asked: whom it names, and its vectors or the error their model met."""
 
-    spoken: Spoken = NOBODY
+    spoken: SpeakerQuestion = NOBODY
     vectors: tuple[Vector, ...] = ()
     error: MemstoneError | None = None
-    weights: Weights = PEOPLE
+    weights: FusionWeights = PEOPLE
 
 
 @dataclass(slots=True)
-class Question:
+class SearchQuestion:
     """What is looked for, ready for every channel."""
 
     scope: Scope
     words: list[str]
     layers: tuple[str, ...]
     query: str = ""
-    spoken: Spoken = NOBODY
+    spoken: SpeakerQuestion = NOBODY
     vectors: tuple[Vector, ...] = ()
     signature: str = ""
-    asked: dict[bool, Asked] = field(default_factory=dict)
+    asked: dict[bool, QuestionWords] = field(default_factory=dict)
     degraded: list[Degradation] = field(default_factory=list)
-    weights: Weights = PEOPLE
+    weights: FusionWeights = PEOPLE
     level: float = 0.0
     """How near everything is to the question on average."""
 
@@ -187,112 +187,123 @@ class Candidates:
     text: Numbers
     cosines: Numbers
     near: Any
-    told: Telling
+    text_signals: TextSignalColumns
     own_words: Any
     exhausted: bool
     entities: dict[int, float] = field(default_factory=dict)
 
     def in_own_words(self, seqs: list[int]) -> dict[int, bool]:
         """Which of these are held in somebody's own words."""
-        own = set(self.told.seqs[self.own_words].tolist())
+        own = set(self.text_signals.seqs[self.own_words].tolist())
         return {seq: seq in own for seq in seqs}
 
 
-async def understand_query(parts: Parts, wanted: Wanted) -> Understood:
+async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQuestion:
     """Whom a query names, and its vectors where meaning is asked for.
 
     The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
     that does not answer is asked once: words answer meanwhile.
     """
-    speakers = await _read_speakers(parts, wanted.scope)
-    said, weights = parts.language.names.rephrase_as_speaker(wanted.query, speakers), _choose_weights(parts, speakers)
+    speakers = await _read_speakers(runtime, wanted.scope)
+    speaker_question, weights = (
+        runtime.language.names.rephrase_as_speaker(wanted.query, speakers),
+        _choose_weights(runtime, speakers),
+    )
     if wanted.layers == (
         Layer.TURN,
     ):  # who looks through what was said looks for what the assistant said, or what was asked, as well
         weights = replace(weights, assistant=0.0, asking=0.0)
-    if wanted.strategy == "text" or not parts.embedding.on:
-        return Understood(said, weights=weights)
+    if wanted.strategy == "text" or not runtime.embedding.on:
+        return ParsedQuestion(speaker_question, weights=weights)
     try:
         with limit_model_calls():
-            found = await parts.embedding.many(parts.embedding.at_hand(_query_texts(wanted.query, said)))
+            found = await runtime.embedding.many(
+                runtime.embedding.at_hand(_query_texts(wanted.query, speaker_question))
+            )
     except MemstoneError as error:  # the model cannot even be asked for its dimension
-        return Understood(said, (), error, weights)
+        return ParsedQuestion(speaker_question, (), error, weights)
     failed = next((vector for vector in found if isinstance(vector, MemstoneError)), None)
-    return Understood(said, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights)
+    return ParsedQuestion(
+        speaker_question, tuple(vector for vector in found if isinstance(vector, Vector)), failed, weights
+    )
 
 
-async def fetch_vectors(parts: Parts, scope: Scope, query: str) -> Parts:
+async def fetch_vectors(runtime: Runtime, scope: Scope, query: str) -> Runtime:
     """Return the parts with the vectors of a query, so that a search for it waits for no model."""
-    said = parts.language.names.rephrase_as_speaker(query, await _read_speakers(parts, scope))
-    return replace(parts, embedding=await parts.embedding.fetch(_query_texts(query, said)))
+    speaker_question = runtime.language.names.rephrase_as_speaker(query, await _read_speakers(runtime, scope))
+    return replace(runtime, embedding=await runtime.embedding.fetch(_query_texts(query, speaker_question)))
 
 
-def _query_texts(query: str, said: Spoken) -> list[str]:
+def _query_texts(query: str, speaker_question: SpeakerQuestion) -> list[str]:
     """Return what is embedded of a query: itself, and as those would put it whom it names."""
-    return [query, said.text] if said.text else [query]
+    return [query, speaker_question.text] if speaker_question.text else [query]
 
 
-def _choose_weights(parts: Parts, speakers: frozenset[str]) -> Weights:
+def _choose_weights(runtime: Runtime, speakers: frozenset[str]) -> FusionWeights:
     if len(speakers - _ROLES) > 1:
         return PEOPLE
-    return PERSON if parts.embedding.tells_words else PERSON_BY_MEANING
+    return PERSON if runtime.embedding.tells_words else PERSON_BY_MEANING
 
 
-async def _read_speakers(parts: Parts, scope: Scope) -> frozenset[str]:
+async def _read_speakers(runtime: Runtime, scope: Scope) -> frozenset[str]:
     try:
-        async with parts.io.turn():
-            return await parts.texts.speakers(scope)
+        async with runtime.io.turn():
+            return await runtime.texts.speakers(scope)
     except StorageError:  # the text channel meets it again and says so
         return frozenset()
 
 
-async def build_question(parts: Parts, wanted: Wanted, known: Understood) -> Question:
+async def build_question(runtime: Runtime, wanted: ChannelQuery, known: ParsedQuestion) -> SearchQuestion:
     """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
-    words = await _choose_words(parts, wanted)
-    question = Question(wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken, weights=known.weights)
+    words = await _choose_words(runtime, wanted)
+    question = SearchQuestion(
+        wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken, weights=known.weights
+    )
     question.compares_words = bool(words) or wanted.compares_words
     if wanted.strategy != "text":
         try:
-            await _prepare_vectors(parts, wanted, known, question)
+            await _prepare_vectors(runtime, wanted, known, question)
         except MemstoneError as error:
             question.degraded.append({"channel": "dense", **failure_of(error)})
     return question
 
 
-def _asks_graph(wanted: Wanted) -> str:
+def _asks_graph(wanted: ChannelQuery) -> str:
     return wanted.query if wanted.strategy == "hybrid" else ""
 
 
-async def _choose_words(parts: Parts, wanted: Wanted) -> list[str]:
+async def _choose_words(runtime: Runtime, wanted: ChannelQuery) -> list[str]:
     """What the text channel is asked for; by meaning alone only where there is an embedder to ask.
 
     "Last week" means days where anything was said on them; else it is words like others, and maybe a quotation.
     """
-    if wanted.strategy == "vector" or (wanted.strategy == "semantic" and parts.embedding.on):
+    if wanted.strategy == "vector" or (wanted.strategy == "semantic" and runtime.embedding.on):
         return []
-    rest, days = parts.language.dates.list_asked_days(wanted.query, parts.clock.now(), parts.zone)
-    if not days or not await _knows_day(parts, wanted.scope, days):
+    rest, days = runtime.language.dates.list_asked_days(wanted.query, runtime.clock.now(), runtime.zone)
+    if not days or not await _knows_day(runtime, wanted.scope, days):
         return query_terms(wanted.query)
     return [*(query_terms(rest) if rest.strip() else ()), *days]
 
 
-async def _knows_day(parts: Parts, scope: Scope, days: list[str]) -> bool:
+async def _knows_day(runtime: Runtime, scope: Scope, days: list[str]) -> bool:
     try:
-        return await parts.texts.knows_day(scope, days)
+        return await runtime.texts.knows_day(scope, days)
     except StorageError:  # the text channel meets it again and says so
         return False
 
 
-async def _prepare_vectors(parts: Parts, wanted: Wanted, known: Understood, question: Question) -> None:
-    if not parts.embedding.on:
+async def _prepare_vectors(
+    runtime: Runtime, wanted: ChannelQuery, known: ParsedQuestion, question: SearchQuestion
+) -> None:
+    if not runtime.embedding.on:
         if wanted.strategy == "vector":  # with "hybrid", doing without is what the configuration says
             raise ConfigError("a search by meaning needs an embedder", hint="configure an embedder")
         return
     if known.error is not None:  # first: a model that does not answer cannot be asked who it is either
         raise known.error
-    signature = await parts.embedding.signature()
+    signature = await runtime.embedding.signature()
     spaces = {
-        info.signature: info.state for info in await parts.ledger.peek(lambda tx: tx.indexes.all(parts.tenant_id))
+        info.signature: info.state for info in await runtime.ledger.peek(lambda tx: tx.indexes.all(runtime.tenant_id))
     }
     if not spaces:  # nothing has a vector yet
         return
@@ -302,46 +313,52 @@ async def _prepare_vectors(parts: Parts, wanted: Wanted, known: Understood, ques
         question.degraded.append({"channel": "dense", "code": "needs_reindex", "message": message})
         return
     question.vectors, question.signature = known.vectors, signature
-    question.asked = _by_word(parts, wanted.query, known)
+    question.asked = _by_word(runtime, wanted.query, known)
 
 
-def _by_word(parts: Parts, query: str, known: Understood) -> dict[bool, Asked]:
+def _by_word(runtime: Runtime, query: str, known: ParsedQuestion) -> dict[bool, QuestionWords]:
     """The question as words, as it is put to what others say of somebody (False) and to one's own words (True)."""
-    if not parts.embedding.tells_words:
+    if not runtime.embedding.tells_words:
         return {}
-    plain = Asked(parts.embedding.words(query), known.vectors[0].words)
+    plain = QuestionWords(runtime.embedding.words(query), known.vectors[0].words)
     if not known.spoken.text:
         return {False: plain, True: plain}
-    own = Asked(parts.embedding.words(known.spoken.text), known.vectors[1].words, known.spoken.put_in)
+    own = QuestionWords(runtime.embedding.words(known.spoken.text), known.vectors[1].words, known.spoken.put_in)
     return {False: plain, True: own}
 
 
-async def find_candidates(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
+async def find_candidates(
+    runtime: Runtime, question: SearchQuestion, depth: int, among: frozenset[int] | None
+) -> Candidates:
     """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
-    found = await _by_channel(parts, question, depth, among)
-    found.entities = await _find_by_entities(parts, question, among)
+    found = await _by_channel(runtime, question, depth, among)
+    found.entities = await _find_by_entities(runtime, question, among)
     return found
 
 
-async def _find_by_entities(parts: Parts, question: Question, among: frozenset[int] | None) -> dict[int, float]:
+async def _find_by_entities(
+    runtime: Runtime, question: SearchQuestion, among: frozenset[int] | None
+) -> dict[int, float]:
     """What speaks of those the question names, directly or by one step; a graph that is down is left out."""
     if not question.words or not question.query:
         return {}
     try:
-        found = await search_by_entities(parts, question.query, question.scope)
+        found = await search_by_entities(runtime, question.query, question.scope)
     except (StorageError, BackendError) as error:
         question.degraded.append({"channel": "entity", **error.as_dict()})
         return {}
     return {seq: boost for seq, boost in found if among is None or seq in among}
 
 
-async def _by_channel(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> Candidates:
-    hits = await _search_text(parts, question, depth, among)
+async def _by_channel(
+    runtime: Runtime, question: SearchQuestion, depth: int, among: frozenset[int] | None
+) -> Candidates:
+    hits = await _search_text(runtime, question, depth, among)
     if not question.vectors:
         return _of_text(hits, depth)
     try:
         also = tuple(hits.seqs.tolist())
-        dense = DenseHits.of(await parts.index.search(_vector_query(question, depth, among, also)))
+        dense = DenseHits.of(await runtime.index.search(_vector_query(question, depth, among, also)))
     except BackendError as error:  # a store outside this process is down: what the text found still counts
         question.vectors = ()
         question.degraded.append({"channel": "dense", **error.as_dict()})
@@ -349,34 +366,40 @@ async def _by_channel(parts: Parts, question: Question, depth: int, among: froze
     question.level = dense.level if len(dense.seqs) >= _FEWEST else 0.0  # a few memories have no usual nearness
     found = _of_text(hits, depth)
     found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
-    others = await _read_features(parts, question, found.near[~np.isin(found.near, hits.seqs)])
-    found.told, found.own_words = _join_features(hits, others)
+    others = await _read_features(runtime, question, found.near[~np.isin(found.near, hits.seqs)])
+    found.text_signals, found.own_words = _join_features(hits, others)
     found.exhausted = found.exhausted and len(found.near) < depth
     return found
 
 
 def _of_text(hits: TextHits, depth: int) -> Candidates:
-    told, own = _join_features(hits)
-    return Candidates(Numbers(hits.seqs, hits.scores), NO_NUMBERS, NO_NUMBERS.seqs, told, own, len(hits) < depth)
+    text_signal_columns, own = _join_features(hits)
+    return Candidates(
+        Numbers(hits.seqs, hits.scores), NO_NUMBERS, NO_NUMBERS.seqs, text_signal_columns, own, len(hits) < depth
+    )
 
 
-def _join_features(*hits: TextHits) -> tuple[Telling, Any]:
+def _join_features(*hits: TextHits) -> tuple[TextSignalColumns, Any]:
     """What the text channel knows of all these besides their words."""
     seqs, speaker, asking, assistant, coverage, own = (
         np.concatenate([getattr(one, name) for one in hits])
         for name in ("seqs", "speaker", "asking", "assistant", "coverage", "own_words")
     )
-    return Telling(seqs, speaker, asking, assistant.astype(np.float64), coverage), own
+    return TextSignalColumns(seqs, speaker, asking, assistant.astype(np.float64), coverage), own
 
 
-def _vector_query(question: Question, depth: int, among: frozenset[int] | None, also: tuple[int, ...]) -> VectorQuery:
+def _vector_query(
+    question: SearchQuestion, depth: int, among: frozenset[int] | None, also: tuple[int, ...]
+) -> VectorQuery:
     plain, *own = (np.frombuffer(vector, "<f4") for vector in question.vectors)
     return VectorQuery(
         question.signature, plain, depth, question.scope, question.layers, among, also, own[0] if own else None
     )
 
 
-async def _search_text(parts: Parts, question: Question, depth: int, among: frozenset[int] | None) -> TextHits:
+async def _search_text(
+    runtime: Runtime, question: SearchQuestion, depth: int, among: frozenset[int] | None
+) -> TextHits:
     if not question.words:
         return TextHits.of(())
     asked = WordsQuery(
@@ -390,37 +413,37 @@ async def _search_text(parts: Parts, question: Question, depth: int, among: froz
         assistant=_ASSISTANT,
     )
     try:
-        return TextHits.of(await parts.texts.search(asked))
+        return TextHits.of(await runtime.texts.search(asked))
     except StorageError as error:
         question.words = []
         question.degraded.append({"channel": "text", **error.as_dict()})
         return TextHits.of(())
 
 
-async def _read_features(parts: Parts, question: Question, seqs: Any) -> TextHits:
+async def _read_features(runtime: Runtime, question: SearchQuestion, seqs: Any) -> TextHits:
     """What the text channel knows of what only the dense channel found."""
     if not len(seqs) or not question.words:
         return TextHits.of(())
     also, named = tuple(seqs.tolist()), _named_terms(question)
     return TextHits.of(
-        await parts.texts.search(
+        await runtime.texts.search(
             WordsQuery((), 0, question.scope, question.layers, also=also, named=named, assistant=_ASSISTANT)
         )
     )
 
 
-def _named_terms(question: Question) -> str:
+def _named_terms(question: SearchQuestion) -> str:
     named = question.spoken.named
     return " ".join(document_terms(named[0])) if len(named) == 1 else ""
 
 
-async def word_by_word(parts: Parts, question: Question, ranked: Ranking, found: Candidates) -> Ranking:
+async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranking, found: Candidates) -> Ranking:
     """The ranking, after its best were compared with the question word by word where the model tells words."""
     if not question.asked or not question.vectors or not question.compares_words:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
     weights = question.weights
     alike, question.words_read = await compute_similarities(
-        parts, question.scope, question.signature, question.asked, best, neighbours=weights.neighbours
+        runtime, question.scope, question.signature, question.asked, best, neighbours=weights.neighbours
     )
     return with_words(ranked, alike, weights.words)

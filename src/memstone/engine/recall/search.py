@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
-from memstone.core.ranking.fusion import HALF, Ranking, Scored, by_ranks, calibrate_score, fuse_channels
+from memstone.core.ranking.fusion import HALF, Ranking, ScoredCandidate, by_ranks, calibrate_score, fuse_channels
 from memstone.engine import results as shape
 from memstone.engine.recall.provenance import trace_sources, with_spare
 from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
 from memstone.engine.recall.retrieve import (
     Candidates,
-    Question,
-    Understood,
+    ParsedQuestion,
+    SearchQuestion,
     build_question,
     find_candidates,
     understand_query,
     word_by_word,
 )
-from memstone.engine.runtime import Parts
+from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import Search, SearchRequest, for_others, validate_search
-from memstone.engine.storing.embedding import failure_of
-from memstone.engine.storing.hide_deleted import hits_retold
-from memstone.engine.storing.holders import read_owners
+from memstone.engine.store.deleted_spans import hits_retold
+from memstone.engine.store.embedding import failure_of
+from memstone.engine.store.holders import read_owners
 from memstone.errors import MemstoneError
 from memstone.language.text.bm25 import by_keywords, by_labels, by_word_starts, score_bm25
 from memstone.language.text.tokens import document_terms, query_terms
-from memstone.model.memory import DIRECT, Found, Layer
+from memstone.model.memory import DIRECT, FoundMemory, Layer
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
 from memstone.ports.ledger import Work
 
@@ -48,46 +48,46 @@ NEWEST_PER_HIT, NEWEST_AT_LEAST = 50, 250
 """How many of the newest are looked through for beginnings of words: so many for each hit that is wanted."""
 
 
-async def find_newest_memories(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_newest_memories(runtime: Runtime, wanted: Search) -> list[Hit]:
     """What there is, most recent first, whatever the question is."""
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
-    return [(found, Scored(found.record.seq, 0.0, ScoreParts())) for found in rows]
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
+    return [(found, ScoredCandidate(found.record.seq, 0.0, ScoreParts())) for found in rows]
 
 
-async def find_literal_matches(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_literal_matches(runtime: Runtime, wanted: Search) -> list[Hit]:
     """The newest that hold the question's words, by how often they do; the best one scores 1."""
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
     ranked = by_keywords(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
     return [_build_hit(found, points / best) for found, points in ranked]
 
 
-async def find_by_labels(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_by_labels(runtime: Runtime, wanted: Search) -> list[Hit]:
     """Return, of the newest, what holds the question's words in its key or metadata; the best one scores a half."""
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
     ranked = by_labels(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
     return [_build_hit(found, points / best / 2) for found, points in ranked]
 
 
-async def find_containing_text(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_containing_text(runtime: Runtime, wanted: Search) -> list[Hit]:
     """Return what holds the question as it is written, most recent first, for a question without any word."""
     text = Condition("text", Op.ICONTAINS, wanted.query.strip())
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(And((wanted.where, text)), limit=wanted.limit))
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(And((wanted.where, text)), limit=wanted.limit))
     return [_build_hit(found, 1.0) for found in rows]
 
 
-async def find_by_prefix(parts: Parts, wanted: Search) -> list[Hit]:
+async def find_by_prefix(runtime: Runtime, wanted: Search) -> list[Hit]:
     """Return, of the newest, what has words that begin as those of the question do; the best one scores a half."""
     looked_at = max(NEWEST_PER_HIT * wanted.limit, NEWEST_AT_LEAST)
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=looked_at))
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=looked_at))
     ranked = by_word_starts(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
     return [_build_hit(found, points / best / 2) for found, points in ranked]
 
 
-def _build_hit(found: Found, share: float) -> Hit:
-    return found, Scored(found.record.seq, share, ScoreParts(keyword=share), share)
+def _build_hit(found: FoundMemory, share: float) -> Hit:
+    return found, ScoredCandidate(found.record.seq, share, ScoreParts(keyword=share), share)
 
 
 # --- ``as_of`` --------------------------------------------------------------------------------------------------------
@@ -98,34 +98,34 @@ _EMBEDDED: Final = 256
 """How many rows are embedded for one question about the past, those with fitting words first, then the newest."""
 
 
-async def past_hits(parts: Parts, wanted: Search) -> tuple[list[Hit], list[Degradation]]:
+async def past_hits(runtime: Runtime, wanted: Search) -> tuple[list[Hit], list[Degradation]]:
     """What a search among what held at ``wanted.as_of`` finds, best first, and what could not serve."""
-    rows = await parts.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
+    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
     by_seq = {found.record.seq: found for found in rows}
     text = _by_words(wanted.query, rows) if wanted.strategy not in {"vector", "semantic"} else []
-    dense, degraded = await _by_meaning(parts, wanted, rows, text)
+    dense, degraded = await _by_meaning(runtime, wanted, rows, text)
     ranked = fuse_channels(text, dense, near=frozenset(dense), min_score=wanted.min_score, text_counts=bool(text))
     return [(by_seq[one.seq], one) for one in ranked[: wanted.limit]], degraded
 
 
-def _by_words(query: str, rows: list[Found]) -> list[tuple[int, float]]:
+def _by_words(query: str, rows: list[FoundMemory]) -> list[tuple[int, float]]:
     scores = score_bm25(query_terms(query), [document_terms(found.record.text) for found in rows])
     matched = ((found.record.seq, score) for found, score in zip(rows, scores, strict=True) if score > 0)
     return sorted(matched, key=lambda pair: -pair[1])
 
 
 async def _by_meaning(
-    parts: Parts, wanted: Search, rows: list[Found], text: list[tuple[int, float]]
+    runtime: Runtime, wanted: Search, rows: list[FoundMemory], text: list[tuple[int, float]]
 ) -> tuple[dict[int, float], list[Degradation]]:
-    if wanted.strategy == "text" or not parts.embedding.on or not rows:
+    if wanted.strategy == "text" or not runtime.embedding.on or not rows:
         return {}, []
     matched = {seq: rank for rank, (seq, _) in enumerate(text)}
     chosen = sorted(rows, key=lambda found: matched.get(found.record.seq, len(matched)))[:_EMBEDDED]
     try:
-        query = await parts.embedding.one(wanted.query)
+        query = await runtime.embedding.one(wanted.query)
     except MemstoneError as error:
         return {}, [{"channel": "dense", **failure_of(error)}]
-    vectors = await parts.embedding.many([found.record.text for found in chosen])
+    vectors = await runtime.embedding.many([found.record.text for found in chosen])
     pairs = ((found.record.seq, vector) for found, vector in zip(chosen, vectors, strict=True))
     return {seq: float(np.frombuffer(vec, "<f4") @ query) for seq, vec in pairs if isinstance(vec, bytes)}, []
 
@@ -157,7 +157,7 @@ class Hits:
 class _Glimpse(NamedTuple):
     """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
 
-    It stands in the place of ``Found``, and of its record.
+    It stands in the place of ``FoundMemory``, and of its record.
     """
 
     seq: int
@@ -173,19 +173,19 @@ class _Glimpse(NamedTuple):
         return False
 
 
-async def search_memories(parts: Parts, request: SearchRequest) -> SearchResults:
+async def search_memories(runtime: Runtime, request: SearchRequest) -> SearchResults:
     """The memories nearest to a query, best first."""
-    wanted = validate_search(parts, request)
-    return await parts.together(lambda: _answer_search(parts, wanted))
+    wanted = validate_search(runtime, request)
+    return await runtime.together(lambda: _answer_search(runtime, wanted))
 
 
-async def _answer_search(parts: Parts, wanted: Search) -> SearchResults:
-    hits = await hits_of(parts, with_spare(wanted))
+async def _answer_search(runtime: Runtime, wanted: Search) -> SearchResults:
+    hits = await hits_of(runtime, with_spare(wanted))
     if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
-        hits.found = await parts.ledger.read(partial(hits_retold, hits=hits.found))
-    shown = await trace_sources(parts, wanted, hits.found)
-    owners = await _hit_owners(parts, wanted, [found for (found, _), _ in shown])
-    results: list[SearchHit] = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in shown]
+        hits.found = await runtime.ledger.read(partial(hits_retold, hits=hits.found))
+    visible = await trace_sources(runtime, wanted, hits.found)
+    owners = await _hit_owners(runtime, wanted, [found for (found, _), _ in visible])
+    results: list[SearchHit] = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in visible]
     for one in results if owners else ():
         shape.add_owner(one, owners)
     answer: SearchResults = {"results": results}
@@ -194,127 +194,131 @@ async def _answer_search(parts: Parts, wanted: Search) -> SearchResults:
     return answer
 
 
-async def _hit_owners(parts: Parts, wanted: Search, found: Sequence[Found]) -> dict[str, str]:
+async def _hit_owners(runtime: Runtime, wanted: Search, found: Sequence[FoundMemory]) -> dict[str, str]:
     if all(one.link.origin == DIRECT for one in found):
         return {}
-    return await parts.ledger.peek(partial(read_owners, found=found, user_id=wanted.scope.user_id, bounds=parts.bounds))
+    return await runtime.ledger.peek(
+        partial(read_owners, found=found, user_id=wanted.scope.user_id, bounds=runtime.bounds)
+    )
 
 
-async def hits_of(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
+async def hits_of(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
     """What a checked search finds; with what is known in the project, and what belongs to everybody.
 
     With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
     worth it are ``read_up``.
     """
-    others = await for_others(parts, wanted)
-    own = await _hits_of_one(parts, wanted, None if others or _is_read_again(parts) else read)
+    others = await for_others(runtime, wanted)
+    own = await _hits_of_one(runtime, wanted, None if others or _is_read_again(runtime) else read)
     even = own.even
     for further in others:
-        own = _merge_hits(own, await _hits_of_one(parts, further), wanted.limit)
+        own = _merge_hits(own, await _hits_of_one(runtime, further), wanted.limit)
     for _, scored in own.found:  # last, so that neither merging nor fading weighs them otherwise
         scored.score = calibrate_score(scored.score, even)
     return own
 
 
-async def read_up(parts: Parts, wanted: Search, hits: list[Hit]) -> list[Hit]:
+async def read_up(runtime: Runtime, wanted: Search, hits: list[Hit]) -> list[Hit]:
     """The same hits, all of them read; without those that may not be seen any more."""
     seqs = [found.record.seq for found, _ in hits if isinstance(found, _Glimpse)]
     if not seqs:
         return hits
-    rows = {found.record.seq: found for found in await parts.ledger.peek(_build_row_query(seqs, wanted.where))}
+    rows = {found.record.seq: found for found in await runtime.ledger.peek(_build_row_query(seqs, wanted.where))}
     full = ((rows.get(scored.seq) if isinstance(found, _Glimpse) else found, scored) for found, scored in hits)
     return [(found, scored) for found, scored in full if found is not None]
 
 
-def _is_read_again(parts: Parts) -> bool:
+def _is_read_again(runtime: Runtime) -> bool:
     """Whether a later step looks at every hit."""
-    policy = parts.policy.recall
-    return parts.reranker is not None or policy.mmr is not None or policy.decay_days is not None or policy.salience
+    policy = runtime.policy.recall
+    return runtime.reranker is not None or policy.mmr is not None or policy.decay_days is not None or policy.salience
 
 
-def _merge_hits(own: Hits, theirs: Hits, limit: int) -> Hits:
+def _merge_hits(own: Hits, hits: Hits, limit: int) -> Hits:
     """Two answers as one; what both found is seen through one's own link."""
     known = {found.record.seq for found, _ in own.found}
-    both = [*own.found, *(hit for hit in theirs.found if hit[0].record.seq not in known)]
+    both = [*own.found, *(hit for hit in hits.found if hit[0].record.seq not in known)]
     both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
-    degraded = [*own.degraded, *(one for one in theirs.degraded if one not in own.degraded)]
-    return Hits(both[:limit], degraded, {**own.words, **theirs.words})
+    degraded = [*own.degraded, *(one for one in hits.degraded if one not in own.degraded)]
+    return Hits(both[:limit], degraded, {**own.words, **hits.words})
 
 
-async def _hits_of_one(parts: Parts, wanted: Search, read: int | None = None) -> Hits:
+async def _hits_of_one(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
     if wanted.strategy == "recent":
-        return Hits(await find_newest_memories(parts, wanted), [])
+        return Hits(await find_newest_memories(runtime, wanted), [])
     if wanted.strategy == "exact":
-        return Hits(await find_literal_matches(parts, wanted), [])
+        return Hits(await find_literal_matches(runtime, wanted), [])
     if wanted.as_of is not None:
-        return Hits(*await past_hits(parts, wanted))
-    with parts.watch.step("search.understand"):
-        known = await understand_query(parts, wanted)
-    retrieve = partial(_retrieve_hits, parts, wanted, known, read)
-    question, found = await (parts.io.together(retrieve) if parts.at_hand else retrieve())
-    with parts.watch.step("search.rank"):
-        found, note = await looked_at_closely(parts, wanted.query, found)
-        hits = doubtful_last(diversify_hits(parts, apply_decay(parts, found, parts.now()), wanted.limit))
-    even = _even_score(parts, wanted, question)
+        return Hits(*await past_hits(runtime, wanted))
+    with runtime.watch.step("search.understand"):
+        known = await understand_query(runtime, wanted)
+    retrieve = partial(_retrieve_hits, runtime, wanted, known, read)
+    question, found = await (runtime.io.together(retrieve) if runtime.at_hand else retrieve())
+    with runtime.watch.step("search.rank"):
+        found, note = await looked_at_closely(runtime, wanted.query, found)
+        hits = doubtful_last(diversify_hits(runtime, apply_decay(runtime, found, runtime.now()), wanted.limit))
+    even = _even_score(runtime, wanted, question)
     return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level, even)
 
 
-def _even_score(parts: Parts, wanted: Search, question: Question) -> float:
+def _even_score(runtime: Runtime, wanted: Search, question: SearchQuestion) -> float:
     """Return where scores become one half; where that was not measured, they stay as they are."""
     measured = wanted.strategy == "hybrid" and question.vectors and question.asked
-    if not measured or parts.reranker is not None or parts.policy.recall.fusion == "rrf":
+    if not measured or runtime.reranker is not None or runtime.policy.recall.fusion == "rrf":
         return HALF
     return question.weights.even
 
 
 async def _retrieve_hits(
-    parts: Parts, wanted: Search, known: Understood, read: int | None
-) -> tuple[Question, list[Hit]]:
-    async with parts.io.turn() if parts.index.in_process else nullcontext():
-        with parts.watch.step("search.retrieve"):
-            question = await build_question(parts, wanted, known)
-            return question, await _by_channels(parts, _with_spare(parts, wanted), question, read)
+    runtime: Runtime, wanted: Search, known: ParsedQuestion, read: int | None
+) -> tuple[SearchQuestion, list[Hit]]:
+    async with runtime.io.turn() if runtime.index.in_process else nullcontext():
+        with runtime.watch.step("search.retrieve"):
+            question = await build_question(runtime, wanted, known)
+            return question, await _by_channels(runtime, _with_spare(runtime, wanted), question, read)
 
 
-def _with_spare(parts: Parts, wanted: Search) -> Search:
-    more = max(wanted.limit, _SPARE) if _is_read_again(parts) else 0
+def _with_spare(runtime: Runtime, wanted: Search) -> Search:
+    more = max(wanted.limit, _SPARE) if _is_read_again(runtime) else 0
     return replace(wanted, limit=wanted.limit + more) if more else wanted
 
 
-async def _by_channels(parts: Parts, wanted: Search, question: Question, read: int | None) -> list[Hit]:
+async def _by_channels(runtime: Runtime, wanted: Search, question: SearchQuestion, read: int | None) -> list[Hit]:
     """Deepen until enough visible hits are there or the channels have nothing more."""
-    among = await _read_filtered_seqs(parts, wanted) if wanted.filtered else None
+    among = await _read_filtered_seqs(runtime, wanted) if wanted.filtered else None
     depth, wordless = max(4 * wanted.limit, 60), not question.words
     while True:
-        found = await find_candidates(parts, question, depth, among)
+        found = await find_candidates(runtime, question, depth, among)
         if not question.words and not question.vectors:  # nothing to ask by, or asking has just failed
-            held = await find_containing_text(parts, wanted) if wordless else []
-            return held or ([] if wanted.min_score else await find_newest_memories(parts, wanted))
-        ranked = await word_by_word(parts, question, _rank_candidates(parts, wanted, question, found), found)
+            current = await find_containing_text(runtime, wanted) if wordless else []
+            return current or ([] if wanted.min_score else await find_newest_memories(runtime, wanted))
+        ranked = await word_by_word(runtime, question, _rank_candidates(runtime, wanted, question, found), found)
         hits = await (
-            _read_visible_hits(parts, wanted, ranked) if read is None else _read_top_hits(parts, wanted, ranked, read)
+            _read_visible_hits(runtime, wanted, ranked)
+            if read is None
+            else _read_top_hits(runtime, wanted, ranked, read)
         )
         if len(hits) >= wanted.limit or found.exhausted:
-            return hits or await _by_less(parts, wanted, question)
+            return hits or await _by_less(runtime, wanted, question)
         depth *= 4
 
 
-async def _by_less(parts: Parts, wanted: Search, question: Question) -> list[Hit]:
+async def _by_less(runtime: Runtime, wanted: Search, question: SearchQuestion) -> list[Hit]:
     """Look closer where words alone were asked and no whole word was found; by meaning the newest stand for nothing.
 
     First for beginnings of words, then for what keys and metadata hold.
     """
     by_words_alone = not (question.vectors or wanted.min_score)
-    found = (await find_by_prefix(parts, wanted) or await find_by_labels(parts, wanted)) if by_words_alone else []
-    return await find_newest_memories(parts, wanted) if not found and wanted.strategy == "semantic" else found
+    found = (await find_by_prefix(runtime, wanted) or await find_by_labels(runtime, wanted)) if by_words_alone else []
+    return await find_newest_memories(runtime, wanted) if not found and wanted.strategy == "semantic" else found
 
 
-async def _read_filtered_seqs(parts: Parts, wanted: Search) -> frozenset[int]:
-    return frozenset(await parts.ledger.read(lambda tx: tx.memories.seqs(wanted.where)))
+async def _read_filtered_seqs(runtime: Runtime, wanted: Search) -> frozenset[int]:
+    return frozenset(await runtime.ledger.read(lambda tx: tx.memories.seqs(wanted.where)))
 
 
-def _rank_candidates(parts: Parts, wanted: Search, question: Question, found: Candidates) -> Ranking:
-    policy = parts.policy.recall
+def _rank_candidates(runtime: Runtime, wanted: Search, question: SearchQuestion, found: Candidates) -> Ranking:
+    policy = runtime.policy.recall
     text_counts = wanted.strategy not in {"vector", "semantic"} or not len(found.cosines)
     ranked = fuse_channels(
         found.text,
@@ -323,28 +327,28 @@ def _rank_candidates(parts: Parts, wanted: Search, question: Question, found: Ca
         min_score=wanted.min_score,
         text_counts=text_counts,
         by_words=text_counts and bool(question.words),
-        told=found.told,
+        answer=found.text_signals,
         entities=found.entities,
         weights=question.weights,
     )
     return by_ranks(ranked, policy.rrf_k) if policy.fusion == "rrf" else ranked
 
 
-async def _read_visible_hits(parts: Parts, wanted: Search, ranked: Ranking) -> list[Hit]:
+async def _read_visible_hits(runtime: Runtime, wanted: Search, ranked: Ranking) -> list[Hit]:
     """The best hits that may be seen."""
-    hits, _ = await _read_first_hits(parts, wanted, ranked, wanted.limit, wanted.limit + _LAG)
+    hits, _ = await _read_first_hits(runtime, wanted, ranked, wanted.limit, wanted.limit + _LAG)
     return hits[: wanted.limit]
 
 
-async def _read_top_hits(parts: Parts, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
+async def _read_top_hits(runtime: Runtime, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
     """The same, but only the first of them are read."""
-    hits, end = await _read_first_hits(parts, wanted, ranked, read, read)
+    hits, end = await _read_first_hits(runtime, wanted, ranked, read, read)
     rest = ranked[end : end + max(0, wanted.limit - len(hits))]
-    return [*hits[: wanted.limit], *((cast("Found", _Glimpse(scored.seq)), scored) for scored in rest)]
+    return [*hits[: wanted.limit], *((cast("FoundMemory", _Glimpse(scored.seq)), scored) for scored in rest)]
 
 
 async def _read_first_hits(
-    parts: Parts, wanted: Search, ranked: Ranking, count: int, step: int
+    runtime: Runtime, wanted: Search, ranked: Ranking, count: int, step: int
 ) -> tuple[list[Hit], int]:
     """At least so many of the best that may be seen, and how many were looked at for it.
 
@@ -353,12 +357,12 @@ async def _read_first_hits(
     hits, end = list[Hit](), 0
     while len(hits) < count and end < len(ranked):
         part = ranked[end : end + step]
-        seen = await parts.ledger.peek(_build_row_query([scored.seq for scored in part], wanted.where))
+        seen = await runtime.ledger.peek(_build_row_query([scored.seq for scored in part], wanted.where))
         by_seq = {found.record.seq: found for found in seen}
         hits += [(by_seq[scored.seq], scored) for scored in part if scored.seq in by_seq]
         end += len(part)
     return hits, end
 
 
-def _build_row_query(seqs: Sequence[int], where: Where) -> Work[list[Found]]:
+def _build_row_query(seqs: Sequence[int], where: Where) -> Work[list[FoundMemory]]:
     return lambda tx: tx.memories.among(seqs, where)

@@ -20,11 +20,11 @@ from memstone.core.checks.filters import (
     where_unexpired,
     where_visible,
 )
-from memstone.core.showing.inject import cut_excerpt, place_of
-from memstone.core.showing.planner import Item
-from memstone.core.showing.profile import NOBODY, PRIVATE, Profile, Visibility, has_fact_words, visibility_of
+from memstone.core.prompt.inject import cut_excerpt, place_of
+from memstone.core.prompt.planner import BlockItem
+from memstone.core.prompt.profile import NOBODY, PRIVATE, Profile, Visibility, has_fact_words, visibility_of
 from memstone.engine.block_cache import BlockCache
-from memstone.engine.layers.portrayed import Portrait, read_portrait
+from memstone.engine.layers.portrait import Portrait, read_portrait
 from memstone.engine.recall.profile import (
     ProfileRequest,
     read_ended_facts,
@@ -33,15 +33,15 @@ from memstone.engine.recall.profile import (
     read_repeated_facts,
 )
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.storing.hide_deleted import hide_deleted_in_episodes
-from memstone.engine.storing.holders import read_owners
-from memstone.engine.storing.status import OPEN
+from memstone.engine.store.deleted_spans import hide_deleted_in_episodes
+from memstone.engine.store.holders import read_owners
+from memstone.engine.store.status import OPEN
 from memstone.language.language import Language, TextGuard
 from memstone.language.text.questions import only_asks
 from memstone.model.access import Bounds
-from memstone.model.context import Dropped, Due
+from memstone.model.context import Due, OmittedMemory
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
-from memstone.model.memory import Found, Layer, Origin, Record, Status
+from memstone.model.memory import FoundMemory, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -52,25 +52,25 @@ from memstone.ports.tables import TurnFact
 
 _DAYS: Final = 90
 _MOST: Final = 300
-_SHOWN: Final = 8
+_MAX_LINES: Final = 8
 _PLANS: Final = frozenset({"plan", "date", "goal", "instruction"})
 
 
-async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[Found, Due]]:
+async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[FoundMemory, Due]]:
     """Read what is to be done these days, and is not done yet; the most urgent first, each with its memory."""
     rows = {one.record.id: one for one in await _read_recent_rows(tx, wanted, (Layer.EPISODE, Layer.FACT))}
-    told = await hide_deleted_in_episodes(
+    answer = await hide_deleted_in_episodes(
         tx, [one.record for one in rows.values() if one.record.layer == Layer.EPISODE]
     )
-    shown = [told.get(one, row.record) for one, row in rows.items()]
-    found = [due for record in shown if record is not None for due in _due_in(record, wanted)]
+    visible = [answer.get(one, row.record) for one, row in rows.items()]
+    found = [due for record in visible if record is not None for due in _due_in(record, wanted)]
     if not found:
         return []
     turns = [one.record for one in await _read_recent_rows(tx, wanted, (Layer.TURN,))]
-    said = [one for one in turns if one.source_role == Origin.USER]
+    records = [one for one in turns if one.source_role == Origin.USER]
     dates = wanted.language.dates
-    left = [due for due in found if not dates.is_done(due.text, _list_later_texts(rows[due.id].record, said))]
-    return [(rows[due.id], due) for due in dates.sort_due(left)[:_SHOWN]]
+    left = [due for due in found if not dates.is_done(due.text, _list_later_texts(rows[due.id].record, records))]
+    return [(rows[due.id], due) for due in dates.sort_due(left)[:_MAX_LINES]]
 
 
 def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
@@ -100,7 +100,7 @@ def _list_later_texts(record: Record, turns: list[Record]) -> list[str]:
     return [turn.text for turn in turns if turn.occurred_at > since]
 
 
-async def _read_recent_rows(tx: Tx, wanted: ProfileRequest, layers: tuple[Layer, ...]) -> list[Found]:
+async def _read_recent_rows(tx: Tx, wanted: ProfileRequest, layers: tuple[Layer, ...]) -> list[FoundMemory]:
     since = to_instant(datetime_from_instant(wanted.as_of or wanted.now) - timedelta(days=_DAYS))
     where = where_visible(wanted.owner, wanted.now, layers=layers, as_of=wanted.as_of, extra=where_link_direct())
     newer = And((where, Condition("occurred_at", Op.GTE, since)))
@@ -130,7 +130,7 @@ _CHANGES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Surfacing:
+class SurfacedMemories:
     """What was found for a query, best first, and for whom; ``words`` are those of the query."""
 
     scope: Scope
@@ -181,11 +181,11 @@ class Surfacing:
 class Material:
     """What the planner chooses from; ``rows`` are all of it by id, as the ledger has them."""
 
-    items: list[Item]
-    overrides: list[Item]
-    narrative: Item | None
-    rows: dict[str, Found]
-    dropped: list[Dropped] = field(default_factory=list)
+    items: list[BlockItem]
+    overrides: list[BlockItem]
+    narrative: BlockItem | None
+    rows: dict[str, FoundMemory]
+    dropped: list[OmittedMemory] = field(default_factory=list)
     nobody: bool = False
     """Whether nothing says who the user is."""
 
@@ -195,11 +195,11 @@ class Material:
     profile: Profile = NOBODY
 
 
-async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Material:
+async def read_material(tx: Tx, wanted: SurfacedMemories, cache: BlockCache) -> Material:
     """Read it, within one transaction."""
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
-    hidden = await tx.suppressed.turns(wanted.scope.tenant_id, turns) if turns else set()
+    hidden = await tx.suppressions.turns(wanted.scope.tenant_id, turns) if turns else set()
     facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
     changed = (
         await (_read_ended_turns(tx, wanted, facts, cache) if wanted.recall else _read_changed_turns(tx, wanted, turns))
@@ -213,9 +213,9 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
         if wanted.nobody
         else await read_portrait(tx, wanted.language, _identity_owner(wanted.scope), wanted.now, wanted.as_of)
     )
-    shown = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
-    stale = _of_identity(wanted) - {one.record.id for one in shown}
-    told = await hide_deleted_in_episodes(tx, [found.record for found, _ in wanted.hits])
+    visible = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
+    stale = _of_identity(wanted) - {one.record.id for one in visible}
+    answer = await hide_deleted_in_episodes(tx, [found.record for found, _ in wanted.hits])
     owners = await read_owners(tx, [found for found, _ in wanted.hits], wanted.bounds, wanted.scope.user_id)
     made = Material(
         items=[],
@@ -230,20 +230,20 @@ async def read_material(tx: Tx, wanted: Surfacing, cache: BlockCache) -> Materia
     due = await _add_due(tx, made, wanted) if wanted.due else frozenset[str]()
     replies = pair_answers(wanted.hits)
     for found, scored in wanted.hits:
-        record = told.get(found.record.id, found.record)
+        record = answer.get(found.record.id, found.record)
         if found.record.id in due:
             continue
         if record is None or found.record.id in hidden:
-            made.dropped.append(Dropped(found.record.id, SUPPRESSED))
+            made.dropped.append(OmittedMemory(found.record.id, SUPPRESSED))
             continue
         if reason := PRIVATE if record.id in private else _reason_against(record, wanted, changed, learned):
-            made.dropped.append(Dropped(record.id, reason))
+            made.dropped.append(OmittedMemory(record.id, reason))
             continue
         if found.record.seq in wanted.farther and made.profile.holds_most:
-            made.dropped.append(Dropped(record.id, FAR))
+            made.dropped.append(OmittedMemory(record.id, FAR))
             continue
         if record.seq not in there or record.id in stale:
-            made.dropped.append(Dropped(record.id, GONE))
+            made.dropped.append(OmittedMemory(record.id, GONE))
             continue
         made.rows[record.id] = found
         item = _build_item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
@@ -262,18 +262,18 @@ def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
         (found for found, _ in hits if found.record.layer == Layer.TURN),
         key=lambda found: found.record.seq,
     )
-    said, replies = dict[Scope, Record](), dict[str, str]()
+    texts, replies = dict[Scope, Record](), dict[str, str]()
     for found in turns:
         if found.record.source_role != Origin.ASSISTANT:
-            said[found.link.scope] = found.record
+            texts[found.link.scope] = found.record
             continue
-        before = said.get(found.link.scope)
+        before = texts.get(found.link.scope)
         if before is not None and found.record.seq - before.seq <= _BETWEEN:
             replies[found.record.id] = before.id
     return replies
 
 
-def _of_owner(item: Item, owner: str) -> Item:
+def _of_owner(item: BlockItem, owner: str) -> BlockItem:
     """An item with whose it is, where that is not whoever asks."""
     if not owner:
         return item
@@ -282,7 +282,7 @@ def _of_owner(item: Item, owner: str) -> Item:
     return replace(item, speaker=f"{item.speaker}, shared by {owner}" if item.speaker else f"shared by {owner}")
 
 
-async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait, cache: BlockCache) -> None:
+async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Portrait, cache: BlockCache) -> None:
     """Add the profile or, where most of it stands behind a gate, who the user is; not beside a text that tells it."""
     asked = ProfileRequest(
         wanted.scope,
@@ -301,30 +301,30 @@ async def _add_profile(tx: Tx, made: Material, wanted: Surfacing, who: Portrait,
     elif wanted.identity_tokens > 0:
         made.profile = await read_identity(tx, cache, replace(asked, tokens=wanted.identity_tokens), who.derived)
         if made.narrative is not None:
-            told = [one.id for one in made.profile.facts if has_fact_words(made.narrative.text, one.text)]
-            made.narrative = replace(made.narrative, holds=tuple(told))
+            lines = [one.id for one in made.profile.facts if has_fact_words(made.narrative.text, one.text)]
+            made.narrative = replace(made.narrative, holds=tuple(lines))
 
 
-async def _add_due(tx: Tx, made: Material, wanted: Surfacing) -> frozenset[str]:
+async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozenset[str]:
     """Add what is due before all that was found; gives the memories that tell it."""
     asked = ProfileRequest(
         wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session, language=wanted.language
     )
     for row, one in await read_due(tx, asked):
         made.rows[one.id], made.due = row, True
-        made.items.append(Item(one.id, one.text, row.record.layer, one.day.isoformat(), note=DUE))
+        made.items.append(BlockItem(one.id, one.text, row.record.layer, one.day.isoformat(), note=DUE))
     return frozenset(item.id for item in made.items)
 
 
-async def _still_there(tx: Tx, wanted: Surfacing) -> set[int]:
+async def _still_there(tx: Tx, wanted: SurfacedMemories) -> set[int]:
     """Which hits still hold: models may have been asked since they were looked up."""
     found = [found.record.seq for found, _ in wanted.hits]
     if not found or wanted.checked:
         return set(found)
     seqs = Condition("seq", Op.IN, tuple(found))
     tenant = Condition("tenant_id", Op.EQ, wanted.scope.tenant_id)
-    held = where_current() if wanted.as_of is None else valid_at(wanted.as_of)
-    return set(await tx.memories.seqs(And((tenant, seqs, held, where_unexpired(wanted.as_of or wanted.now)))))
+    current = where_current() if wanted.as_of is None else valid_at(wanted.as_of)
+    return set(await tx.memories.seqs(And((tenant, seqs, current, where_unexpired(wanted.as_of or wanted.now)))))
 
 
 def _identity_owner(who: Scope) -> Scope:
@@ -332,18 +332,20 @@ def _identity_owner(who: Scope) -> Scope:
     return Scope(who.tenant_id, who.user_id) if who.user_id else who
 
 
-def _of_identity(wanted: Surfacing) -> set[str]:
+def _of_identity(wanted: SurfacedMemories) -> set[str]:
     """The hits that are part of who somebody is: they are shown as they hold now, or not at all."""
     return {found.record.id for found, _ in wanted.hits if found.record.layer == Layer.IDENTITY}
 
 
-async def _read_matches(tx: Tx, where: Where) -> list[Found]:
+async def _read_matches(tx: Tx, where: Where) -> list[FoundMemory]:
     """The few of many that match: by their numbers first, which the indexes know, so that no other row is read."""
     seqs = await tx.memories.seqs(where)
     return await tx.memories.among(seqs[:_SURFACE_MOST], where) if seqs else []
 
 
-def _reason_against(record: Record, wanted: Surfacing, changed: Mapping[str, str], learned: Container[str]) -> str:
+def _reason_against(
+    record: Record, wanted: SurfacedMemories, changed: Mapping[str, str], learned: Container[str]
+) -> str:
     """Return why something near is not recalled; '' if it is."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return PRIVATE
@@ -363,7 +365,7 @@ def shown_text(record: Record, guard: TextGuard) -> str:
 
 
 async def read_turn_facts(
-    tx: Tx, scope: Scope, found: Sequence[Found], now: Instant, as_of: Instant | None = None
+    tx: Tx, scope: Scope, found: Sequence[FoundMemory], now: Instant, as_of: Instant | None = None
 ) -> list[TurnFact]:
     """Read the facts that the turns among what was found tell, as far as whoever holds a turn sees them.
 
@@ -383,7 +385,9 @@ def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
     return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
 
 
-async def _read_ended_turns(tx: Tx, wanted: Surfacing, facts: Sequence[TurnFact], cache: BlockCache) -> dict[str, str]:
+async def _read_ended_turns(
+    tx: Tx, wanted: SurfacedMemories, facts: Sequence[TurnFact], cache: BlockCache
+) -> dict[str, str]:
     """The turns of which something no longer holds: superseded, deleted, expired or put aside."""
     changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
     found = [found for found, _ in wanted.hits]
@@ -398,7 +402,7 @@ async def stale_turns(
     cache: BlockCache,
     language: Language,
     scope: Scope,
-    found: Sequence[Found],
+    found: Sequence[FoundMemory],
     facts: Sequence[TurnFact],
     now: Instant,
     state: Hashable = None,
@@ -418,10 +422,10 @@ async def stale_turns(
     return stale
 
 
-async def _read_changed_turns(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -> dict[str, str]:
+async def _read_changed_turns(tx: Tx, wanted: SurfacedMemories, turns: Sequence[str]) -> dict[str, str]:
     """The turns that state something of which a later version says otherwise, or that was taken back, with a note."""
     scope, then = wanted.scope, wanted.as_of
-    said = And(
+    message = And(
         (
             where_in_scope(scope),
             Condition("layer", Op.EQ, str(Layer.FACT)),
@@ -429,7 +433,7 @@ async def _read_changed_turns(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -
             Condition("status", Op.EQ, str(Status.SUPERSEDED)),
         )
     )
-    found = [one.record for one in await _read_matches(tx, said)]
+    found = [one.record for one in await _read_matches(tx, message)]
     ended = [record for record in found if then is None or (record.valid_to or then) <= then]
     if not ended:
         return {}
@@ -442,7 +446,7 @@ async def _read_changed_turns(tx: Tx, wanted: Surfacing, turns: Sequence[str]) -
         one = now.get(record.id)
         if record.origin_id and (one is None or one.hash != record.hash):
             later.setdefault(record.origin_id, {}).update(_current_excerpt(one))
-    return {turn: _change_note(list(told)) for turn, told in later.items()}
+    return {turn: _change_note(list(answer)) for turn, answer in later.items()}
 
 
 def _current_excerpt(holds: Record | None) -> dict[str, None]:
@@ -452,15 +456,15 @@ def _current_excerpt(holds: Record | None) -> dict[str, None]:
     return {cut_excerpt(holds.text): None}
 
 
-def _change_note(told: Sequence[str]) -> str:
+def _change_note(lines: Sequence[str]) -> str:
     """That something has changed, and what holds now: of all that a turn states, or the rest would seem to hold."""
-    more = " \u2026" if len(told) > _CHANGES else ""
-    return f"{CHANGED}: {' '.join(told[:_CHANGES])}{more}" if told else CHANGED
+    more = " \u2026" if len(lines) > _CHANGES else ""
+    return f"{CHANGED}: {' '.join(lines[:_CHANGES])}{more}" if lines else CHANGED
 
 
-def _build_item(record: Record, wanted: Surfacing, *, score: float | None = None, note: str = "") -> Item:
+def _build_item(record: Record, wanted: SurfacedMemories, *, score: float | None = None, note: str = "") -> BlockItem:
     decisions, evidence = record.data.get("decisions"), record.data.get("evidence")
-    return Item(
+    return BlockItem(
         id=record.id,
         text=shown_text(record, wanted.language.guard) if wanted.recall and record.layer == Layer.TURN else record.text,
         layer=record.layer,

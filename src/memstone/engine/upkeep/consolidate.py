@@ -27,9 +27,9 @@ from memstone.core.consolidation import (
 )
 from memstone.engine.layers.narrative import regenerate_narrative
 from memstone.engine.policy import apply_scope_policy
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import scope_or_everybody
-from memstone.engine.storing.store import add_links, end_version
+from memstone.engine.request_scope import scope_or_everybody
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.versions import add_links, end_version
 from memstone.engine.upkeep import sweep
 from memstone.engine.upkeep.passes import PAGE, Pass, is_current, of_owner, parts_to_tidy, read_policies
 from memstone.engine.upkeep.summarize import summarize_pass
@@ -55,15 +55,15 @@ _SPOKEN_OF: Final = 500
 
 
 async def consolidate_scope(
-    parts: Parts, given: Mapping[str, Any], *, everybody: bool, dry_run: bool = False
+    runtime: Runtime, values: Mapping[str, Any], *, everybody: bool, dry_run: bool = False
 ) -> ConsolidateResult:
     """One pass over a scope, or over everything there is; gives what was done."""
-    scope = scope_or_everybody(parts, given, everybody=everybody)
-    parts = parts_to_tidy(parts, scope)
-    parts = await apply_scope_policy(parts, scope)
-    if not parts.policy.enabled:
+    scope = scope_or_everybody(runtime, values, everybody=everybody)
+    runtime = parts_to_tidy(runtime, scope)
+    runtime = await apply_scope_policy(runtime, scope)
+    if not runtime.policy.enabled:
         return {"status": "disabled"}
-    run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
+    run = Pass(runtime, scope, runtime.now(), new_id(), dry_run=dry_run)
     if dry_run:
         await _run_steps(run)
         return _build_answer(run)
@@ -79,7 +79,7 @@ async def consolidate_scope(
 async def _run_and_log(run: Pass) -> None:
     """Carry out a pass and log it, whatever becomes of it."""
     began = perf_counter()
-    newest = await run.parts.ledger.peek(lambda tx: tx.upkeep.newest_change(run.parts.tenant_id))
+    newest = await run.runtime.ledger.peek(lambda tx: tx.upkeep.newest_change(run.runtime.tenant_id))
     job = Job(id=run.job_id, task=TASK, scope=run.scope, status="error", created_at=run.now)
     try:
         await _run_steps(run)
@@ -90,12 +90,12 @@ async def _run_and_log(run: Pass) -> None:
     finally:
         job.details = {**job.details, **_pass_counts(run), "changes": newest}
         job.duration_ms = 1_000 * (perf_counter() - began)
-        await run.parts.ledger.write(lambda tx: tx.jobs.put(job))
+        await run.runtime.ledger.write(lambda tx: tx.jobs.put(job))
         log_event("memory.consolidated", counts=_pass_counts(run))
 
 
 async def _run_steps(run: Pass) -> None:
-    run.policies = await read_policies(run.parts)
+    run.policies = await read_policies(run.runtime)
     await merge_duplicates(run, Layer.EPISODE)
     await merge_duplicates(run, Layer.FACT)
     await promote_facts(run)
@@ -108,27 +108,27 @@ async def _run_steps(run: Pass) -> None:
         await _refresh_narratives(run, earlier[0][1] if earlier else 0)
     if run.scope.is_open:  # logs and receipts belong to the whole tenant
         # At least half an interval ago, so that a second pass right after this one finds nothing more to forget.
-        latest = days_before(run.now, run.parts.policy.upkeep.interval_hours / 48)
+        latest = days_before(run.now, run.runtime.policy.upkeep.interval_hours / 48)
         await sweep.purge_old_rows(run, next((changes for at, changes in earlier if at <= latest), 0))
 
 
 async def _read_earlier_passes(run: Pass) -> list[tuple[Instant, int]]:
     """When the whole passes before this one ran, newest first, and how far the log of changes had come then."""
-    tenant = Scope(run.parts.tenant_id)
-    jobs = await run.parts.ledger.read(lambda tx: tx.jobs.find(tenant, task=TASK, status="success", limit=PAGE))
+    tenant = Scope(run.runtime.tenant_id)
+    jobs = await run.runtime.ledger.read(lambda tx: tx.jobs.find(tenant, task=TASK, status="success", limit=PAGE))
     return [(job.created_at, int(job.details.get("changes", 0))) for job in jobs if job.scope.is_open]
 
 
 async def _refresh_narratives(run: Pass, since: int) -> None:
     """Let the texts about users follow what has changed since the pass before this one, and by it."""
-    tenant, only = run.parts.tenant_id, run.scope.user_id
-    changed = await run.parts.ledger.read(lambda tx: tx.upkeep.changed_users(tenant, since))
+    tenant, only = run.runtime.tenant_id, run.scope.user_id
+    changed = await run.runtime.ledger.read(lambda tx: tx.upkeep.changed_users(tenant, since))
     for user in changed:
         if not user or user == EVERYBODY or (only and user != only):
             continue
         await run.go_on()
-        theirs = await apply_scope_policy(run.parts, Scope(tenant, user))
-        made = await regenerate_narrative(theirs, Scope(tenant, user), job_id=run.job_id)
+        runtime = await apply_scope_policy(run.runtime, Scope(tenant, user))
+        made = await regenerate_narrative(runtime, Scope(tenant, user), job_id=run.job_id)
         run.counts["narratives"] += made["status"] in ("regenerated", "removed")
 
 
@@ -157,13 +157,13 @@ def _build_answer(run: Pass) -> ConsolidateResult:
 
 async def _list_owners(run: Pass, layer: Layer) -> list[Scope]:
     """Users and agents of a pass; each is looked at by itself, so that nothing of two is ever mixed."""
-    found = await run.parts.ledger.read(lambda tx: tx.upkeep.owners(run.scope, str(layer)))
-    return [Scope(run.parts.tenant_id, user, agent, run.scope.run_id) for user, agent in found]
+    found = await run.runtime.ledger.read(lambda tx: tx.upkeep.owners(run.scope, str(layer)))
+    return [Scope(run.runtime.tenant_id, user, agent, run.scope.run_id) for user, agent in found]
 
 
 async def _read_newest(run: Pass, owner: Scope, layer: Layer, most: int) -> list[Record]:
     where = of_owner(owner, run.now, str(layer))
-    found = await run.parts.ledger.read(lambda tx: tx.memories.find(where, limit=most))
+    found = await run.runtime.ledger.read(lambda tx: tx.memories.find(where, limit=most))
     return [one.record for one in found if one.record.kind not in LASTING and one.record.seq not in run.settled]
 
 
@@ -182,13 +182,13 @@ async def merge_duplicates(run: Pass, layer: Layer) -> None:
         await run.go_on()
         records = await _read_newest(run, owner, layer, _COMPARED[layer])
         planned = (
-            await run.parts.io.run(partial(find_merges, records, threshold, run.parts.language))
+            await run.runtime.io.run(partial(find_merges, records, threshold, run.runtime.language))
             if len(records) > 1
             else []
         )
         for page in _split_pages(planned):
             if run.dry_run:
-                for one in await run.parts.ledger.read(partial(_filter_mergeable, run=run, page=page)):
+                for one in await run.runtime.ledger.read(partial(_filter_mergeable, run=run, page=page)):
                     run.would("merged", one.dropped)
                 continue
             for links in await run.write(partial(_merge_page, run=run, page=page)):
@@ -203,52 +203,54 @@ async def _filter_mergeable(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list
     """Those that both still hold, are seen by the same owners, who all merge, and were not parted by somebody."""
     found = []
     for one in page:
-        kept, dropped = await tx.memories.at(one.kept.seq), await tx.memories.at(one.dropped.seq)
-        if kept is None or dropped is None or not (is_current(kept) and is_current(dropped)):
+        stored, dropped = await tx.memories.at(one.survivor.seq), await tx.memories.at(one.dropped.seq)
+        if stored is None or dropped is None or not (is_current(stored) and is_current(dropped)):
             continue
-        mine, theirs = [await tx.links.of(record.tenant_id, record.seq) for record in (kept, dropped)]
-        together = owners_of(mine) == owners_of(theirs) and _all_merge(run, mine, kept)
-        if together and not await _was_undone(tx, kept, dropped):
-            found.append(Merge(kept, dropped))
+        links, others = [await tx.links.of(record.tenant_id, record.seq) for record in (stored, dropped)]
+        together = owners_of(links) == owners_of(others) and _all_merge(run, links, stored)
+        if together and not await _was_undone(tx, stored, dropped):
+            found.append(Merge(stored, dropped))
     return found
 
 
-def _all_merge(run: Pass, links: Sequence[Link], kept: Record) -> bool:
+def _all_merge(run: Pass, links: Sequence[Link], record: Record) -> bool:
     """Whether everybody who holds a memory lets those that are alike become one."""
-    return run.policies.agree(links, lambda policy: _merge_threshold(policy, Layer(kept.layer)) > 0, run.parts.policy)
+    return run.policies.agree(
+        links, lambda policy: _merge_threshold(policy, Layer(record.layer)) > 0, run.runtime.policy
+    )
 
 
-async def _was_undone(tx: Tx, kept: Record, dropped: Record) -> bool:
+async def _was_undone(tx: Tx, record: Record, dropped: Record) -> bool:
     """It is there, so whatever made it part of the other was taken back: that stands."""
     history = await tx.events.of(dropped.tenant_id, dropped.id)
-    return any(event.event == EventType.MERGE and event.new_id == kept.id for event in history)
+    return any(event.event == EventType.MERGE and event.new_id == record.id for event in history)
 
 
 async def _merge_page(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[list[Link]]:
     done = []
     for planned in page:  # one by one: what is kept may have grown by the one before
         done += [
-            await _merge_pair(tx, run, one.kept, one.dropped)
+            await _merge_pair(tx, run, one.survivor, one.dropped)
             for one in await _filter_mergeable(tx, run=run, page=[planned])
         ]
     return done
 
 
-async def _merge_pair(tx: Tx, run: Pass, kept: Record, dropped: Record) -> list[Link]:
-    mine, theirs = [await tx.links.of(record.tenant_id, record.seq) for record in (kept, dropped)]
-    grown, links = merge_records(kept, dropped), merge_links(mine, theirs)
-    known = {link.scope for link in mine}
-    await tx.upkeep.restate(replace(dropped, data={**dropped.data, "into": kept.id}))
+async def _merge_pair(tx: Tx, run: Pass, stored: Record, dropped: Record) -> list[Link]:
+    own, others = [await tx.links.of(record.tenant_id, record.seq) for record in (stored, dropped)]
+    grown, links = merge_records(stored, dropped), merge_links(own, others)
+    known = {link.scope for link in own}
+    await tx.upkeep.restate(replace(dropped, data={**dropped.data, "into": stored.id}))
     await end_version(tx, dropped, Status.SUPERSEDED, run.now)
     await tx.upkeep.restate(grown)
     await tx.upkeep.recount(grown, [link for link in links if link.scope in known])
-    await add_links(tx, run.parts.language, grown, [link for link in links if link.scope not in known], run.now)
-    told = {"before": dropped, "links_before": theirs, "ended": True}
-    ended = run.event(EventType.MERGE, dropped, theirs, f"says the same as {kept.id}", **told)
-    ended.new_id = kept.id
-    told = {"before": kept, "links_before": mine, "links": links}
-    await tx.events.append([ended, run.event(EventType.MERGE, grown, mine, f"{dropped.id} says the same", **told)])
-    return mine
+    await add_links(tx, run.runtime.language, grown, [link for link in links if link.scope not in known], run.now)
+    answer = {"before": dropped, "links_before": others, "ended": True}
+    ended = run.event(EventType.MERGE, dropped, others, f"says the same as {stored.id}", **answer)
+    ended.new_id = stored.id
+    answer = {"before": stored, "links_before": own, "links": links}
+    await tx.events.append([ended, run.event(EventType.MERGE, grown, own, f"{dropped.id} says the same", **answer)])
+    return own
 
 
 # --- what keeps being spoken of ---------------------------------------------------------------------------------------
@@ -266,8 +268,8 @@ async def promote_facts(run: Pass) -> None:
         episodes = await _read_newest(run, owner, Layer.EPISODE, _SPEAKING)
         facts = await _read_newest(run, owner, Layer.FACT, _SPOKEN_OF)
         work = partial(find_promotions, facts, episodes, policy, since)
-        for page in _split_pages(await run.parts.io.run(work) if facts else []):
-            do = run.parts.ledger.read if run.dry_run else run.write
+        for page in _split_pages(await run.runtime.io.run(work) if facts else []):
+            do = run.runtime.ledger.read if run.dry_run else run.write
             for record, links in await do(partial(_promote_page, run=run, page=page, policy=policy)):
                 if run.dry_run:
                     run.would("promoted", record)
@@ -283,12 +285,12 @@ async def _promote_page(
         record = await tx.memories.at(found.fact.seq)
         if record is None or not is_current(record):
             continue
-        one, given = replace(found, fact=record), await _count_boosts(tx, record)
-        if one.steps(policy) <= given:
+        one, amount = replace(found, fact=record), await _count_boosts(tx, record)
+        if one.steps(policy) <= amount:
             continue
         links = await tx.links.of(record.tenant_id, record.seq)
         if not run.dry_run:
-            await _store_promotion(tx, run, one.strengthened(given, policy), record, links, one.steps(policy))
+            await _store_promotion(tx, run, one.strengthen_fact(amount, policy), record, links, one.steps(policy))
         done.append((record, links))
     return done
 
@@ -296,14 +298,14 @@ async def _promote_page(
 async def _count_boosts(tx: Tx, record: Record) -> int:
     """How many boosts a fact was given, also such as were taken back."""
     history = await tx.events.of(record.tenant_id, record.id)
-    told = (event.after or {} for event in history if event.event == EventType.PROMOTE)
-    return max((int(after.get("promoted", 0)) for after in told), default=0)
+    answer = (event.after or {} for event in history if event.event == EventType.PROMOTE)
+    return max((int(after.get("promoted", 0)) for after in answer), default=0)
 
 
 async def _store_promotion(tx: Tx, run: Pass, new: Record, old: Record, links: list[Link], steps: int) -> None:
     await tx.upkeep.restate(new)
     await tx.vectors.touch(new.tenant_id, [new.seq])  # so that no block that was made before is shown again
-    told = {"before": old, "links_before": links, "links": links}
-    event = run.event(EventType.PROMOTE, new, links, "several conversations mention it", **told)
+    answer = {"before": old, "links_before": links, "links": links}
+    event = run.event(EventType.PROMOTE, new, links, "several conversations mention it", **answer)
     event.after = {**(event.after or {}), "salience": new.salience, "anchor_at": new.anchor_at, "promoted": steps}
     await tx.events.append([event])

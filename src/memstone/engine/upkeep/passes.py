@@ -13,11 +13,11 @@ from memstone.core.checks.filters import where_visible
 from memstone.core.settings.lenient import TENANT, scope_key
 from memstone.core.settings.names import SETTINGS
 from memstone.engine.access.bounds import remove_bounds
-from memstone.engine.erasing.erase_rows import compact_if_owed
+from memstone.engine.change.erase_rows import compact_if_owed
 from memstone.engine.policy import apply_scope_policy, resolve_policy
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.draft import event_of
-from memstone.engine.storing.store import end_version
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import event_of
+from memstone.engine.store.versions import end_version
 from memstone.errors import Conflict, Forbidden
 from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
@@ -26,7 +26,7 @@ from memstone.model.policy import Policy
 from memstone.model.query import Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
-from memstone.ports.storage import Copying
+from memstone.ports.storage import CopyableLedger
 from memstone.trace import log, log_event
 
 if TYPE_CHECKING:
@@ -98,22 +98,22 @@ def _is_within_scope(scope: Scope, names: dict[str, str]) -> bool:
     return all(getattr(scope, field) in ("", name) for field, name in names.items())
 
 
-async def read_policies(parts: Parts) -> Policies:
+async def read_policies(runtime: Runtime) -> Policies:
     """The policies that are set in a tenant."""
-    base = parts.policy if parts.untuned is None else parts.untuned
+    base = runtime.policy if runtime.untuned is None else runtime.untuned
     found = Policies(base)
 
     async def work(tx: Tx) -> None:
         found.stored, found.pairs = {}, []
-        if await tx.preferences.version(parts.tenant_id):
+        if await tx.preferences.version(runtime.tenant_id):
             for name in _ASKED:
-                for key, value in await tx.preferences.named(parts.tenant_id, name, _ALL):
+                for key, value in await tx.preferences.list_by_name(runtime.tenant_id, name, _ALL):
                     if key == TENANT or key.startswith(tuple(f"{kind}:" for kind in _KINDS)):
                         found.stored.setdefault(key, {})[name] = value
         if all(any(key.startswith(f"{kind}:") for key in found.stored) for kind in _KINDS):
-            found.pairs = await _find_owner_pairs(tx, Scope(parts.tenant_id), found.stored)
+            found.pairs = await _find_owner_pairs(tx, Scope(runtime.tenant_id), found.stored)
 
-    await parts.ledger.read(work)
+    await runtime.ledger.read(work)
     return found
 
 
@@ -139,7 +139,7 @@ ALL: Final = 1_000_000_000
 """As many as there are."""
 
 LEASE: Final = "consolidate"
-_HELD: Final = timedelta(minutes=10)
+_LEASE_LENGTH: Final = timedelta(minutes=10)
 _RENEWED: Final = timedelta(minutes=1)
 _TRIES: Final = 2
 
@@ -150,7 +150,7 @@ T = TypeVar("T")
 class Pass:
     """One pass. A dry run changes nothing and counts what it would have done."""
 
-    parts: Parts
+    runtime: Runtime
     scope: Scope
     now: Instant
     job_id: str
@@ -173,32 +173,32 @@ class Pass:
 
     async def claim(self) -> bool:
         """Make sure that this is the only pass over this tenant, in any process; false when there is another."""
-        until, tenant = to_instant(datetime_from_instant(self.now) + _HELD), self.parts.tenant_id
-        taken = await self.parts.ledger.write(lambda tx: tx.leases.claim(tenant, LEASE, self.job_id, self.now, until))
+        until, tenant = to_instant(datetime_from_instant(self.now) + _LEASE_LENGTH), self.runtime.tenant_id
+        taken = await self.runtime.ledger.write(lambda tx: tx.leases.claim(tenant, LEASE, self.job_id, self.now, until))
         self.held_since = self.now if taken else ""
         return taken
 
     async def go_on(self) -> None:
         """Hold the lease a while longer; ``Conflict`` when this took so long that another pass has begun."""
-        now = self.parts.now()
+        now = self.runtime.now()
         if not self.held_since or datetime_from_instant(now) - datetime_from_instant(self.held_since) < _RENEWED:
             return
-        until, tenant = to_instant(datetime_from_instant(now) + _HELD), self.parts.tenant_id
-        if not await self.parts.ledger.write(lambda tx: tx.leases.renew(tenant, LEASE, self.job_id, until)):
+        until, tenant = to_instant(datetime_from_instant(now) + _LEASE_LENGTH), self.runtime.tenant_id
+        if not await self.runtime.ledger.write(lambda tx: tx.leases.renew(tenant, LEASE, self.job_id, until)):
             raise Conflict("another run has taken over", hint="it continues where this one stopped")
         self.held_since = now
 
     async def release(self) -> None:
         """Let others begin."""
         if self.held_since:
-            tenant = self.parts.tenant_id
-            await self.parts.ledger.write(lambda tx: tx.leases.release(tenant, LEASE, self.job_id))
+            tenant = self.runtime.tenant_id
+            await self.runtime.ledger.write(lambda tx: tx.leases.release(tenant, LEASE, self.job_id))
 
     async def write(self, work: Work[list[T]]) -> list[T]:
         """Run a unit; when somebody changed one of its memories meanwhile once more, and then not in this pass."""
         for _ in range(_TRIES):
             try:
-                return await self.parts.ledger.write(work)
+                return await self.runtime.ledger.write(work)
             except Conflict:
                 log.debug("a memory changed while it was being consolidated")
         return []
@@ -206,27 +206,27 @@ class Pass:
     def did(self, name: str, links: Sequence[Link]) -> None:
         """Count something that was done, and for whom."""
         self.counts[name] += 1
-        self.owners |= {Scope(self.parts.tenant_id, link.scope.user_id, link.scope.agent_id) for link in links}
+        self.owners |= {Scope(self.runtime.tenant_id, link.scope.user_id, link.scope.agent_id) for link in links}
 
     def would(self, name: str, record: Record) -> None:
         """Count something that is only said."""
         self.counts[name] += 1
         self.settled.add(record.seq)
 
-    def event(self, kind: EventType, record: Record, seen_by: Sequence[Link], reason: str, /, **told: Any) -> Event:
+    def event(self, kind: EventType, record: Record, seen_by: Sequence[Link], reason: str, /, **answer: Any) -> Event:
         """What is told of a change: the whole state before it, so that it can be taken back."""
         scope = seen_by[0].scope if seen_by else self.scope
-        return event_of(kind, record, scope, self.now, reason=reason, actor=ACTOR, job_id=self.job_id, **told)
+        return event_of(kind, record, scope, self.now, reason=reason, actor=ACTOR, job_id=self.job_id, **answer)
 
 
-def parts_to_tidy(parts: Parts, scope: Scope) -> Parts:
+def parts_to_tidy(runtime: Runtime, scope: Scope) -> Runtime:
     """Return the parts that tidy up a scope; raise ``Forbidden`` for who reaches only a part of the tenant.
 
     Who may name everybody may have one of them tidied up, and not all at once.
     """
-    if parts.bounds is not None and not (parts.bounds.is_everyone and scope.user_id):
+    if runtime.bounds is not None and not (runtime.bounds.is_everyone and scope.user_id):
         raise Forbidden("this key cannot consolidate", hint="use a key for the whole tenant")
-    return remove_bounds(parts)
+    return remove_bounds(runtime)
 
 
 def of_owner(scope: Scope, now: Instant, layer: str) -> Where:
@@ -273,62 +273,64 @@ class Timetable:
     check_at: datetime
 
     @classmethod
-    def of(cls, parts: Parts) -> Timetable:
+    def of(cls, runtime: Runtime) -> Timetable:
         """That of a worker which starts now."""
-        first = parts.clock.now() + timedelta(seconds=FIRST_SECONDS)
+        first = runtime.clock.now() + timedelta(seconds=FIRST_SECONDS)
         return cls(first, first)
 
-    def seconds(self, parts: Parts) -> float:
+    def seconds(self, runtime: Runtime) -> float:
         """How long there is nothing to look at."""
-        return max(0.0, (self.next_at - parts.clock.now()).total_seconds())
+        return max(0.0, (self.next_at - runtime.clock.now()).total_seconds())
 
-    async def tick(self, parts: Parts, *, busy: bool = False) -> ConsolidateResult | None:
+    async def tick(self, runtime: Runtime, *, busy: bool = False) -> ConsolidateResult | None:
         """Run what is due, if it is time to look and there is nothing better to do; gives what was done."""
-        if self.seconds(parts) > 0 or busy:
+        if self.seconds(runtime) > 0 or busy:
             return None
-        now = parts.clock.now()
+        now = runtime.clock.now()
         self.next_at = now + timedelta(seconds=AGAIN_SECONDS)
         if now >= self.check_at:
             self.check_at = now + timedelta(hours=CHECK_HOURS)
-            await check_store(parts)
-        await compact_if_owed(parts)
-        return await consolidate_if_due(parts)
+            await check_store(runtime)
+        await compact_if_owed(runtime)
+        return await consolidate_if_due(runtime)
 
 
-async def check_store(parts: Parts) -> list[str]:
+async def check_store(runtime: Runtime) -> list[str]:
     """Return what is damaged in a store that lies in files; it is logged, and ``health`` says so from then on."""
-    if not isinstance(parts.ledger, Copying) or not parts.ledger.holds_files:
+    if not isinstance(runtime.ledger, CopyableLedger) or not runtime.ledger.holds_files:
         return []
-    facts = await parts.ledger.check()
+    facts = await runtime.ledger.check()
     damage = [line for line in facts["integrity"] if line != "ok"]
-    parts.workshop.damage = damage
+    runtime.worker_state.damage = damage
     if damage:
         log_event("store.damaged", logging.ERROR, damage=damage)
     return damage
 
 
-async def is_pass_due(parts: Parts) -> bool:
+async def is_pass_due(runtime: Runtime) -> bool:
     """Whether the last whole pass is an interval ago; one that failed is tried again at the next look."""
-    parts = await apply_scope_policy(parts, Scope(parts.tenant_id))
-    if not parts.policy.enabled:
+    runtime = await apply_scope_policy(runtime, Scope(runtime.tenant_id))
+    if not runtime.policy.enabled:
         return False
-    last = await last_run(parts)
-    return last is None or last <= to_instant(parts.clock.now() - timedelta(hours=parts.policy.upkeep.interval_hours))
+    last = await last_run(runtime)
+    return last is None or last <= to_instant(
+        runtime.clock.now() - timedelta(hours=runtime.policy.upkeep.interval_hours)
+    )
 
 
-async def last_run(parts: Parts) -> Instant | None:
+async def last_run(runtime: Runtime) -> Instant | None:
     """When the last whole pass that succeeded began."""
-    tenant = Scope(parts.tenant_id)
-    jobs = await parts.ledger.read(lambda tx: tx.jobs.find(tenant, task=_TASK, status="success", limit=100))
+    tenant = Scope(runtime.tenant_id)
+    jobs = await runtime.ledger.read(lambda tx: tx.jobs.find(tenant, task=_TASK, status="success", limit=100))
     return next((job.created_at for job in jobs if job.scope.is_open), None)
 
 
-async def consolidate_if_due(parts: Parts) -> ConsolidateResult | None:
+async def consolidate_if_due(runtime: Runtime) -> ConsolidateResult | None:
     """Consolidate everything if it is due; gives what was done, None when nothing was."""
-    if not await is_pass_due(parts):
+    if not await is_pass_due(runtime):
         return None
     from memstone.engine.upkeep.consolidate import consolidate_scope
 
-    answer = await consolidate_scope(parts, {}, everybody=True)
+    answer = await consolidate_scope(runtime, {}, everybody=True)
     log_event("memory.scheduled", status=answer["status"])
     return answer

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.filters import where_visible
 from memstone.core.consolidation import LASTING, days_before, over_budget, shorten_text
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import scope_or_everybody
-from memstone.engine.storing.draft import text_hash
-from memstone.engine.storing.holders import is_inside
-from memstone.engine.storing.store import end_version, insert_version
+from memstone.engine.request_scope import scope_or_everybody
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.draft import text_hash
+from memstone.engine.store.holders import is_inside
+from memstone.engine.store.versions import end_version, insert_version
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
 from memstone.language.text.normal import estimate_tokens
@@ -38,20 +38,20 @@ _LAYERS: Final = (str(Layer.FACT), str(Layer.EPISODE))
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
+class ShortenedMemory:
     """A memory, and what is left of its words."""
 
     record: Record
     text: str
 
     @property
-    def saved(self) -> int:
+    def saved_tokens(self) -> int:
         """How many tokens fewer that is."""
         return estimate_tokens(self.record.text) - estimate_tokens(self.text)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SummaryLimits:
     """What is left as it is: what fits into so many tokens, and what is younger than so many days."""
 
     max_tokens: int
@@ -59,42 +59,42 @@ class Wanted:
 
 
 async def summarize_scope(
-    parts: Parts, given: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
+    runtime: Runtime, values: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
 ) -> SummaryResult:
     """Shorten what a scope has beyond a budget; gives how many there were, how many were shortened, what it saved."""
-    scope = parts.scope(given)
-    parts = parts_to_tidy(parts, scope)
-    scope.required()
+    scope = runtime.scope(values)
+    runtime = parts_to_tidy(runtime, scope)
+    scope.require_owner()
     wanted = _validate_limits(max_tokens, older_than_days)
-    run = Pass(parts, scope, parts.now(), new_id(), dry_run=dry_run)
+    run = Pass(runtime, scope, runtime.now(), new_id(), dry_run=dry_run)
     counts = await _shorten_scope(run, scope, wanted, again=True)
     if not counts["summarizedCount"] or dry_run:
         return {**counts}
     job = Job(id=run.job_id, task=TASK, scope=scope, status="success", details=dict(counts), created_at=run.now)
-    await parts.ledger.write(lambda tx: tx.jobs.put(job))
+    await runtime.ledger.write(lambda tx: tx.jobs.put(job))
     return {**counts, "job_id": run.job_id}
 
 
-def _validate_limits(max_tokens: object, older_than_days: object) -> Wanted:
+def _validate_limits(max_tokens: object, older_than_days: object) -> SummaryLimits:
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
         raise InvalidInput(f"max_tokens must be a whole number from 0, not {max_tokens!r}")
     if older_than_days is None:
-        return Wanted(max_tokens)
+        return SummaryLimits(max_tokens)
     if isinstance(older_than_days, bool) or not isinstance(older_than_days, (int, float)) or not older_than_days >= 0:
         raise InvalidInput(f"older_than_days must be a number from 0, not {older_than_days!r}")
-    return Wanted(max_tokens, float(older_than_days))
+    return SummaryLimits(max_tokens, float(older_than_days))
 
 
 async def summarize_pass(run: Pass) -> None:
     """Shorten what everybody within a pass has beyond the budget of their policy; what was brought back stays."""
     if not any(policy.upkeep.auto_summarize for _, policy in run.policies.groups(run.scope)):
         return
-    found = await run.parts.ledger.read(partial(_list_owners, scope=run.scope))
+    found = await run.runtime.ledger.read(partial(_list_owners, scope=run.scope))
     for owner in found:
         policy = run.policies.of(owner).upkeep
         if policy.auto_summarize:
             await run.go_on()
-            await _shorten_scope(run, owner, Wanted(policy.summarize_tokens), again=False)
+            await _shorten_scope(run, owner, SummaryLimits(policy.summarize_tokens), again=False)
 
 
 async def _list_owners(tx: Tx, *, scope: Scope) -> list[Scope]:
@@ -103,9 +103,9 @@ async def _list_owners(tx: Tx, *, scope: Scope) -> list[Scope]:
     return list(dict.fromkeys(replace(owner_of(one), run_id=scope.run_id) for one in named if not one.is_open))
 
 
-async def _shorten_scope(run: Pass, scope: Scope, wanted: Wanted, *, again: bool) -> SummaryCounts:
+async def _shorten_scope(run: Pass, scope: Scope, wanted: SummaryLimits, *, again: bool) -> SummaryCounts:
     """``again``: also what was shortened before and brought back by somebody."""
-    count, chosen = await run.parts.ledger.read(
+    count, chosen = await run.runtime.ledger.read(
         partial(_choose_memories, run=run, scope=scope, wanted=wanted, again=again)
     )
     done = chosen if run.dry_run else []
@@ -114,12 +114,12 @@ async def _shorten_scope(run: Pass, scope: Scope, wanted: Wanted, *, again: bool
     if run.dry_run:
         for one in chosen:
             run.would("summarized", one.record)
-    return {"originalCount": count, "summarizedCount": len(done), "tokensSaved": sum(one.saved for one in done)}
+    return {"originalCount": count, "summarizedCount": len(done), "tokensSaved": sum(one.saved_tokens for one in done)}
 
 
 async def _choose_memories(
-    tx: Tx, *, run: Pass, scope: Scope, wanted: Wanted, again: bool
-) -> tuple[int, list[Shortened]]:
+    tx: Tx, *, run: Pass, scope: Scope, wanted: SummaryLimits, again: bool
+) -> tuple[int, list[ShortenedMemory]]:
     """How many memories a scope has, and those that are shortened: each owner has the budget for itself."""
     found = await tx.memories.find(where_visible(scope, run.now, layers=_LAYERS), limit=ALL)
     by_owner: dict[Scope, list[Record]] = {}
@@ -131,13 +131,13 @@ async def _choose_memories(
     return sum(map(len, by_owner.values())), allowed
 
 
-def _select_over_budget(records: Sequence[Record], run: Pass, wanted: Wanted) -> list[Shortened]:
+def _select_over_budget(records: Sequence[Record], run: Pass, wanted: SummaryLimits) -> list[ShortenedMemory]:
     """Those of one owner, newest first, that do not fit, are old enough and can be said in fewer words."""
     records = sorted(records, key=lambda record: (record.created_at, record.seq), reverse=True)
     places = over_budget((estimate_tokens(record.text) for record in records), wanted.max_tokens)
     days = wanted.older_than_days
     old = [records[at] for at in places if days is None or records[at].created_at < days_before(run.now, days)]
-    return [Shortened(record, short) for record in old if (short := shorten_text(record.text)) is not None]
+    return [ShortenedMemory(record, short) for record in old if (short := shorten_text(record.text)) is not None]
 
 
 async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bool:
@@ -149,12 +149,12 @@ async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bo
     return not any(event.event == EventType.SUMMARIZE and event.is_deleted for event in history)
 
 
-async def _replace_page(run: Pass, page: Sequence[Shortened]) -> list[Shortened]:
-    from memstone.engine.undoing.restore_state import Fresh, fresh_vectors
+async def _replace_page(run: Pass, page: Sequence[ShortenedMemory]) -> list[ShortenedMemory]:
+    from memstone.engine.change.restore_state import Fresh, fresh_vectors
 
-    fresh: Fresh = await fresh_vectors(run.parts, [replace(one.record, text=one.text) for one in page])
+    fresh: Fresh = await fresh_vectors(run.runtime, [replace(one.record, text=one.text) for one in page])
 
-    async def work(tx: Tx) -> list[tuple[Shortened, list[Link]]]:
+    async def work(tx: Tx) -> list[tuple[ShortenedMemory, list[Link]]]:
         done = []
         for one in page:
             record = await tx.memories.at(one.record.seq)
@@ -174,9 +174,9 @@ async def _replace_with_summary(tx: Tx, run: Pass, old: Record, text: str, fresh
     await tx.upkeep.restate(replace(old, data={**old.data, "into": new.id}))
     await end_version(tx, old, Status.SUPERSEDED, run.now)
     # It holds the claim of the original: the same words once more are known, if only in short.
-    await insert_version(tx, run.parts.language, new, links, await fresh.of(tx, new))
-    told = {"before": old, "links_before": links, "ended": True}
-    ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **told)
+    await insert_version(tx, run.runtime.language, new, links, await fresh.of(tx, new))
+    answer = {"before": old, "links_before": links, "ended": True}
+    ended = run.event(EventType.SUMMARIZE, old, links, f"shortened to {new.id}", **answer)
     ended.new_id = new.id
     begun = run.event(EventType.SUMMARIZE, new, links, f"the first sentences of {old.id}", links=links)
     begun.after = {**(begun.after or {}), "derived_from": [old.id]}
@@ -208,11 +208,11 @@ def _build_summary(old: Record, text: str, run: Pass) -> Record:
 
 
 async def summarize_old(
-    parts: Parts, given: Mapping[str, Any], older_than_days: float, *, everybody: bool, dry_run: bool
+    runtime: Runtime, values: Mapping[str, Any], older_than_days: float, *, everybody: bool, dry_run: bool
 ) -> OldSummaryResult:
     """Shorten everything that is older, whatever it takes up, of one owner or of each there is."""
-    whole = parts_to_tidy(parts, scope_or_everybody(parts, given, everybody=everybody))
-    owners = [given] if not everybody else await whole.ledger.read(lambda tx: _shortening_owners(tx, parts.tenant_id))
+    full = parts_to_tidy(runtime, scope_or_everybody(runtime, values, everybody=everybody))
+    owners = [values] if not everybody else await full.ledger.read(lambda tx: _shortening_owners(tx, runtime.tenant_id))
     total: OldSummaryResult = {
         "originalCount": 0,
         "summarizedCount": 0,
@@ -221,7 +221,7 @@ async def summarize_old(
         "dry_run": dry_run,
     }
     for owner in owners:
-        one = await summarize_scope(parts if given else whole, owner, 0, older_than_days, dry_run=dry_run)
+        one = await summarize_scope(runtime if values else full, owner, 0, older_than_days, dry_run=dry_run)
         total["originalCount"] += one["originalCount"]
         total["summarizedCount"] += one["summarizedCount"]
         total["tokensSaved"] += one["tokensSaved"]

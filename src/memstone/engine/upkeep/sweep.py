@@ -9,12 +9,12 @@ from typing import Final, TypeAlias
 
 from memstone.core.consolidation import days_before, is_faint, is_overdue
 from memstone.core.ranking.strength import time_constant
-from memstone.engine.layers.derived import never_fades
+from memstone.engine.layers.mirrors import never_fades
 from memstone.engine.recall.profile import always_shown, owner_of
-from memstone.engine.runtime import Parts
-from memstone.engine.storing.status import OPEN, set_status
+from memstone.engine.runtime import Runtime
+from memstone.engine.store.status import OPEN, set_status
 from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, delete_without_suppressing
-from memstone.model.ageing import Aged, Older
+from memstone.model.age import MemoryAge, Older
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer, Link, Record, Status
@@ -37,8 +37,8 @@ async def evict_faded_facts(run: Pass) -> None:
     now = run.now
 
     async def put_aside(tx: Tx, record: Record, links: list[Link]) -> None:
-        told = {"reason": "faded and not used for long", "actor": ACTOR, "job_id": run.job_id}
-        await set_status(tx, run.parts.language, record, links, Status.EVICTED, now, event=EventType.EVICT, **told)
+        answer = {"reason": "faded and not used for long", "actor": ACTOR, "job_id": run.job_id}
+        await set_status(tx, run.runtime.language, record, links, Status.EVICTED, now, event=EventType.EVICT, **answer)
 
     for scope, policy in run.policies.groups(run.scope):
         if policy.upkeep.evict:
@@ -50,14 +50,14 @@ async def evict_faded_facts(run: Pass) -> None:
             )
 
 
-def _is_evictable(one: Aged, policy: Policy, *, now: Instant) -> bool:
+def _is_evictable(one: MemoryAge, policy: Policy, *, now: Instant) -> bool:
     days = time_constant(policy.recall.decay_days)
     return policy.upkeep.evict and is_faint(one, now, policy.upkeep, days)
 
 
 async def expire_memories(run: Pass) -> None:
     """Delete kinds that are kept only while they are used, and what its own expiry hid long enough ago."""
-    tenant, now = run.parts.policy, run.now
+    tenant, now = run.runtime.policy, run.now
     left = tenant.upkeep.ttl_scan
     for scope, policy in run.policies.groups(run.scope):
         for kind, days in policy.upkeep.ttl:
@@ -81,7 +81,7 @@ async def expire_memories(run: Pass) -> None:
     )
 
 
-def _is_past_ttl(one: Aged, policy: Policy, *, now: Instant) -> bool:
+def _is_past_ttl(one: MemoryAge, policy: Policy, *, now: Instant) -> bool:
     return is_overdue(one, now, policy.upkeep)
 
 
@@ -94,7 +94,7 @@ async def prune_old_memories(run: Pass) -> None:
             await _sweep_pages(run, "pruned", Sweep(wanted, policy, partial(_kept_enough, now=run.now), ended))
 
 
-def _kept_enough(one: Aged, policy: Policy, *, now: Instant) -> bool:
+def _kept_enough(one: MemoryAge, policy: Policy, *, now: Instant) -> bool:
     days = dict(policy.upkeep.retain_days).get(one.record.layer)
     return bool(days) and one.record.created_at < days_before(now, days or 0)
 
@@ -117,15 +117,15 @@ class Sweep:
 
     wanted: Older
     policy: Policy
-    meant: Callable[[Aged, Policy], bool]
+    applies_to: Callable[[MemoryAge, Policy], bool]
     change: Change
     spares: bool = False
 
-    def is_due(self, run: Pass, one: Aged, links: list[Link]) -> bool:
+    def is_due(self, run: Pass, one: MemoryAge, links: list[Link]) -> bool:
         """Whether everybody who holds a memory means it."""
-        return run.policies.agree(links, lambda policy: self.meant(one, policy), self.policy)
+        return run.policies.agree(links, lambda policy: self.applies_to(one, policy), self.policy)
 
-    async def page(self, tx: Tx, run: Pass, after: int, size: int) -> list[tuple[Aged, list[Link]]]:
+    async def page(self, tx: Tx, run: Pass, after: int, size: int) -> list[tuple[MemoryAge, list[Link]]]:
         """The next of them, with who holds them where that matters."""
         found = await tx.upkeep.older(self.wanted, after, size)
         if not run.policies.differ:
@@ -139,11 +139,11 @@ async def _sweep_pages(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -
     while seen < most:
         await run.go_on()
         size = min(PAGE, most - seen)
-        page = await run.parts.ledger.read(lambda tx: swept.page(tx, run, after, size))  # noqa: B023 - awaited
+        page = await run.runtime.ledger.read(lambda tx: swept.page(tx, run, after, size))  # noqa: B023 - awaited
         due = (one.record for one, links in page if swept.is_due(run, one, links))
         chosen = [record for record in due if record.seq not in run.settled]
         if chosen and swept.spares:
-            chosen = await run.parts.ledger.read(lambda tx: _not_always_shown(tx, run, chosen))  # noqa: B023 - awaited
+            chosen = await run.runtime.ledger.read(lambda tx: _not_always_shown(tx, run, chosen))  # noqa: B023 - awaited
         if run.dry_run:
             for record in chosen:
                 run.would(name, record)
@@ -160,7 +160,7 @@ async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Re
     """Those of some memories that may fade and stand in nobody's profile or narrative."""
     found = []
     for record in records:
-        if never_fades(record, run.parts.language.identity):
+        if never_fades(record, run.runtime.language.identity):
             continue
         links = await tx.links.of(record.tenant_id, record.seq)
         if not any([record.id in await _always_shown(tx, run, link.scope) for link in links]):
@@ -173,7 +173,7 @@ async def _always_shown(tx: Tx, run: Pass, scope: Scope) -> frozenset[str]:
     owner = owner_of(scope)
     if owner not in run.always_shown:
         run.always_shown[owner] = await always_shown(
-            tx, run.parts.blocks, run.parts.language, owner, run.now, run.policies.of(owner)
+            tx, run.runtime.blocks, run.runtime.language, owner, run.now, run.policies.of(owner)
         )
     return run.always_shown[owner]
 
@@ -197,46 +197,46 @@ async def _apply_changes(run: Pass, name: str, swept: Sweep, chosen: list[Record
         run.did(name, links)
 
 
-def _build_aged(record: Record, links: list[Link]) -> Aged:
+def _build_aged(record: Record, links: list[Link]) -> MemoryAge:
     used = max((link.last_used_at or "" for link in links), default="")
-    return Aged(record, used or None, sum(link.use_count for link in links))
+    return MemoryAge(record, used or None, sum(link.use_count for link in links))
 
 
 async def purge_old_rows(run: Pass, settled_changes: int) -> None:
     """Forget logs, answers and receipts that are old, the words of what was deleted, and stale entries of changes."""
-    policy, retrieval = run.parts.policy.upkeep, run.parts.policy.retrieval
+    policy, retrieval = run.runtime.policy.upkeep, run.runtime.policy.retrieval
     days: dict[str, float] = dict.fromkeys(LOGS, float(policy.log_days))
     days |= {"receipts": float(retrieval.receipt_days), "idempotency": _REPLIES}
     for log in LOGS:
         run.counts[f"purged.{log}"] = await _purge_log(run, log, days_before(run.now, days[log]))
-    run.counts["purged.deleted"] = await forget_deleted(run.parts, run.now, dry_run=run.dry_run)
+    run.counts["purged.deleted"] = await forget_deleted(run.runtime, run.now, dry_run=run.dry_run)
     run.counts["purged.changes"] = await _forget_changes(run, settled_changes)
 
 
 async def _purge_log(run: Pass, log: str, before: Instant) -> int:
-    ledger, tenant = run.parts.ledger, run.parts.tenant_id
+    ledger, tenant = run.runtime.ledger, run.runtime.tenant_id
     if run.dry_run:
         return await ledger.read(lambda tx: tx.upkeep.purge(tenant, log, before, dry_run=True))
     return await ledger.write(lambda tx: tx.upkeep.purge(tenant, log, before, dry_run=False))
 
 
-async def forget_deleted(parts: Parts, now: Instant, *, dry_run: bool = False) -> int:
+async def forget_deleted(runtime: Runtime, now: Instant, *, dry_run: bool = False) -> int:
     """Remove the words of memories that were deleted long enough ago; gives how many memories.
 
     That there was something, and what happened to it when, stays; what it said is gone from every version and from the
     history, and can no longer be brought back.
     """
-    before = _instant_after(days_before(now, parts.policy.upkeep.deleted_keep_days))
-    tenant, forgotten = parts.tenant_id, 0
+    before = _instant_after(days_before(now, runtime.policy.upkeep.deleted_keep_days))
+    tenant, forgotten = runtime.tenant_id, 0
 
     async def work(tx: Tx) -> int:
-        ids = await tx.upkeep.buried(tenant, before, PAGE)
+        ids = await tx.upkeep.list_deleted(tenant, before, PAGE)
         await tx.upkeep.blank(tenant, ids)
         return len(ids)
 
     if dry_run:
-        return len(await parts.ledger.read(lambda tx: tx.upkeep.buried(tenant, before, ALL)))
-    while done := await parts.ledger.write(work):
+        return len(await runtime.ledger.read(lambda tx: tx.upkeep.list_deleted(tenant, before, ALL)))
+    while done := await runtime.ledger.write(work):
         forgotten += done
     return forgotten
 
@@ -247,7 +247,7 @@ async def _forget_changes(run: Pass, until: int) -> int:
     Only those that were there a pass ago: whoever follows the log looks at it more often than that, and finds the place
     where it left off. One that does not find it reads everything again.
     """
-    tenant, ledger = run.parts.tenant_id, run.parts.ledger
+    tenant, ledger = run.runtime.tenant_id, run.runtime.ledger
     if not until:
         return 0
     stale = await ledger.read(lambda tx: tx.upkeep.stale_changes(tenant, until, ALL))

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from memstone.language.en.fact_text import SAID_ON, append_amendment
 from memstone.language.en.sentences import expand_contractions
 from memstone.language.en.slots import MANY, own_values, shipped_slots
 from memstone.language.en.stance import NUMERALS, has_ending_word, is_negated, polarity_of, spelled_digits
 from memstone.language.en.verbs import is_verb, lemmatize_verb
-from memstone.language.en.wording import SAID_ON, append_amendment
 from memstone.language.lists import read_data
 from memstone.language.text.stem import stem_word
-from memstone.model.fact import Action, Decision, Known, New
+from memstone.model.fact import Decision, FactAction, KnownMemory, New
 from memstone.model.policy import OwnSlot
 
 _DATA: Final = read_data("en", "changes")
@@ -48,7 +48,7 @@ _LIKING: Final = {
 """Words of one attitude count as one."""
 
 _GOT: Final = re.compile(r"\b(have|has) got\b")
-_MEANT: Final = {
+_MODALITIES: Final = {
     "wished": re.compile(
         r"\b(?:want|wants(?! to be called)|wanted|wish|wishes|hope|hopes|would like|dream of|dreams of|thinking of|considering|might|maybe|could|should)\b"
     ),
@@ -69,11 +69,11 @@ class Statement:
     """What is compared of a text."""
 
     text: str
-    said: str
+    plain_text: str
     """Its plain words in small letters, without a frame such as ``User said``."""
 
     words: tuple[str, ...]
-    meant: frozenset[str]
+    modalities: frozenset[str]
     polarity: int
     owner: str
     """Whom it begins with: the user, somebody of theirs, or somebody by name."""
@@ -89,23 +89,23 @@ def parse_statement(text: str) -> Statement:
     """A text as it is compared."""
     found = _FRAME.match(SAID_ON.sub("", text).strip())
     bare = f"{found['question'] or ''} {found['said']}" if found else SAID_ON.sub("", text)
-    said = _GOT.sub(r"\1", spelled_digits(expand_contractions(bare).lower()))
-    words = [_normalize_word(one[0]) for one in _TOKEN.finditer(said)]
+    sentence = _GOT.sub(r"\1", spelled_digits(expand_contractions(bare).lower()))
+    words = [_normalize_word(one[0]) for one in _TOKEN.finditer(sentence)]
     return Statement(
         text,
-        " ".join(said.split()),
+        " ".join(sentence.split()),
         tuple(filter(None, words)),
-        frozenset(name for name, pattern in _MEANT.items() if pattern.search(said)),
-        polarity_of(said),
-        _statement_owner(said),
+        frozenset(name for name, pattern in _MODALITIES.items() if pattern.search(sentence)),
+        polarity_of(sentence),
+        _statement_owner(sentence),
     )
 
 
 _OWNER: Final = re.compile(r"(?:(?P<own>i|we|user)\b(?!')|(?:my|our|user's) (?P<theirs>[\w-]+)|(?P<name>\S+))")
 
 
-def _statement_owner(said: str) -> str:
-    found = _OWNER.match(said.strip())
+def _statement_owner(text: str) -> str:
+    found = _OWNER.match(text.strip())
     if found is None or found["own"]:
         return "user"
     return f"user's {found['theirs']}" if found["theirs"] else found["name"].strip(".,!?")
@@ -146,7 +146,7 @@ _CLAUSE: Final = re.compile(r"[,:;.] +")
 _GOES_ON: Final = re.compile(r"(?:(?:and|so|but) )?(?:they|user|i|we) ")
 
 
-class Filled(NamedTuple):
+class SlotValue(NamedTuple):
     """A slot of somebody, and the value that a statement gives it."""
 
     slot: str
@@ -154,17 +154,19 @@ class Filled(NamedTuple):
     value: str
 
 
-def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[Filled]:
+def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[SlotValue]:
     """The slots that a statement fills, those of a configuration among them; what is denied or wished fills none."""
-    found = [Filled(name, "user", value) for name, value in own_values(statement.text, own).items() if MANY not in name]
-    if statement.meant & {"wished", "planned", "supposed"}:
+    found = [
+        SlotValue(name, "user", value) for name, value in own_values(statement.text, own).items() if MANY not in name
+    ]
+    if statement.modalities & {"wished", "planned", "supposed"}:
         return found
     clauses = [*_user_clauses(statement)]
     for name, (_, patterns) in shipped_slots().items():
-        match = next((one for pattern in patterns for said in clauses if (one := pattern.search(said))), None)
-        if match is not None and ("once" not in statement.meant or _HAPPENED.search(match[0])):
+        match = next((one for pattern in patterns for text in clauses if (one := pattern.search(text))), None)
+        if match is not None and ("once" not in statement.modalities or _HAPPENED.search(match[0])):
             owner = match.groupdict().get("owner") or "user"
-            found.append(Filled(name, owner, _AROUND.sub("", match["value"].strip()).strip()))
+            found.append(SlotValue(name, owner, _AROUND.sub("", match["value"].strip()).strip()))
     return found
 
 
@@ -173,16 +175,16 @@ def _user_clauses(statement: Statement) -> Iterator[str]:
 
     What is denied is left out.
     """
-    said = _FIRST_PERSON.sub("user", statement.said)
-    if statement.polarity >= 0 or not _is_denied(statement.said):
-        yield said
-    if said.startswith("user "):
-        more = (_GOES_ON.sub("user ", one, count=1) for one in _CLAUSE.split(said)[1:] if _GOES_ON.match(one))
+    text = _FIRST_PERSON.sub("user", statement.plain_text)
+    if statement.polarity >= 0 or not _is_denied(statement.plain_text):
+        yield text
+    if text.startswith("user "):
+        more = (_GOES_ON.sub("user ", one, count=1) for one in _CLAUSE.split(text)[1:] if _GOES_ON.match(one))
         yield from (one for one in more if not _is_denied(one))
 
 
-def _is_denied(said: str) -> bool:
-    return polarity_of(_CONTRAST.sub("", said)) < 0
+def _is_denied(text: str) -> bool:
+    return polarity_of(_CONTRAST.sub("", text)) < 0
 
 
 def asked_slots(words: frozenset[str]) -> list[str]:
@@ -190,12 +192,12 @@ def asked_slots(words: frozenset[str]) -> list[str]:
     return [name for name, (asked, _) in shipped_slots().items() if words & frozenset().union(*map(bare_words, asked))]
 
 
-def is_other_value(new: Filled, known: Filled) -> bool:
+def is_other_value(new: SlotValue, known: SlotValue) -> bool:
     """Whether a slot of the same person is filled otherwise; a part of what is known is no other value."""
     if (new.slot, new.owner) != (known.slot, known.owner):
         return False
-    mine, theirs = bare_words(new.value), bare_words(known.value)
-    return bool(mine and theirs) and not (mine <= theirs or theirs <= mine)
+    own, other = bare_words(new.value), bare_words(known.value)
+    return bool(own and other) and not (own <= other or other <= own)
 
 
 # --- what a statement does to what is known ---------------------------------------------------------------------------
@@ -224,41 +226,45 @@ _EMPTY: Final = frozenset("get go make take come thing now new again more much l
 """A statement of nothing but these tells nobody anything."""
 
 
-def decide_change(new: New, known: Sequence[Known]) -> Decision:
+def decide_change(new: New, known: Sequence[KnownMemory]) -> Decision:
     """What a statement does to the memories near it."""
-    said = parse_statement(new.text)
+    statement = parse_statement(new.text)
     statements = [parse_statement(one.text) for one in known]
-    if said.bag <= _EMPTY:
-        return Decision(Action.IGNORE, None, "says nothing by itself")
+    if statement.bag <= _EMPTY:
+        return Decision(FactAction.IGNORE, None, "says nothing by itself")
     if new.adds:
         for at, memory in enumerate(statements):
-            if not known[at].is_others and is_known(said, memory):
-                return Decision(Action.IGNORE, at, "already known")
-    changed = _find_change(new, said, known, statements) or _find_extension(new, said, known, statements)
+            if not known[at].is_others and is_known(statement, memory):
+                return Decision(FactAction.IGNORE, at, "already known")
+    changed = _find_change(new, statement, known, statements) or _find_extension(new, statement, known, statements)
     if changed is not None:
         return changed
     if not new.adds:
-        return Decision(Action.IGNORE, None, "says nothing by itself")
-    return Decision(Action.ADD, None, "nothing known says this or its opposite")
+        return Decision(FactAction.IGNORE, None, "says nothing by itself")
+    return Decision(FactAction.ADD, None, "nothing known says this or its opposite")
 
 
 def _find_extension(
-    new: New, said: Statement, known: Sequence[Known], statements: Sequence[Statement]
+    new: New, statement: Statement, known: Sequence[KnownMemory], statements: Sequence[Statement]
 ) -> Decision | None:
     """Take the place of a memory that the statement repeats word for word and goes on from: nothing of it is lost."""
     if not new.adds or new.is_quote:
         return None
     for at, memory in enumerate(statements):
-        begins = bool(memory.words) and said.words[: len(memory.words)] == memory.words
-        alike = (said.polarity, said.meant, said.owner) == (memory.polarity, memory.meant, memory.owner)
+        begins = bool(memory.words) and statement.words[: len(memory.words)] == memory.words
+        alike = (statement.polarity, statement.modalities, statement.owner) == (
+            memory.polarity,
+            memory.modalities,
+            memory.owner,
+        )
         if begins and alike and not known[at].is_others and _content_words(memory):
-            return Decision(Action.REVISE, at, "it says the same and more")
+            return Decision(FactAction.REVISE, at, "it says the same and more")
     return None
 
 
 def is_known(new: Statement, memory: Statement) -> bool:
     """Whether a memory proves that a statement is known: it has all its words, and means them alike."""
-    if (new.polarity, new.meant, new.owner) != (memory.polarity, memory.meant, memory.owner) or not new.words:
+    if (new.polarity, new.modalities, new.owner) != (memory.polarity, memory.modalities, memory.owner) or not new.words:
         return new.text == memory.text
     return new.bag <= memory.bag and _in_order(new, memory)
 
@@ -269,79 +275,87 @@ def _in_order(new: Statement, memory: Statement) -> bool:
     return all(word in at for word in new.words)
 
 
-def _find_change(new: New, said: Statement, known: Sequence[Known], statements: Sequence[Statement]) -> Decision | None:
-    filled = slots_of(said, new.own)
-    said = parse_statement(_NOTED.sub("", new.text))
+def _find_change(
+    new: New, statement: Statement, known: Sequence[KnownMemory], statements: Sequence[Statement]
+) -> Decision | None:
+    filled = slots_of(statement, new.own)
+    statement = parse_statement(_NOTED.sub("", new.text))
     own = [at for at, one in enumerate(known) if not one.is_others]
     for at in own:
-        reason, value = _change_reason(said, filled, statements[at], new)
+        reason, value = _change_reason(statement, filled, statements[at], new)
         if reason:
-            return _build_revision(new, said, statements[at], known[at], at, reason, value)
+            return _build_revision(new, statement, statements[at], known[at], at, reason, value)
     best = max(own, key=lambda at: known[at].replaced, default=None)
-    if best is None or not _is_likely(said, statements[best], known[best]):
+    if best is None or not _is_likely(statement, statements[best], known[best]):
         return None
-    return _build_revision(new, said, statements[best], known[best], best, _curator_reason(known[best]))
+    return _build_revision(new, statement, statements[best], known[best], best, _curator_reason(known[best]))
 
 
-def _is_likely(said: Statement, memory: Statement, known: Known) -> bool:
+def _is_likely(statement: Statement, memory: Statement, known: KnownMemory) -> bool:
     """Whether the curator is sure enough that a statement changes a memory."""
-    shared = 0 if said.meant & {"supposed", "once"} else len(_content_words(said) & _content_words(memory))
+    shared = (
+        0 if statement.modalities & {"supposed", "once"} else len(_content_words(statement) & _content_words(memory))
+    )
     return known.replaced >= ODDS[min(shared, len(ODDS) - 1)]
 
 
-def _curator_reason(known: Known) -> str:
+def _curator_reason(known: KnownMemory) -> str:
     return f"the curator reads it as a change ({known.replaced:.2f})"
 
 
-def also_changed(new: New, known: Sequence[Known], main: Decision) -> list[Decision]:
+def also_changed(new: New, known: Sequence[KnownMemory], main: Decision) -> list[Decision]:
     """What else a statement changes: its words are put behind whatever has the old value, or the curator is sure of."""
-    said, filled = parse_statement(_NOTED.sub("", new.text)), slots_of(parse_statement(new.text), new.own)
+    statement, filled = parse_statement(_NOTED.sub("", new.text)), slots_of(parse_statement(new.text), new.own)
     found = []
     for at, one in enumerate(known):
         memory = parse_statement(one.text)
-        reason = _other_value(filled, memory, new)[0] or (_curator_reason(one) if _is_likely(said, memory, one) else "")
+        reason = _other_value(filled, memory, new)[0] or (
+            _curator_reason(one) if _is_likely(statement, memory, one) else ""
+        )
         if reason and at != main.target and not one.is_others:
             text = append_amendment(one.stored or one.text, new.quote or new.text, new.day)
-            found.append(Decision(Action.REVISE, at, reason, text))
+            found.append(Decision(FactAction.REVISE, at, reason, text))
     return found
 
 
-def _change_reason(said: Statement, filled: Sequence[Filled], memory: Statement, new: New) -> tuple[str, str]:
+def _change_reason(statement: Statement, filled: Sequence[SlotValue], memory: Statement, new: New) -> tuple[str, str]:
     """Why a statement surely changes a memory, '' where it does not; and the value that it has no longer."""
     reason, value = _other_value(filled, memory, new)
     if reason:
         return reason, value
-    if said.meant == memory.meant and _is_other_amount(said, memory):
+    if statement.modalities == memory.modalities and _is_other_amount(statement, memory):
         return "the same is said with another number", " ".join(one for one in memory.words if one[:1].isdigit())
-    return _denial_reason(said, memory), ""
+    return _denial_reason(statement, memory), ""
 
 
-def _other_value(filled: Sequence[Filled], memory: Statement, new: New) -> tuple[str, str]:
+def _other_value(filled: Sequence[SlotValue], memory: Statement, new: New) -> tuple[str, str]:
     """Why a memory has the old value of something that a person has one of, '' where it has not; and that value."""
-    for theirs in slots_of(memory, new.own) if filled else ():
-        if mine := next((one for one in filled if is_other_value(one, theirs)), None):
-            return f"{mine.slot}: {theirs.value!r} becomes {mine.value!r}", theirs.value
+    for slot_values in slots_of(memory, new.own) if filled else ():
+        if values := next((one for one in filled if is_other_value(one, slot_values)), None):
+            return f"{values.slot}: {slot_values.value!r} becomes {values.value!r}", slot_values.value
     return "", ""
 
 
-def _denial_reason(said: Statement, memory: Statement) -> str:
-    telling, named = _content_words(memory), _content_words(said) - _ENDINGS
-    if not telling or not named or said.polarity == memory.polarity or _is_unsure(said, memory):
+def _denial_reason(statement: Statement, memory: Statement) -> str:
+    telling, named = _content_words(memory), _content_words(statement) - _ENDINGS
+    if not telling or not named or statement.polarity == memory.polarity or _is_unsure(statement, memory):
         return ""
-    if telling - _ENDINGS == named or _turns_round(said, memory):
+    if telling - _ENDINGS == named or _turns_round(statement, memory):
         return "the opposite is said"
-    if said.polarity < 0 and (named <= memory.bag or (has_ending_word(said.said) and telling <= said.bag)):
-        return "it has ended" if has_ending_word(said.said) else "it is denied"
+    if statement.polarity < 0 and (
+        named <= memory.bag or (has_ending_word(statement.plain_text) and telling <= statement.bag)
+    ):
+        return "it has ended" if has_ending_word(statement.plain_text) else "it is denied"
     return ""
 
 
-def _is_unsure(said: Statement, memory: Statement) -> bool:
-    return bool(said.meant & {"supposed", "once", "wished"}) or _is_yet_to_come(said, memory)
+def _is_unsure(statement: Statement, memory: Statement) -> bool:
+    return bool(statement.modalities & {"supposed", "once", "wished"}) or _is_yet_to_come(statement, memory)
 
 
-def _is_yet_to_come(said: Statement, memory: Statement) -> bool:
+def _is_yet_to_come(statement: Statement, memory: Statement) -> bool:
     """Whether a statement is a plan and the memory is none: it holds until the plan is carried out."""
-    return "planned" in said.meant - memory.meant and not is_negated(said.said)
+    return "planned" in statement.modalities - memory.modalities and not is_negated(statement.plain_text)
 
 
 _AMOUNT: Final = re.compile(
@@ -352,28 +366,28 @@ _AMOUNT: Final = re.compile(
 _NOW: Final = re.compile(r" (?:now|currently|these days)\b")
 
 
-def _is_other_amount(said: Statement, memory: Statement) -> bool:
+def _is_other_amount(statement: Statement, memory: Statement) -> bool:
     """Whether two statements are the same but for how much, how many or when; what has a number as its name is not."""
-    mine, theirs = (_NOW.sub("", one.said.rstrip(".! ")) for one in (said, memory))
-    if mine == theirs or _mask_amounts(mine) != _mask_amounts(theirs):
+    own, other = (_NOW.sub("", one.plain_text.rstrip(".! ")) for one in (statement, memory))
+    if own == other or _mask_amounts(own) != _mask_amounts(other):
         return False
-    return "#" in _mask_amounts(mine)
+    return "#" in _mask_amounts(own)
 
 
-def _mask_amounts(said: str) -> str:
-    return _AMOUNT.sub(lambda found: f"{found['verb']} #" if _is_verb(found["verb"]) else found[0], said)
+def _mask_amounts(text: str) -> str:
+    return _AMOUNT.sub(lambda found: f"{found['verb']} #" if _is_verb(found["verb"]) else found[0], text)
 
 
 def _is_verb(word: str) -> bool:
     return not word.endswith("s") or word in ("is", "was") or is_verb(word[:-1]) or is_verb(word[:-2])
 
 
-def _turns_round(said: Statement, memory: Statement) -> bool:
+def _turns_round(statement: Statement, memory: Statement) -> bool:
     """Whether one likes what the other dislikes."""
-    mine, theirs = _attitude_object_words(said), _attitude_object_words(memory)
-    if said.owner != memory.owner or mine != theirs or not mine:
+    own, other = _attitude_object_words(statement), _attitude_object_words(memory)
+    if statement.owner != memory.owner or own != other or not own:
         return False
-    return bool(_ATTITUDES & said.bag) and bool(_ATTITUDES & memory.bag) and said.polarity != memory.polarity
+    return bool(_ATTITUDES & statement.bag) and bool(_ATTITUDES & memory.bag) and statement.polarity != memory.polarity
 
 
 def _attitude_object_words(statement: Statement) -> frozenset[str]:
@@ -390,14 +404,14 @@ def shared_words(one: str, other: str) -> int:
 
 
 def _build_revision(
-    new: New, said: Statement, memory: Statement, known: Known, at: int, reason: str, value: str = ""
+    new: New, statement: Statement, memory: Statement, known: KnownMemory, at: int, reason: str, value: str = ""
 ) -> Decision:
     """Take a memory's place where nothing of it is lost but the old value, else put the new words behind it."""
     over = parse_statement(value).bag | _ATTITUDES
-    lost = _content_words(memory) - over - said.bag
-    is_whole = new.adds and not new.is_quote and not lost and not _is_yet_to_come(said, memory)
+    lost = _content_words(memory) - over - statement.bag
+    is_whole = new.adds and not new.is_quote and not lost and not _is_yet_to_come(statement, memory)
     text = "" if is_whole else append_amendment(known.stored or known.text, new.quote or new.text, new.day)
-    return Decision(Action.REVISE, at, reason, text)
+    return Decision(FactAction.REVISE, at, reason, text)
 
 
 def to_forget(what: str, known: Sequence[str]) -> list[int]:

@@ -17,7 +17,7 @@ from datetime import MAXYEAR, UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
-from memstone.language.en.tense import Said
+from memstone.language.en.tense import DatedText
 from memstone.language.text.calendars import find_named_times, remove_times
 from memstone.language.text.dates import (
     MONTH_NUMBERS,
@@ -75,86 +75,86 @@ def _parse_amount(match: re.Match[str]) -> range:
     return range(number, number + 1)
 
 
-def _resolve_counted_units(match: re.Match[str], said: Said, sign: int) -> Stretch:
+def _resolve_counted_units(match: re.Match[str], text: DatedText, sign: int) -> Stretch:
     amount, unit = _parse_amount(match), match["unit"].lower()
     if unit in {"minute", "hour"}:
-        moment = said.now.astimezone(UTC) + sign * timedelta(**{unit + "s": amount[0]})
-        return one_day(moment.astimezone(said.now.tzinfo).date())
+        moment = text.now.astimezone(UTC) + sign * timedelta(**{unit + "s": amount[0]})
+        return one_day(moment.astimezone(text.now.tzinfo).date())
     if len(amount) > 1:
         return span_between(
-            shift_date(said.today, unit, sign * amount[0]), shift_date(said.today, unit, sign * amount[-1])
+            shift_date(text.today, unit, sign * amount[0]), shift_date(text.today, unit, sign * amount[-1])
         )
-    return unit_containing_day(shift_date(said.today, unit, sign * amount[0]), unit)
+    return unit_containing_day(shift_date(text.today, unit, sign * amount[0]), unit)
 
 
-def _resolve_ago(match: re.Match[str], said: Said) -> Stretch | None:
-    if said.word_before(match.start()) == "or":  # "two or three days ago"
+def _resolve_ago(match: re.Match[str], text: DatedText) -> Stretch | None:
+    if text.word_before(match.start()) == "or":  # "two or three days ago"
         return None
     if match["weekday"]:
-        return one_day(nearest_weekday(said.today, match["weekday"], -1) - timedelta(7 * (_parse_amount(match)[0] - 1)))
+        return one_day(nearest_weekday(text.today, match["weekday"], -1) - timedelta(7 * (_parse_amount(match)[0] - 1)))
     if match["exact"] and len(_parse_amount(match)) == 1:
-        return one_day(shift_date(said.today, match["unit"].lower(), -_parse_amount(match)[0]))
-    return _resolve_counted_units(match, said, -1)
+        return one_day(shift_date(text.today, match["unit"].lower(), -_parse_amount(match)[0]))
+    return _resolve_counted_units(match, text, -1)
 
 
-def _resolve_ahead(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_ahead(match: re.Match[str], text: DatedText) -> Stretch | None:
     """What comes "in two weeks"; in the past and after "three times" that is a duration."""
-    tense = said.tense(match)
-    if tense == -1 or said.word_before(match.start()) in {"times", "once", "twice"}:
+    tense = text.tense(match)
+    if tense == -1 or text.word_before(match.start()) in {"times", "once", "twice"}:
         return None
-    return _resolve_counted_units(match, said, 1)._replace(
+    return _resolve_counted_units(match, text, 1)._replace(
         relative=tense is not None or " from " in _normalize_phrase(match[0])
     )
 
 
-def _resolve_unit_range(match: re.Match[str], said: Said) -> Stretch:
+def _resolve_unit_range(match: re.Match[str], text: DatedText) -> Stretch:
     sign = _OFFSETS[_normalize_phrase(match["rel"])] or 1
-    return span_between(said.today, shift_date(said.today, match["unit"].lower(), sign * _parse_amount(match)[-1]))
+    return span_between(text.today, shift_date(text.today, match["unit"].lower(), sign * _parse_amount(match)[-1]))
 
 
-def _named_day(match: re.Match[str], said: Said) -> Stretch:
-    return one_day(said.today + timedelta(_NAMED_DAYS[_normalize_phrase(match["day"])]))
+def _named_day(match: re.Match[str], text: DatedText) -> Stretch:
+    return one_day(text.today + timedelta(_NAMED_DAYS[_normalize_phrase(match["day"])]))
 
 
-def _other_day(_match: re.Match[str], said: Said) -> Stretch:
-    return span_between(said.today - timedelta(7), said.today - timedelta(1))
+def _other_day(_match: re.Match[str], text: DatedText) -> Stretch:
+    return span_between(text.today - timedelta(7), text.today - timedelta(1))
 
 
-def _resolve_calendar_unit(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_calendar_unit(match: re.Match[str], text: DatedText) -> Stretch | None:
     """The week, weekend, month or year before, around or after the day."""
-    unit, rel, weekdays = match["unit"].lower(), _normalize_phrase(match["rel"]), said.today.weekday() < SATURDAY
-    the = said.word_before(match.start()) == "the"
+    unit, rel, weekdays = match["unit"].lower(), _normalize_phrase(match["rel"]), text.today.weekday() < SATURDAY
+    the = text.word_before(match.start()) == "the"
     if the and rel == "next":  # after something else
         return None
     if unit != "weekend" and ("past" in rel or (the and rel == "last")):
-        return span_between(shift_date(said.today, unit, -1), said.today)
-    offset = _OFFSETS[rel] - (unit == "weekend" and rel == "this" and weekdays and said.tense(match) == -1)
-    return unit_containing_day(shift_date(said.today, unit, offset), unit)
+        return span_between(shift_date(text.today, unit, -1), text.today)
+    offset = _OFFSETS[rel] - (unit == "weekend" and rel == "this" and weekdays and text.tense(match) == -1)
+    return unit_containing_day(shift_date(text.today, unit, offset), unit)
 
 
-def _far_unit(match: re.Match[str], said: Said) -> Stretch:
+def _far_unit(match: re.Match[str], text: DatedText) -> Stretch:
     sign = 1 if match["rel"].lower().startswith("after") else -1
     if match["weekday"]:
-        return one_day(nearest_weekday(said.today, match["weekday"], sign) + timedelta(7 * sign))
-    return unit_containing_day(shift_date(said.today, match["unit"].lower(), 2 * sign), match["unit"].lower())
+        return one_day(nearest_weekday(text.today, match["weekday"], sign) + timedelta(7 * sign))
+    return unit_containing_day(shift_date(text.today, match["unit"].lower(), 2 * sign), match["unit"].lower())
 
 
-def _the_weekend(match: re.Match[str], said: Said) -> Stretch:
-    tense = said.tense(match)
-    gone = said.is_past(tense) and said.today.weekday() < SATURDAY
-    return unit_containing_day(shift_date(said.today, "week", -gone), "weekend")._replace(relative=bool(tense))
+def _the_weekend(match: re.Match[str], text: DatedText) -> Stretch:
+    tense = text.tense(match)
+    gone = text.is_past(tense) and text.today.weekday() < SATURDAY
+    return unit_containing_day(shift_date(text.today, "week", -gone), "weekend")._replace(relative=bool(tense))
 
 
-def _resolve_weekday(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_weekday(match: re.Match[str], text: DatedText) -> Stretch | None:
     rel, week = _normalize_phrase(match["rel"]), _normalize_phrase(match["week"])
-    if not _is_one_day(match["weekday"], said.word_before(match.start()), clear=bool(rel or week)):
+    if not _is_one_day(match["weekday"], text.word_before(match.start()), clear=bool(rel or week)):
         return None
-    tense = said.tense(match)
+    tense = text.tense(match)
     if week or rel == "this":
-        return one_day(_of_week(match, said, week or rel, past=said.is_past(tense)))
-    sign = _OFFSETS[rel] if rel else -1 if said.is_past(tense) else 1
-    certain = tense is not None and not said.has_doubts(match) and not _is_attribute(match, said)
-    return one_day(nearest_weekday(said.today, match["weekday"], sign), relative=bool(rel) or certain)
+        return one_day(_of_week(match, text, week or rel, past=text.is_past(tense)))
+    sign = _OFFSETS[rel] if rel else -1 if text.is_past(tense) else 1
+    certain = tense is not None and not text.has_doubts(match) and not _is_attribute(match, text)
+    return one_day(nearest_weekday(text.today, match["weekday"], sign), relative=bool(rel) or certain)
 
 
 def _is_one_day(name: str, before: str, *, clear: bool) -> bool:
@@ -166,22 +166,22 @@ def _is_one_day(name: str, before: str, *, clear: bool) -> bool:
     return name[0].isupper() or clear or before in _BEFORE_CLEAR
 
 
-def _is_attribute(match: re.Match[str], said: Said) -> bool:
+def _is_attribute(match: re.Match[str], text: DatedText) -> bool:
     """Whether a weekday only says what sort of thing the next word is: "no more Friday deploys"."""
-    before = said.word_before(match.start())
-    return bool(before) and before not in _BEFORE_CLEAR and _NOUN_NEXT.match(said.text, match.end()) is not None
+    before = text.word_before(match.start())
+    return bool(before) and before not in _BEFORE_CLEAR and _NOUN_NEXT.match(text.text, match.end()) is not None
 
 
-def _of_week(match: re.Match[str], said: Said, rel: str, *, past: bool) -> date:
+def _of_week(match: re.Match[str], text: DatedText, rel: str, *, past: bool) -> date:
     """The day of last, this or next week; "this Friday" on a Saturday is the coming one, unless it was."""
-    name, today = match["weekday"], said.today
+    name, today = match["weekday"], text.today
     day = unit_containing_day(today, "week").first + timedelta(WEEKDAY_NUMBERS[name[:3].lower()] + 7 * _OFFSETS[rel])
     if match["week"] or day == today or (day < today) == past:
         return day
     return nearest_weekday(today, name, -1 if day > today else 1)
 
 
-def _resolve_month_day(match: re.Match[str], said: Said) -> Stretch | None:
+def _resolve_month_day(match: re.Match[str], text: DatedText) -> Stretch | None:
     """A day of a month; the nearest on the right side when there is no year."""
     name, day, year = match["month"], int(match["number"]), match["year"]
     month = MONTH_NUMBERS[name[:3].lower()]
@@ -189,34 +189,34 @@ def _resolve_month_day(match: re.Match[str], said: Said) -> Stretch | None:
         return one_day(date(int(year), month, day), relative=False)
     if name in {"may", "march", "mar"} and not match["sure"]:
         return None
-    tense = said.tense(match)
-    sign = -1 if said.is_past(tense) else 1
-    years = range(said.today.year, said.today.year + 9 * sign, sign)  # enough for a 29th of February
+    tense = text.tense(match)
+    sign = -1 if text.is_past(tense) else 1
+    years = range(text.today.year, text.today.year + 9 * sign, sign)  # enough for a 29th of February
     days = (date(year, month, day) for year in years if day <= monthrange(year, month)[1])
-    nearest_day = next((day for day in days if sign * (day - said.today).days >= 0), None)
-    certain = bool(tense) and not said.has_doubts(match)
-    is_far = nearest_day is not None and abs((nearest_day - said.today).days) > _FAR_DAYS
+    nearest_day = next((day for day in days if sign * (day - text.today).days >= 0), None)
+    certain = bool(tense) and not text.has_doubts(match)
+    is_far = nearest_day is not None and abs((nearest_day - text.today).days) > _FAR_DAYS
     return one_day(nearest_day, relative=certain and not is_far) if nearest_day else None
 
 
-def _by_month(match: re.Match[str], said: Said) -> Stretch | None:
+def _by_month(match: re.Match[str], text: DatedText) -> Stretch | None:
     rel, month = _normalize_phrase(match["rel"]), MONTH_NUMBERS[match["month"][:3].lower()] - 1
     if match["year"]:
         return month_at(int(match["year"]) * 12 + month, relative=False)
     if match["until"]:  # "from May to July 2023"
         earlier = month >= MONTH_NUMBERS[match["until"][:3].lower()]
         return month_at((int(match["later"]) - earlier) * 12 + month, relative=False)
-    if not _is_month(match["month"], said.word_before(match.start()), rel):
+    if not _is_month(match["month"], text.word_before(match.start()), rel):
         return None
     if rel == "this":
-        return month_at(said.today.year * 12 + month)
-    now, other = said.today.year * 12 + said.today.month - 1, bool(rel)  # "last May" is never the present one
-    tense = said.tense(match)
-    if rel == "last" or (not rel and said.is_past(tense)):
+        return month_at(text.today.year * 12 + month)
+    now, other = text.today.year * 12 + text.today.month - 1, bool(rel)  # "last May" is never the present one
+    tense = text.tense(match)
+    if rel == "last" or (not rel and text.is_past(tense)):
         index = now - other - (now - other - month) % 12
     else:
         index = now + other + (month - now - other) % 12
-    return month_at(index, relative=other or (bool(tense) and not said.has_doubts(match)))
+    return month_at(index, relative=other or (bool(tense) and not text.has_doubts(match)))
 
 
 def _is_month(name: str, before: str, rel: str) -> bool:
@@ -228,33 +228,33 @@ def _is_month(name: str, before: str, rel: str) -> bool:
     return name in _CLEAR_MONTHS or (name[0].isupper() and before in {"by", "before", "after", "from", "between"})
 
 
-def _resolve_season(match: re.Match[str], said: Said) -> Stretch | None:
-    rel, before = _normalize_phrase(match["rel"]), said.words_before(match.start())
+def _resolve_season(match: re.Match[str], text: DatedText) -> Stretch | None:
+    rel, before = _normalize_phrase(match["rel"]), text.words_before(match.start())
     start = _SEASONS[match["season"].lower()] - 1
     if match["year"]:
         return month_at(int(match["year"]) * 12 + start, months=3, relative=False)
     if not rel and (before[-1:] != ["the"] or before[-2:-1] not in (["in"], ["during"], ["over"], ["since"])):
         return None
-    known = [month_at(year * 12 + start, months=3) for year in range(said.today.year - 2, said.today.year + 3)]
+    known = [month_at(year * 12 + start, months=3) for year in range(text.today.year - 2, text.today.year + 3)]
     if rel == "last":
-        return [time for time in known if time.last < said.today][-1]
+        return [time for time in known if time.last < text.today][-1]
     if rel == "next":
-        return next(time for time in known if time.first > said.today)
-    tense = said.tense(match)
-    past = [time for time in known if time.first <= said.today][-1]
-    ahead = next(time for time in known if time.last >= said.today)
-    certain = bool(rel) or (bool(tense) and not said.has_doubts(match))
-    return (past if said.is_past(tense) else ahead)._replace(relative=certain)
+        return next(time for time in known if time.first > text.today)
+    tense = text.tense(match)
+    past = [time for time in known if time.first <= text.today][-1]
+    ahead = next(time for time in known if time.last >= text.today)
+    certain = bool(rel) or (bool(tense) and not text.has_doubts(match))
+    return (past if text.is_past(tense) else ahead)._replace(relative=certain)
 
 
-def _resolve_year(match: re.Match[str], said: Said) -> Stretch | None:
-    if said.word_before(match.start()) not in _BEFORE_CLEAR:
+def _resolve_year(match: re.Match[str], text: DatedText) -> Stretch | None:
+    if text.word_before(match.start()) not in _BEFORE_CLEAR:
         return None
     first, last = int(match["year"]), int(match["to"] or match["year"])
     return Stretch(date(first, 1, 1), date(last, 12, 31), Grain.YEAR, relative=False) if first <= last else None
 
 
-def _resolve_iso_date(match: re.Match[str], _said: Said) -> Stretch:
+def _resolve_iso_date(match: re.Match[str], _text: DatedText) -> Stretch:
     return one_day(date(int(match["year"]), int(match["month"]), int(match["number"])), relative=False)
 
 
@@ -262,7 +262,7 @@ def _normalize_phrase(phrase: str | None) -> str:
     return " ".join((phrase or "").lower().split())
 
 
-Reader: TypeAlias = Callable[[re.Match[str], Said], Stretch | None]
+Reader: TypeAlias = Callable[[re.Match[str], DatedText], Stretch | None]
 Rule: TypeAlias = tuple[frozenset[str], re.Pattern[str], Reader]
 
 _N: Final = rf"(?P<n>[0-9]{{1,4}}|(?:a\s+)?couple(?:\s+of)?|(?:a\s+)?few|several|{'|'.join(_NUMBERS)})\s+"
@@ -362,10 +362,10 @@ def dated_quote(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
     """A quotation with the day on which it was said, where its words mean another time when they are read later."""
     if not any(ref.relative for ref in resolve_dates(text, said_at, tz)):
         return text
-    return _SAID.sub(rf"\1 on {_to_local_time(said_at, tz).date().isoformat()}:", text, count=1)
+    return _SPEAKER_PREFIX.sub(rf"\1 on {_to_local_time(said_at, tz).date().isoformat()}:", text, count=1)
 
 
-_SAID: Final = re.compile(r"\b(said|asked):")
+_SPEAKER_PREFIX: Final = re.compile(r"\b(said|asked):")
 _PASSING: Final = re.compile(
     r"\b(?:currently|right now|at the moment|for now|until|till|these days|soon|plans? to|(?:is|are) going to|about to"
     r"|this (?:week|weekend|month|year|summer|winter|spring|autumn|fall|term|semester|season))\b",
@@ -399,14 +399,14 @@ def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, 
     refs = _find_time_refs(query, now, tz, looks_back=True)
     if not refs:
         return None
-    said = Said(query, _to_local_time(now, tz), looks_back=True)
+    text = DatedText(query, _to_local_time(now, tz), looks_back=True)
     first, after = min(ref.first for ref in refs), max(ref.last for ref in refs) + timedelta(1)
     start, end = (datetime.combine(day, time.min, tz).astimezone(UTC) for day in (first, after))
-    preposition = said.word_before(refs[0].start)
+    preposition = text.word_before(refs[0].start)
     if preposition in {"before", "until", "till"}:
         return datetime.min.replace(tzinfo=UTC), start
-    if preposition == "after" and end < said.now:
-        return end, said.now.astimezone(UTC)
+    if preposition == "after" and end < text.now:
+        return end, text.now.astimezone(UTC)
     return start, end
 
 
@@ -485,13 +485,13 @@ def _find_time_refs(text: str, said_at: datetime, tz: tzinfo, *, looks_back: boo
     words = _rule_words(text)
     if words.isdisjoint(_telling_words()):  # most texts
         return []
-    said = Said(text, _to_local_time(said_at, tz), looks_back)
+    dated_text = DatedText(text, _to_local_time(said_at, tz), looks_back)
     found = [
         ref
         for known, pattern, read in date_rules()
         if not words.isdisjoint(known)
         for match in pattern.finditer(text)
-        if (ref := _build_time_ref(match, said, read))
+        if (ref := _build_time_ref(match, dated_text, read))
     ]
     refs: list[TimeRef] = []
     for ref in sorted(found, key=lambda ref: (ref.start, -ref.end)):
@@ -506,15 +506,15 @@ def _telling_words() -> frozenset[str]:
     return frozenset[str]().union(*(known for known, _, _ in date_rules()))
 
 
-def _build_time_ref(match: re.Match[str], said: Said, read: Reader) -> TimeRef | None:
+def _build_time_ref(match: re.Match[str], text: DatedText, read: Reader) -> TimeRef | None:
     try:
-        time = read(match, said)
+        time = read(match, text)
     except (ValueError, OverflowError):  # the 31st of June, or ten thousand years ago
         return None
     if time is None or time.last.year >= MAXYEAR:
         return None
-    since = said.word_before(match.start()) == "since" and time.first <= said.today
-    last = said.today if since else time.last
+    since = text.word_before(match.start()) == "since" and time.first <= text.today
+    last = text.today if since else time.last
     return TimeRef(match.start(), match.end(), time.first, last, time.grain, match[0], time.relative)
 
 
@@ -535,5 +535,5 @@ def day_terms(when: Instant) -> str:
 def _day_terms(day: str) -> str:
     said_on = datetime_from_instant(parse_when(day))
     month = MONTHS[said_on.month - 1].lower()
-    said = f"{said_on.day} {month} {month[:3]} {said_on.year} {day[:7]} {day} {WEEKDAYS[said_on.weekday()]}"
-    return " ".join(dict.fromkeys(document_terms(said)))
+    text = f"{said_on.day} {month} {month[:3]} {said_on.year} {day[:7]} {day} {WEEKDAYS[said_on.weekday()]}"
+    return " ".join(dict.fromkeys(document_terms(text)))

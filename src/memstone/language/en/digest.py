@@ -19,14 +19,14 @@ from memstone.language.en.changes import is_known, parse_statement
 from memstone.language.en.entities import entities_from_spotted, find_names, normalize_name
 from memstone.language.en.gate.words import CALENDAR
 from memstone.language.en.lexicon import LIGHT, STOP_WORDS
-from memstone.language.en.names import COMMON, NOUNS_LIKE_ADJECTIVES, ORDINARY, Spotted
+from memstone.language.en.names import COMMON, NOUNS_LIKE_ADJECTIVES, ORDINARY, NameSpan
 from memstone.language.en.own_prose import is_english
 from memstone.language.en.sentences import expand_contractions
 from memstone.language.en.session import Sentence, read_session_sentences
 from memstone.language.en.verbs import ADVERBS, FINITE, is_past, is_verb, lemmatize_verb
 from memstone.language.text.tokens import document_terms
 from memstone.model.curator import Curator
-from memstone.model.digest import Digest, Stated, truncate_text
+from memstone.model.digest import Digest, SessionFact, truncate_text
 from memstone.model.memory import Entity, EntityType
 from memstone.model.message import Message
 
@@ -80,9 +80,9 @@ def _accepted_proposal(sentences: Sequence[Sentence], at: int) -> str:
     """What the assistant said right before, where the user accepts it in a few words that tell something; else ''."""
     one = sentences[at]
     first = not at or sentences[at - 1].turn != one.turn
-    said = expand_contractions(one.text)
-    short = one.role == "user" and first and len(said.split()) <= _SHORT
-    if not short or not _ACCEPTED.match(said) or not (one.kept or _DECIDED.search(said)):
+    text = expand_contractions(one.text)
+    short = one.role == "user" and first and len(text.split()) <= _SHORT
+    if not short or not _ACCEPTED.match(text) or not (one.is_worth_keeping or _DECIDED.search(text)):
         return ""
     before = [other for other in sentences[:at] if other.turn == one.turn - 1 and other.role == "assistant"]
     asked = [other.text for other in before[-2:]]
@@ -106,7 +106,7 @@ def is_decided(one: Sentence) -> bool:
 
 def _may_list(one: Sentence) -> bool:
     """Whether a sentence means what it says: it does not ask, joke, feel or suppose."""
-    if one.asks or (one.why in _FILLER and not one.kept):
+    if one.asks or (one.why in _FILLER and not one.is_worth_keeping):
         return False
     return bool(one.why) or not one.empty
 
@@ -158,7 +158,7 @@ def extract_entity_names(turns: Sequence[Message]) -> tuple[str, ...]:
     return _each_once([*speakers, *(one.name for one in ranked)])[:MOST_ENTITIES]
 
 
-def _distinct_entities(spotted: Iterable[Spotted]) -> list[Entity]:
+def _distinct_entities(spotted: Iterable[NameSpan]) -> list[Entity]:
     """Each name once; more than one text holds, so they are taken in pieces."""
     found: dict[str, Entity] = {}
     for one in spotted:
@@ -176,8 +176,8 @@ def extract_topics(turns: Sequence[Message], sentences: Sequence[Sentence], name
     compounds = _compound_names(turns)
     found: dict[str, _Topic] = {}
     for sentence in sentences:
-        said = sentence.text.lower()
-        for phrase in (*(one for one in compounds if one in said), *_topic_phrases(sentence, turns)):
+        text = sentence.text.lower()
+        for phrase in (*(one for one in compounds if one in text), *_topic_phrases(sentence, turns)):
             words = document_terms(phrase)
             if words and words[-1] not in taken:
                 found.setdefault(words[-1], _Topic()).add(phrase, sentence)
@@ -193,20 +193,20 @@ class _Topic:
 
     def __init__(self) -> None:
         self.turns: set[int] = set()
-        self.told = 0.0
+        self.best_weight = 0.0
         self.label = ""
 
     def add(self, phrase: str, sentence: Sentence) -> None:
         """Count one more place where it stands."""
         self.turns.add(sentence.turn)
-        self.told = max(self.told, sentence.weight)
+        self.best_weight = max(self.best_weight, sentence.weight)
         if phrase.count(" ") > self.label.count(" ") or not self.label:
             self.label = phrase
 
     @property
     def weight(self) -> float:
         """What comes back weighs most, then what is worth keeping, then what is said in two words."""
-        return len(self.turns) + self.told + (" " in self.label) / 2
+        return len(self.turns) + self.best_weight + (" " in self.label) / 2
 
 
 def _topic_phrases(sentence: Sentence, turns: Sequence[Message]) -> Iterator[str]:
@@ -262,12 +262,12 @@ def _is_noun(word: str) -> bool:
 
 def _compound_names(turns: Sequence[Message]) -> list[str]:
     """Names in small letters of several words, such as "pottery class", in the form in which they stand there."""
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for turn in turns:
         for one in find_names(turn.text).names if turn.role in _SPOKEN else ():
             if one.name == one.name.lower() and " " in one.name:
-                said.setdefault(normalize_name(one.name), turn.text[one.start : one.end].lower())
-    return list(said.values())
+                texts.setdefault(normalize_name(one.name), turn.text[one.start : one.end].lower())
+    return list(texts.values())
 
 
 def _each_once(names: Iterable[str]) -> tuple[str, ...]:
@@ -294,7 +294,7 @@ _ASSISTANT_SHARE: Final = 0.6
 
 
 def build_extractive_digest(
-    turns: Sequence[Message], stated: Sequence[Stated] = (), curator: Curator | None = None
+    turns: Sequence[Message], stated: Sequence[SessionFact] = (), curator: Curator | None = None
 ) -> Digest | None:
     """The digest of a session; None when nothing in it tells anything."""
     sentences = read_session_sentences(turns, curator)
@@ -317,9 +317,9 @@ def build_extractive_digest(
     )
 
 
-def _map_facts_to_sentences(sentences: Sequence[Sentence], stated: Sequence[Stated]) -> dict[int, Stated]:
+def _map_facts_to_sentences(sentences: Sequence[Sentence], stated: Sequence[SessionFact]) -> dict[int, SessionFact]:
     """The weightiest fact of every sentence that states one."""
-    found: dict[int, Stated] = {}
+    found: dict[int, SessionFact] = {}
     for one in sorted(stated, key=lambda fact: fact.salience):
         for sentence in sentences:
             if sentence.turn == one.turn and one.start < sentence.end and sentence.start < one.end:
@@ -393,7 +393,7 @@ def _score_sentence(one: Sentence, weights: dict[str, float], facts: dict[int, f
     return value * (one.weight or 1.0) * (_ASSISTANT_SHARE if one.role == "assistant" else 1.0)
 
 
-def _digest_salience(stated: Sequence[Stated], decided: frozenset[int]) -> float:
+def _digest_salience(stated: Sequence[SessionFact], decided: frozenset[int]) -> float:
     """As salient as what it states: chit-chat is little, a decision or a fact about oneself is much."""
     if not stated:
         return 0.3
@@ -410,8 +410,8 @@ MIN_CHARS: Final = 5
 
 def word_overlap(one: str, other: str) -> float:
     """How many of the words of two texts both have, from 0 to 1."""
-    mine, theirs = _term_set(one), _term_set(other)
-    return len(mine & theirs) / len(mine | theirs) if mine or theirs else 0.0
+    own, others = _term_set(one), _term_set(other)
+    return len(own & others) / len(own | others) if own or others else 0.0
 
 
 def says_the_same(new: str, known: str, most: float) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
 from memstone.language.en.dates import resolve_dates
-from memstone.language.en.wording import SAID_ON
+from memstone.language.en.fact_text import SAID_ON
 from memstone.language.text.dates import (
     TimeRef,
 )
@@ -54,7 +54,9 @@ def is_done(text: str, later: Iterable[str]) -> bool:
     """
     wanted = _content_terms(AMENDED.sub("", text))
     said_since = [*later, *AMENDED.findall(text)]
-    return any(_DONE.search(said) and 2 * len(wanted & {*document_terms(said)}) >= len(wanted) for said in said_since)
+    return any(
+        _DONE.search(message) and 2 * len(wanted & {*document_terms(message)}) >= len(wanted) for message in said_since
+    )
 
 
 def _content_terms(text: str) -> set[str]:

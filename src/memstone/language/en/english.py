@@ -11,13 +11,13 @@ from memstone.language.text.dates import TimeRef
 from memstone.model.context import Due
 from memstone.model.context_gate import GateDecision
 from memstone.model.curator import Curator
-from memstone.model.digest import Digest, Stated
-from memstone.model.fact import Candidate, Curated, Decision, Known, New, Restated
+from memstone.model.digest import Digest, SessionFact
+from memstone.model.fact import Candidate, CuratedFacts, Decision, KnownMemory, New, RestatedSentence
 from memstone.model.instant import Instant
 from memstone.model.memory import EntityFound
 from memstone.model.message import Message
-from memstone.model.policy import OwnPattern, OwnSlot, Suggested
-from memstone.model.query import Spoken
+from memstone.model.policy import OwnPattern, OwnSlot, SuggestedSettings
+from memstone.model.query import SpeakerQuestion
 
 # What stands in ``memstone.language.en`` holds hundreds of patterns: compiling them takes longer than all other
 # imports, and most processes need few of them. So every import stands in the method that needs it.
@@ -74,7 +74,7 @@ class EnglishFacts:
         before: str = "",
         speaker: str = "",
         patterns: Sequence[OwnPattern] = (),
-    ) -> Curated:
+    ) -> CuratedFacts:
         from memstone.language.en.facts import read_message
 
         return read_message(message, curator, before=before, speaker=speaker, patterns=patterns)
@@ -84,7 +84,7 @@ class EnglishFacts:
 
         return requests_in(message, speaker)
 
-    def read_restatements(self, message: str) -> list[Restated]:
+    def read_restatements(self, message: str) -> list[RestatedSentence]:
         from memstone.language.en.restatements import extract_restatements
 
         return extract_restatements(message)
@@ -118,12 +118,12 @@ class EnglishFacts:
 class EnglishChanges:
     """See ``memstone.language.language.ChangeRules``."""
 
-    def decide(self, new: New, known: Sequence[Known]) -> Decision:
+    def decide(self, new: New, known: Sequence[KnownMemory]) -> Decision:
         from memstone.language.en.changes import decide_change
 
         return decide_change(new, known)
 
-    def also_changed(self, new: New, known: Sequence[Known], main: Decision) -> list[Decision]:
+    def also_changed(self, new: New, known: Sequence[KnownMemory], main: Decision) -> list[Decision]:
         from memstone.language.en.changes import also_changed
 
         return also_changed(new, known, main)
@@ -169,7 +169,7 @@ class EnglishChanges:
         return begins_with(text, name)
 
     def in_third_person(self, text: str) -> str:
-        from memstone.language.en.wording import reword_in_third_person
+        from memstone.language.en.fact_text import reword_in_third_person
 
         return reword_in_third_person(text, "User")
 
@@ -202,17 +202,17 @@ class EnglishNames:
 
         return names_asked(question)
 
-    def list_unsaid(self, fact: str, said: str, leave_out: Sequence[str]) -> list[str]:
+    def list_unsaid(self, fact: str, text: str, leave_out: Sequence[str]) -> list[str]:
         from memstone.language.en.names import unsaid_names
 
-        return unsaid_names(fact, said, leave_out)
+        return unsaid_names(fact, text, leave_out)
 
     def list_marked(self, text: str) -> list[str]:
         from memstone.language.en.entities import capital_names
 
         return [one.name for one in capital_names(text)]
 
-    def rephrase_as_speaker(self, query: str, speakers: Collection[str]) -> Spoken:
+    def rephrase_as_speaker(self, query: str, speakers: Collection[str]) -> SpeakerQuestion:
         from memstone.language.en.entities import rephrase_as_speaker
 
         return rephrase_as_speaker(query, speakers)
@@ -309,7 +309,7 @@ class EnglishGate:
 class EnglishSessions:
     """See ``memstone.language.language.SessionReader``."""
 
-    def digest(self, turns: Sequence[Message], stated: Sequence[Stated], curator: Curator | None) -> Digest | None:
+    def digest(self, turns: Sequence[Message], stated: Sequence[SessionFact], curator: Curator | None) -> Digest | None:
         from memstone.language.en.digest import build_extractive_digest
 
         return build_extractive_digest(turns, stated, curator)
@@ -358,17 +358,17 @@ class EnglishGuard:
     """See ``memstone.language.language.TextGuard``."""
 
     def blank_suspect_text(self, message: Message, *, own: bool) -> Message:
-        from memstone.language.en.untrusted import blank_suspect_text
+        from memstone.language.en.prompt_injection import blank_suspect_text
 
         return blank_suspect_text(message, own=own)
 
     def own_words(self, text: str) -> str:
-        from memstone.language.en.untrusted import own_words
+        from memstone.language.en.prompt_injection import own_words
 
         return own_words(text)
 
     def words_to_show(self, text: str, *, own: bool) -> str:
-        from memstone.language.en.untrusted import words_to_show
+        from memstone.language.en.prompt_injection import words_to_show
 
         return words_to_show(text, own=own)
 
@@ -378,22 +378,22 @@ class EnglishGuard:
         return bool(handed_over(text))
 
     def is_quoted(self, text: str, start: int, end: int) -> bool:
-        from memstone.language.en.untrusted import is_quoted
+        from memstone.language.en.prompt_injection import is_quoted
 
         return is_quoted(text, start, end)
 
     def is_suspicious(self, text: str) -> bool:
-        from memstone.language.en.untrusted import is_suspicious
+        from memstone.language.en.prompt_injection import is_suspicious
 
         return is_suspicious(text)
 
     def is_order(self, text: str) -> bool:
-        from memstone.language.en.untrusted import is_order
+        from memstone.language.en.prompt_injection import is_order
 
         return is_order(text)
 
     def remove_orders(self, text: str) -> str:
-        from memstone.language.en.untrusted import without_orders
+        from memstone.language.en.prompt_injection import without_orders
 
         return without_orders(text)
 
@@ -431,7 +431,7 @@ class EnglishRelevance:
 class EnglishAdvice:
     """See ``memstone.language.language.SettingsAdvice``."""
 
-    def suggest(self, use_case: str) -> Suggested:
+    def suggest(self, use_case: str) -> SuggestedSettings:
         from memstone.language.en.instructions import suggest_settings
 
         return suggest_settings(use_case)
@@ -442,7 +442,7 @@ class EnglishAdvice:
         include: tuple[str, ...],
         exclude: tuple[str, ...],
         categories: tuple[tuple[str, str], ...],
-    ) -> Suggested:
+    ) -> SuggestedSettings:
         from memstone.language.en.instructions import complete_settings
 
         return complete_settings(use_case, include, exclude, categories)

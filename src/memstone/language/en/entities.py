@@ -18,14 +18,14 @@ from memstone.language.en.names import (
     ORDINARY,
     UNCASED,
     UNCASED_PAIRS,
-    Spotted,
+    NameSpan,
     is_named_by,
     type_of,
 )
 from memstone.language.text.normal import normal_text
 from memstone.language.text.words import STOP_WORDS
 from memstone.model.memory import MAX_FOUND, MAX_NAME_CHARS, Entity, EntityType
-from memstone.model.query import NOBODY, Spoken
+from memstone.model.query import NOBODY, SpeakerQuestion
 
 # --- names that their form alone makes names --------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ _CALLED: Final = re.compile(
 _MAX_QUOTED_WORDS: Final = 6
 
 
-def marked_names(text: str) -> list[Spotted]:
+def marked_names(text: str) -> list[NameSpan]:
     """Identifiers, addresses and titles; a link or a mask stands there without a name, so that nothing in it is one."""
     found = [_spot_identifier(match) for match in _CODES.finditer(text)] if _ODD.search(text) else []
     if text[:1] == "'" or any(mark in text for mark in _MARKS):
@@ -65,26 +65,26 @@ def marked_names(text: str) -> list[Spotted]:
     return found
 
 
-def _spot_identifier(match: re.Match[str]) -> Spotted:
+def _spot_identifier(match: re.Match[str]) -> NameSpan:
     name = match[0]
-    told = (
+    entity_type = (
         EntityType.PERSON
         if match.lastgroup == "mail"
         else KNOWN.get(name.casefold().partition(" ")[0], EntityType.TECHNOLOGY)
     )
     if name[:2].isupper() and "-" in name:
-        told = EntityType.CONCEPT
-    return Spotted(match.start(), match.end(), "" if match.lastgroup == "link" else name, told)
+        entity_type = EntityType.CONCEPT
+    return NameSpan(match.start(), match.end(), "" if match.lastgroup == "link" else name, entity_type)
 
 
-def _find_quoted_titles(text: str) -> Iterator[Spotted]:
+def _find_quoted_titles(text: str) -> Iterator[NameSpan]:
     """What stands in quotes, when it looks like a title or is said to be one; a quoted sentence is no name."""
     for match in _QUOTED.finditer(text):
         inside = match[match.lastgroup or 0]
         if _is_title(inside) or (_is_short(inside) and _is_called(text, match.start())):
             start = match.start() + 1
-            told = KNOWN.get(inside.casefold(), EntityType.CONCEPT)
-            yield Spotted(start, start + len(inside), inside.strip(), told)
+            entity_type = KNOWN.get(inside.casefold(), EntityType.CONCEPT)
+            yield NameSpan(start, start + len(inside), inside.strip(), entity_type)
 
 
 def _is_short(inside: str) -> bool:
@@ -115,7 +115,7 @@ def words_of(text: str) -> set[str]:
     return set(text.translate(_APART).split())
 
 
-def small_names(text: str, words: set[str]) -> Iterator[Spotted]:
+def small_names(text: str, words: set[str]) -> Iterator[NameSpan]:
     """Known names in small letters, and compounds; ``words`` are those of the text."""
     if words.isdisjoint(_TELLING):
         return
@@ -125,7 +125,7 @@ def small_names(text: str, words: set[str]) -> Iterator[Spotted]:
         start = place_of(text, name, 0)
         if start >= 0 and start not in taken:
             taken.add(start)
-            yield Spotted(start, start + len(name), name, KNOWN[name])
+            yield NameSpan(start, start + len(name), name, KNOWN[name])
     for word in words & _HEADS:
         yield from _find_compounds(text, word)
 
@@ -141,13 +141,13 @@ def place_of(text: str, word: str, start: int) -> int:
     return -1
 
 
-def _find_compounds(text: str, head: str) -> Iterator[Spotted]:
+def _find_compounds(text: str, head: str) -> Iterator[NameSpan]:
     at = place_of(text, head, 0)
     while at > 0:
         end = at + len(head)
         start = _compound_start(text, at) if text[at - 1] == " " and not _goes_on(text, end) else at
         if start < at:
-            yield Spotted(start, end, text[start:at] + HEAD_FORMS[head], EntityType.CONCEPT)
+            yield NameSpan(start, end, text[start:at] + HEAD_FORMS[head], EntityType.CONCEPT)
         at = place_of(text, head, end)
 
 
@@ -222,7 +222,7 @@ _MAX_ACRONYM: Final = 6
 _SHOUTED: Final = 0.6
 
 
-def capital_names(text: str) -> Iterator[Spotted]:
+def capital_names(text: str) -> Iterator[NameSpan]:
     """The names among the words with capitals; in a text that is all capitals they tell nothing."""
     if text.isupper() and sum(map(str.isupper, text)) > _SHOUTED * sum(map(str.isalpha, text)):
         return
@@ -235,7 +235,7 @@ def capital_names(text: str) -> Iterator[Spotted]:
             yield found
 
 
-def _from_run(text: str, start: int, run: str, seen: set[str]) -> Spotted | None:
+def _from_run(text: str, start: int, run: str, seen: set[str]) -> NameSpan | None:
     """The name in a run of words with capitals, if there is one; ``seen`` are those that were found before."""
     words = run.split(" ")
     first = _is_sentence_start(text, start)
@@ -250,7 +250,7 @@ def _from_run(text: str, start: int, run: str, seen: set[str]) -> Spotted | None
     if not words or len(name) > MAX_NAME_CHARS or not (len(words) > 1 or _stands_alone(name)):
         return None
     if proven or len(words) > 1 or name in seen or _is_proven(text, end, name):
-        return Spotted(start, end, name, type_of(name, text, start, end))
+        return NameSpan(start, end, name, type_of(name, text, start, end))
     return None
 
 
@@ -312,11 +312,11 @@ _EDGES: Final = 16
 _MAX_WORDS_ASKED: Final = 64
 
 
-class Reading(NamedTuple):
+class NamedText(NamedTuple):
     """A text, the names in the order in which they stand there, and its words."""
 
     text: str
-    names: list[Spotted]
+    names: list[NameSpan]
     words: set[str]
 
 
@@ -331,7 +331,7 @@ def normalize_name(name: str) -> str:
     return folded
 
 
-def find_names(text: str) -> Reading:
+def find_names(text: str) -> NamedText:
     """The names of a text, each as often as it stands there."""
     text = text[:_LOOKED_AT]
     words = words_of(text)
@@ -340,21 +340,21 @@ def find_names(text: str) -> Reading:
     found += capital_names(rest)
     found += [one for one in small_names(rest, words) if not _is_inside(one, found)]
     names = sorted(one for one in found if one.name) if len(found) > 1 else [one for one in found if one.name]
-    return Reading(text, names, words)
+    return NamedText(text, names, words)
 
 
-def _is_inside(one: Spotted, others: list[Spotted]) -> bool:
+def _is_inside(one: NameSpan, others: list[NameSpan]) -> bool:
     return any(other.start <= one.start < other.end for other in others)
 
 
-def _mask_names(text: str, taken: list[Spotted]) -> str:
+def _mask_names(text: str, taken: list[NameSpan]) -> str:
     """The text with other letters in the place of names that are found already, so that they are not found twice."""
     for one in taken:
         text = f"{text[: one.start]}{'x' * (one.end - one.start)}{text[one.end :]}"
     return text
 
 
-def entities_from_spotted(spotted: list[Spotted]) -> list[Entity]:
+def entities_from_spotted(spotted: list[NameSpan]) -> list[Entity]:
     """Each of these names once; where its type is told in one place, it holds for all."""
     by_norm: dict[str, Entity] = {}
     for one in spotted:
@@ -403,7 +403,7 @@ _WORDS_TOO: Final = STOP_WORDS | frozenset(
 _PUT_IN: Final = frozenset({"i", "my"})
 
 
-def rephrase_as_speaker(query: str, speakers: Collection[str]) -> Spoken:
+def rephrase_as_speaker(query: str, speakers: Collection[str]) -> SpeakerQuestion:
     """A question in the words of the speakers it names; ``speakers`` are known names in lower case."""
     lowered = query.lower()
     named = tuple(
@@ -414,7 +414,7 @@ def rephrase_as_speaker(query: str, speakers: Collection[str]) -> Spoken:
     text = query
     for name in reversed(named):  # the longest first: "Mary Ann" before "Mary"
         text = _speaker_pattern(name).sub(lambda match: "my" if match["of"] else "I", text)
-    return Spoken(named, text, _PUT_IN)
+    return SpeakerQuestion(named, text, _PUT_IN)
 
 
 def _speaker_pattern(name: str) -> re.Pattern[str]:

@@ -12,14 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from memstone.language.en.own_prose import is_english, own_prose
-from memstone.language.en.pieces import JUDGEMENTS, Piece, read_pieces
-from memstone.language.en.requests import Request, forgets_everything, request_of
-from memstone.language.en.sentences import as_user, expand_contractions, lowercase_all_caps
-from memstone.language.en.slots import own_facts, shipped_slots
-from memstone.language.en.stance import polarity_of
-from memstone.language.en.verbs import finite_at
-from memstone.language.en.wording import (
+from memstone.language.en.fact_text import (
     MAX_CHARS,
     Clause,
     build_wording,
@@ -35,10 +28,17 @@ from memstone.language.en.wording import (
     strip_filler,
     trigger_of,
 )
+from memstone.language.en.own_prose import is_english, own_prose
+from memstone.language.en.pieces import JUDGEMENTS, Piece, read_pieces
+from memstone.language.en.requests import UserRequest, forgets_everything, request_of
+from memstone.language.en.sentences import as_user, expand_contractions, lowercase_all_caps
+from memstone.language.en.slots import own_facts, shipped_slots
+from memstone.language.en.stance import polarity_of
+from memstone.language.en.verbs import finite_at
 from memstone.language.text.tokens import query_terms
 from memstone.language.text.words import has_words
 from memstone.model.curator import Curator
-from memstone.model.fact import Candidate, Curated, Span, fact_key
+from memstone.model.fact import Candidate, CuratedFacts, Span, fact_key
 from memstone.model.memory import Kind
 from memstone.model.policy import OwnPattern
 
@@ -116,7 +116,7 @@ def read_message(
     before: str = "",
     speaker: str = "",
     patterns: Sequence[OwnPattern] = (),
-) -> Curated:
+) -> CuratedFacts:
     """Return the facts that a user's message states; of a very long one those of its end.
 
     ``before`` is what was said to them right before, and may be a question. ``patterns`` are those of a configuration.
@@ -125,15 +125,15 @@ def read_message(
     who = _speaker_or_user(speaker)
     prose = own_prose(text)
     found = [
-        _build_candidate(one.text, one.category, one.said, one.text)
+        _build_candidate(one.text, one.category, one.span, one.text)
         for one in own_facts(prose.sentences, patterns, who)
     ]
     is_read = _is_read(text, before)
-    reading = _Reading(text, who, before, found)
+    reading = _FactReader(text, who, before, found)
     if is_read:
         reading.read(prose.sentences, curator)
     facts, skipped = _distinct_candidates(reading.found), len(message) - len(text)
-    return Curated(
+    return CuratedFacts(
         [_shift_candidate(one, skipped) for one in facts[:MAX_FACTS]],
         [Span(one.text, one.start + skipped, one.end + skipped) for one in reading.rest],
         prose.is_cut or skipped > 0 or len(facts) > MAX_FACTS,
@@ -162,7 +162,7 @@ def _speaker_or_user(speaker: str) -> str:
     return speaker if speaker and speaker.lower() not in ("user", "assistant") else "User"
 
 
-def _parse_request(sentence: Span, who: str) -> Request | None:
+def _parse_request(sentence: Span, who: str) -> UserRequest | None:
     """What a sentence asks for, as it stands ("remember that …") or behind the words that lead to it."""
     return request_of(expand_contractions(_SPACES.sub(" ", sentence.text)).strip(), who) or request_of(
         _trimmed_plain_text(sentence), who
@@ -181,7 +181,7 @@ def judge_memory(curator: Curator, text: str) -> str:
     return JUDGEMENTS[1 + max(range(len(odds) - 1), key=lambda at: odds[1 + at])]
 
 
-class _Reading:
+class _FactReader:
     """How far a message has been read, and what was found in it."""
 
     def __init__(self, text: str, who: str, before: str, found: list[Candidate]) -> None:
@@ -217,23 +217,23 @@ class _Reading:
         What is unclear is told with the memory right before it, or quoted with more of the message. What is left may still
         change what is known.
         """
-        kept: list[Candidate] = []
+        candidates: list[Candidate] = []
         for one in found:
             judged = self._candidate_verdict(one, curator)
             if judged == "ok" or self._is_sure(one):
-                kept.append(one)
+                candidates.append(one)
             elif (judged == "unclear" or self._is_unexplained(one)) and (
-                fit := self._add_explanation(one, kept[-1] if kept else None, curator)
+                fit := self._add_explanation(one, candidates[-1] if candidates else None, curator)
             ):
-                kept[-1:] = [fit] if kept and fit.start <= kept[-1].start else [*kept[-1:], fit]
+                candidates[-1:] = [fit] if candidates and fit.start <= candidates[-1].start else [*candidates[-1:], fit]
             else:
                 self.rest.append(Span(self.text[one.start : one.end], one.start, one.end))
-        return kept
+        return candidates
 
     def _is_unexplained(self, found: Candidate) -> bool:
         """Whether it is surely worth remembering and speaks of somebody or something that it does not name."""
-        said = self.text[found.start : found.end]
-        return found.keep >= CERTAIN and is_context_dependent(Clause(said, said))
+        text = self.text[found.start : found.end]
+        return found.keep >= CERTAIN and is_context_dependent(Clause(text, text))
 
     def _add_explanation(self, found: Candidate, near: Candidate | None, curator: Curator) -> Candidate | None:
         """A memory together with what explains it: the one right before it, the sentence before it, or all of a message."""
@@ -259,8 +259,8 @@ class _Reading:
             strip_filler(expand_contractions(self.text[found.start : found.end]))
         ):
             return True
-        said = expand_contractions(as_user(found.text, self.who)).lower()
-        return any(one.search(said) for _, patterns in shipped_slots().values() for one in patterns)
+        text = expand_contractions(as_user(found.text, self.who)).lower()
+        return any(one.search(text) for _, patterns in shipped_slots().values() for one in patterns)
 
     def _candidate_verdict(self, found: Candidate, curator: Curator) -> str:
         return judge_memory(curator, as_user(found.plain or found.text, self.who))
@@ -296,17 +296,17 @@ class _Reading:
 
     def _judge(self, pieces: list[Piece], curator: Curator) -> None:
         for sentence in _group_by_sentence(pieces):
-            kept = [one for one in sentence if self._is_kept(one) or self._is_kept_alone(one, curator)]
-            kept = _merge_short_pieces(self.text, [one for one in kept if not self._is_of_nobody(one)])
-            if len(pieces) == 1 and not kept and self._affirms(sentence[0]):
-                kept = sentence
+            remaining = [one for one in sentence if self._is_kept(one) or self._is_kept_alone(one, curator)]
+            remaining = _merge_short_pieces(self.text, [one for one in remaining if not self._is_of_nobody(one)])
+            if len(pieces) == 1 and not remaining and self._affirms(sentence[0]):
+                remaining = sentence
             span = Span(self.text[sentence[0].start : sentence[-1].end], sentence[0].start, sentence[-1].end)
             if self._is_correction(span):
                 self.found[-1] = self._apply_correction(self.found[-1], span)
                 self.ends.add(span.end)
                 continue
-            told = [self._take(piece, sentence, span, is_first=piece is pieces[0]) for piece in kept]
-            if not any(told) and (kept or any(one.why in _TELLING for one in sentence)):
+            lines = [self._take(piece, sentence, span, is_first=piece is pieces[0]) for piece in remaining]
+            if not any(lines) and (remaining or any(one.why in _TELLING for one in sentence)):
                 self.rest.append(span)
 
     def _is_correction(self, span: Span) -> bool:
@@ -328,18 +328,18 @@ class _Reading:
 
         False where it is too short for either: it may still change what is known.
         """
-        said = self._clause(piece, sentence, span, is_first=is_first)
+        clause = self._clause(piece, sentence, span, is_first=is_first)
         near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
         is_next = near is not None and not _has_text_between(self.text[near.end : span.start])
-        is_part = piece.keep >= SURE and (is_fragment(said.text) or is_of_something(said.text))
-        hangs = is_context_dependent(said) or piece.leans >= LEANS or is_part
+        is_part = piece.keep >= SURE and (is_fragment(clause.text) or is_of_something(clause.text))
+        hangs = is_context_dependent(clause) or piece.leans >= LEANS or is_part
         hangs = hangs or (near is not None and self._is_thin(near))
         self.ends.add(piece.end)
-        if near is not None and is_next and hangs and not said.question and not said.is_wish:
-            self.found[-1] = self._extend_candidate(near, piece, said)
+        if near is not None and is_next and hangs and not clause.question and not clause.is_wish:
+            self.found[-1] = self._extend_candidate(near, piece, clause)
             return True
-        is_part = piece.keep >= SURE and is_fragment(said.text)
-        worded = self._candidate_from_clause(piece, replace(said, leans=piece.leans >= LEANS or is_part))
+        is_part = piece.keep >= SURE and is_fragment(clause.text)
+        worded = self._candidate_from_clause(piece, replace(clause, leans=piece.leans >= LEANS or is_part))
         self._add(worded, near if is_next else None)
         return worded is not None
 
@@ -352,14 +352,14 @@ class _Reading:
                 self.found.pop()
         self._keep(found)
 
-    def _extend_candidate(self, near: Candidate, piece: Piece, said: Clause) -> Candidate:
-        told = "" if near.is_quote else reword_continuation(said, self.who)
-        if told and told in near.text:
+    def _extend_candidate(self, near: Candidate, piece: Piece, clause: Clause) -> Candidate:
+        answer_text = "" if near.is_quote else reword_continuation(clause, self.who)
+        if answer_text and answer_text in near.text:
             return replace(near, end=piece.end, keep=max(near.keep, piece.keep))
-        text = f"{near.text} {told}"
-        if not told or len(text) > MOST_JOINED:
+        text = f"{near.text} {answer_text}"
+        if not answer_text or len(text) > MOST_JOINED:
             text = quote_speaker(self.text[near.start : piece.end], self.who)
-        is_quote = near.is_quote or not told
+        is_quote = near.is_quote or not answer_text
         keep = max(near.keep, piece.keep)
         return replace(near, text=text, end=piece.end, is_quote=is_quote, keep=keep, plain="")
 
@@ -379,9 +379,9 @@ class _Reading:
 
     def _affirms(self, piece: Piece) -> bool:
         """Whether it is a yes or no to a question about the user, which the word by itself does not show."""
-        said = self.text[piece.start : piece.end]
-        return len(said.split()) <= _FEW_WORDS and bool(
-            statement_from_answer(_last_question(self.before), said, self.who)
+        text = self.text[piece.start : piece.end]
+        return len(text.split()) <= _FEW_WORDS and bool(
+            statement_from_answer(_last_question(self.before), text, self.who)
         )
 
     def _is_of_nobody(self, piece: Piece) -> bool:
@@ -411,15 +411,15 @@ class _Reading:
             or finite_at(expand_contractions(text).split()) <= 0
         )
 
-    def _candidate_from_clause(self, piece: Piece, said: Clause) -> Candidate | None:
-        wording = build_wording(said, self.who)
+    def _candidate_from_clause(self, piece: Piece, clause: Clause) -> Candidate | None:
+        wording = build_wording(clause, self.who)
         if wording is None:
             return None
-        if said.question:
+        if clause.question:
             self.answers.add(piece.start)
-        category = trigger_of(expand_contractions(said.text)) or piece.kind
+        category = trigger_of(expand_contractions(clause.text)) or piece.kind
         found = _build_candidate(
-            wording.text, category, Span(said.text, piece.start, piece.end), expand_contractions(said.text)
+            wording.text, category, Span(clause.text, piece.start, piece.end), expand_contractions(clause.text)
         )
         subject = self._subject(piece, wording.plain or wording.text)
         return replace(found, is_quote=wording.is_quote, subject=subject, keep=piece.keep, plain=wording.plain)
@@ -439,11 +439,11 @@ class _Reading:
 
 def _blank_other_text(text: str, sentences: Sequence[Span]) -> str:
     """The text with nothing but these sentences left in it, each where it stands, without "as I said"."""
-    kept = ["\n"] * len(text)
+    remaining = ["\n"] * len(text)
     for one in sentences:
-        said = _REMINDS.sub(lambda found: " " * len(found[0]), text[one.start : one.end], count=1)
-        kept[one.start : one.end] = said.replace("\n", " ")
-    return "".join(kept)
+        sentence = _REMINDS.sub(lambda found: " " * len(found[0]), text[one.start : one.end], count=1)
+        remaining[one.start : one.end] = sentence.replace("\n", " ")
+    return "".join(remaining)
 
 
 def _has_overlap(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
@@ -459,10 +459,10 @@ def _group_by_sentence(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return found
 
 
-def _merge_short_pieces(text: str, kept: Sequence[Piece]) -> list[Piece]:
+def _merge_short_pieces(text: str, pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces of one sentence; what is too short to stand alone, or only says more of what was named, is part of another."""
     found: list[Piece] = []
-    for piece in kept:
+    for piece in pieces:
         words = text[piece.start : piece.end]
         last = found[-1] if found else None
         hangs = bool(_RELATIVE.match(words)) or len(expand_contractions(strip_filler(words)).split()) < _FEW_WORDS
@@ -496,14 +496,14 @@ def _last_question(before: str) -> str:
     return re.split(r"(?<=[.!?…])\s+|\n", before.strip())[-1]
 
 
-def _candidate_from_request(request: Request, span: Span) -> Candidate:
+def _candidate_from_request(request: UserRequest, span: Span) -> Candidate:
     found = _build_candidate(request.text, request.category, span, request.text)
     return replace(found, kind=request.kind, salience=0.8, forget=request.forget)
 
 
-def _build_candidate(text: str, category: str, span: Span, said: str) -> Candidate:
+def _build_candidate(text: str, category: str, span: Span, sentence: str) -> Candidate:
     text = _SPACES.sub(" ", text)
-    polarity = polarity_of(said.lower())
+    polarity = polarity_of(sentence.lower())
     return Candidate(
         text=text,
         kind=Kind.EPISODIC if category in _EPISODIC else Kind.FACTUAL,

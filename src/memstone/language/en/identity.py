@@ -109,14 +109,14 @@ def is_lasting(text: str) -> bool:
 
     "Moved to Bergen" is how they live now: what a person has one of counts however it is told.
     """
-    said = parse_statement(text)
-    if any(one.slot in _OF_A_PERSON for one in slots_of(said)):
+    statement = parse_statement(text)
+    if any(one.slot in _OF_A_PERSON for one in slots_of(statement)):
         return True
-    verb = _VERB.match(said.said)
+    verb = _VERB.match(statement.plain_text)
     if verb is not None and verb["leaves"]:
-        return not said.meant & _UNREAL
+        return not statement.modalities & _UNREAL
     happened = verb is not None and (verb["going_on"] is not None or is_past(verb["verb"]))
-    return not happened and not said.meant & (_PASSING | _UNREAL)
+    return not happened and not statement.modalities & (_PASSING | _UNREAL)
 
 
 # --- whom a fact is about ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from memstone.language.lists import read_data
 from memstone.language.text.tokens import query_terms
-from memstone.model.policy import Suggested
+from memstone.model.policy import SuggestedSettings
 
 # --- what memories of different use cases have in common --------------------------------------------------------------
 
@@ -45,10 +45,10 @@ def load_domains() -> tuple[Domain, ...]:
     return tuple(_domain_from_toml(one) for one in listed["domain"])
 
 
-def _domain_from_toml(given: dict[str, Any]) -> Domain:
-    categories = tuple((name, about) for name, about in given.pop("categories"))
-    name, words, hints = given.pop("name"), given.pop("words"), given.pop("hints", "")
-    return Domain(name, words, hints, categories=categories, **{field: tuple(value) for field, value in given.items()})
+def _domain_from_toml(values: dict[str, Any]) -> Domain:
+    categories = tuple((name, about) for name, about in values.pop("categories"))
+    name, words, hints = values.pop("name"), values.pop("words"), values.pop("hints", "")
+    return Domain(name, words, hints, categories=categories, **{field: tuple(value) for field, value in values.items()})
 
 
 # --- instructions and settings for a use case in plain words, by rules ------------------------------------------------
@@ -107,7 +107,7 @@ _NAMELESS: Final = frozenset(
 )
 
 
-def suggest_settings(use_case: str) -> Suggested:
+def suggest_settings(use_case: str) -> SuggestedSettings:
     """What to set for a use case."""
     kinds = domains_of(use_case)
     include = _limit_lines([*asked_for(use_case), *_in_turn([kind.keep for kind in kinds])])
@@ -116,26 +116,26 @@ def suggest_settings(use_case: str) -> Suggested:
     )
     mask = tuple(sorted({one for kind in kinds for one in kind.mask}))
     names = tuple(kind.name for kind in kinds)
-    return Suggested(
+    return SuggestedSettings(
         names, format_instructions(use_case, include, exclude), include, exclude, _merge_categories(kinds), mask
     )
 
 
 def complete_settings(
     use_case: str, include: tuple[str, ...], exclude: tuple[str, ...], categories: tuple[tuple[str, str], ...]
-) -> Suggested:
+) -> SuggestedSettings:
     """What somebody else suggests, with what is always left out, and with categories if there are none."""
     rules = suggest_settings(use_case)
     exclude = add_required_exclusions(use_case, exclude, domains_of(use_case))
     text = format_instructions(use_case, include, exclude)
-    return Suggested(rules.domains, text, include, exclude, categories or rules.categories, rules.mask)
+    return SuggestedSettings(rules.domains, text, include, exclude, categories or rules.categories, rules.mask)
 
 
 def domains_of(use_case: str) -> tuple[Domain, ...]:
     """The kinds of use case that its words tell, most likely first; the general one when none do."""
-    said = query_terms(_LEAVE.sub(" ", use_case))
+    texts = query_terms(_LEAVE.sub(" ", use_case))
     *special, general = load_domains()
-    scored = [(sum(_word_weight(kind, word) for word in said), kind) for kind in special]
+    scored = [(sum(_word_weight(kind, word) for word in texts), kind) for kind in special]
     best = max(score for score, _ in scored)
     likely = sorted((pair for pair in scored if 2 * pair[0] > best), key=lambda pair: -pair[0])
     return tuple(kind for _, kind in likely[:MOST_DOMAINS]) or (general,)
@@ -158,11 +158,11 @@ def find_exclusions(use_case: str) -> list[str]:
 def add_required_exclusions(use_case: str, exclude: Sequence[str], kinds: Iterable[Domain] = ()) -> tuple[str, ...]:
     """What is left out, with what always is: secrets, and what the law protects and nobody has asked for."""
     needed = {need for kind in kinds for need in kind.needs} | _wanted_matters(use_case)
-    protected = [told for name, (told, _) in PROTECTED.items() if name not in needed]
+    protected = [text for name, (text, _) in PROTECTED.items() if name not in needed]
     if _FOOD in needed and "health" not in needed:
         protected[0] = f"{protected[0]}, beyond what food depends on"
-    told = [f"what the law protects: {'; '.join(protected)}"] if protected else []
-    return tuple(dict.fromkeys([*exclude, SECRETS, *told]))
+    text = [f"what the law protects: {'; '.join(protected)}"] if protected else []
+    return tuple(dict.fromkeys([*exclude, SECRETS, *text]))
 
 
 def format_instructions(use_case: str, include: Sequence[str], exclude: Sequence[str]) -> str:
@@ -180,15 +180,15 @@ def format_instructions(use_case: str, include: Sequence[str], exclude: Sequence
 
 def _wanted_matters(use_case: str) -> set[str]:
     """Protected matters that a use case speaks of, other than to leave them out."""
-    said = set(query_terms(_LEAVE.sub(" ", use_case)))
-    return {name for name, (_, words) in PROTECTED.items() if said & _term_set(words)}
+    texts = set(query_terms(_LEAVE.sub(" ", use_case)))
+    return {name for name, (_, words) in PROTECTED.items() if texts & _term_set(words)}
 
 
 def _extract_items(pattern: re.Pattern[str], text: str) -> list[str]:
     found: list[str] = []
     for match in pattern.finditer(text):
-        whole = _ENDS.split(match["what"], maxsplit=1)[0]
-        found += [item.strip(" ,\"'()") for item in _AND.split(whole)]
+        full_text = _ENDS.split(match["what"], maxsplit=1)[0]
+        found += [item.strip(" ,\"'()") for item in _AND.split(full_text)]
     return [item[:_ITEM_CHARS] for item in dict.fromkeys(found) if item and item.lower() not in _NAMELESS]
 
 

@@ -56,7 +56,7 @@ def names_in(statement: str, leave_out: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def unknown_names(statement: str, said: str, leave_out: Sequence[str] = ()) -> list[str]:
+def unknown_names(statement: str, text: str, leave_out: Sequence[str] = ()) -> list[str]:
     """The names in a statement that do not stand in what was said, in any form a name may take there.
 
     "Postgres" is PostgreSQL, "NYC" New York City, and "last month" may well have been April.
@@ -64,10 +64,10 @@ def unknown_names(statement: str, said: str, leave_out: Sequence[str] = ()) -> l
     if _GERMAN.search(statement):
         return []
     names = names_in(statement, leave_out)
-    words = {word.casefold() for word in _WORD.findall(said)}
-    dated = _CALENDAR if _RELATIVE.search(said) else frozenset()
+    words = {word.casefold() for word in _WORD.findall(text)}
+    dated = _CALENDAR if _RELATIVE.search(text) else frozenset()
     spelled_out = _initials_known(names, words)
-    known = set(document_terms(said))
+    known = set(document_terms(text))
     return [
         name
         for name in names
@@ -270,7 +270,7 @@ _WEAK: Final = ("place", "location", "product")
 """Cues that a known name overrules: one can be interested in Python, and go to Anna."""
 
 
-class Spotted(NamedTuple):
+class NameSpan(NamedTuple):
     """A name and where it stands."""
 
     start: int
@@ -283,10 +283,10 @@ def type_of(name: str, text: str, start: int, end: int) -> str:
     """The type of a name that stands in a text from ``start`` to ``end``."""
     folded = name.casefold()
     words = folded.split()
-    told = TYPE_OF_LAST.get(words[-1].rstrip(".,")) if len(words) > 1 else None
-    told = told or (TYPE_OF_FIRST.get(words[0]) if len(words) > 1 else None)
-    if told:
-        return told
+    entity_type = TYPE_OF_LAST.get(words[-1].rstrip(".,")) if len(words) > 1 else None
+    entity_type = entity_type or (TYPE_OF_FIRST.get(words[0]) if len(words) > 1 else None)
+    if entity_type:
+        return entity_type
     known = KNOWN.get(folded) or (EntityType.PERSON if _is_person(words) else None)
     cue = _CUES_BEFORE.search(text[max(0, start - _BEFORE) : start].casefold())
     kind = cue.lastgroup if cue else None
@@ -302,7 +302,7 @@ def is_named_by(text: str, end: int) -> bool:
     return any(cues.match(text, end, end + _AFTER) is not None for cues in (_PERSON_AFTER, _NAME_AFTER))
 
 
-def is_addressed(text: str, one: Spotted) -> bool:
+def is_addressed(text: str, one: NameSpan) -> bool:
     """Whether a name only calls somebody: "Thanks, Anna!" says nothing about Anna."""
     after = _CALL_ENDS.match(text, one.end) if one.type == EntityType.PERSON else None
     before = _CALL_BEGINS.search(text[max(0, one.start - 16) : one.start].casefold()) if after else None
@@ -340,12 +340,12 @@ _NOT_ENGLISH: Final = frozenset(
 _TYPO: Final = 0.8
 
 
-def unsaid_names(fact: str, said: str, leave_out: Sequence[str]) -> list[str]:
+def unsaid_names(fact: str, text: str, leave_out: Sequence[str]) -> list[str]:
     """The names of an English statement that nobody said; elsewhere capital letters tell no name."""
-    if not _is_english(fact) or not said.isascii():
+    if not _is_english(fact) or not text.isascii():
         return []
-    words = set(_TOKEN.findall(said.casefold()))
-    names = (one for one in unknown_names(fact, said, leave_out) if one.casefold() not in _NAMED_DAYS | STOP_WORDS)
+    words = set(_TOKEN.findall(text.casefold()))
+    names = (one for one in unknown_names(fact, text, leave_out) if one.casefold() not in _NAMED_DAYS | STOP_WORDS)
     return [one for one in names if not _is_mended(one.casefold(), words)]
 
 

@@ -178,15 +178,15 @@ class Prose:
 
 def own_prose(message: str) -> Prose:
     """Return what of a message is the speaker's own, as far as it is read."""
-    told: list[Span] = []
+    spans: list[Span] = []
     for start, end in reversed(list(_own_parts(message))):
         for first, last in reversed(list(_nonblank_line_spans(message, start, end))):
             if _CODE_LINE.match(message[first:last]):
                 continue
-            told += reversed(list(_split_sentences(message, first, last)))
-            if len(told) > _MOST_SENTENCES:
-                return Prose(told[_MOST_SENTENCES - 1 :: -1], is_cut=True)
-    return Prose(told[::-1])
+            spans += reversed(list(_split_sentences(message, first, last)))
+            if len(spans) > _MOST_SENTENCES:
+                return Prose(spans[_MOST_SENTENCES - 1 :: -1], is_cut=True)
+    return Prose(spans[::-1])
 
 
 def own_sentences(message: str) -> list[Span]:
@@ -280,7 +280,9 @@ _TELLS: Final = re.compile(
 
 def _left_out(message: str) -> list[tuple[int, int]]:
     """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
-    found: list[tuple[int, int]] = [said.span() for said in _TELLS.finditer(message)] if ": " in message else []
+    found: list[tuple[int, int]] = (
+        [statement.span() for statement in _TELLS.finditer(message)] if ": " in message else []
+    )
     if any(mark in message for mark in _OUTPUT_MARKS):
         found += [
             lines
@@ -350,10 +352,10 @@ def _nonblank_line_spans(message: str, start: int, end: int) -> Iterator[tuple[i
 def _split_sentences(message: str, first: int, last: int) -> Iterator[Span]:
     begin = first
     for boundary in _BOUNDARY.finditer(message, first, last):
-        said = message[begin : boundary.start()][-8:]
-        if _ABBREVIATION.search(said) and not _STARTS.match(message, boundary.end()):
+        text = message[begin : boundary.start()][-8:]
+        if _ABBREVIATION.search(text) and not _STARTS.match(message, boundary.end()):
             continue
-        if _DAY.search(said) and _MONTH.match(message, boundary.end()):
+        if _DAY.search(text) and _MONTH.match(message, boundary.end()):
             continue
         if boundary.start() > begin:
             closing = len(boundary[0]) - len(boundary[0].lstrip("\"')]"))

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from memstone.language.en.entities import Reading, entities_from_spotted, find_names, normalize_name
-from memstone.language.en.names import KIN, PETS, Spotted, is_addressed
+from memstone.language.en.entities import NamedText, entities_from_spotted, find_names, normalize_name
+from memstone.language.en.names import KIN, PETS, NameSpan, is_addressed
 from memstone.model.memory import MAX_FOUND, NOTHING, USER, Entity, EntityFound, EntityType, Relation
 
 # --- how the names in a text are related, by rules --------------------------------------------------------------------
@@ -123,7 +123,7 @@ def found_in(text: str, speaker: str = USER) -> EntityFound:
     return EntityFound(_with_speaker(_spoken_of(reading, named, relations), relations, speaker), relations)
 
 
-def _spoken_of(reading: Reading, named: list[Entity], relations: Iterable[Relation]) -> list[Entity]:
+def _spoken_of(reading: NamedText, named: list[Entity], relations: Iterable[Relation]) -> list[Entity]:
     """The entities without those that are only addressed."""
     called = {one for one in reading.names if is_addressed(reading.text, one)}
     if not called:
@@ -140,24 +140,24 @@ def _with_speaker(named: list[Entity], relations: Iterable[Relation], speaker: s
     return (*named, Entity(speaker, form, EntityType.PERSON)) if used else tuple(named)
 
 
-def _extract_relations(reading: Reading, named: list[Entity], speaker: str) -> tuple[Relation, ...]:
+def _extract_relations(reading: NamedText, named: list[Entity], speaker: str) -> tuple[Relation, ...]:
     if _TELLING.isdisjoint(reading.words):
         return ()
     spotted = reading.names
     starts, ends = {one.start: one for one in spotted}, {one.end: one for one in spotted}
     sentence = _Sentence(reading.text, starts, ends, normalize_name(speaker))
-    kept = {one.norm for one in named} | {sentence.speaker}
+    remaining = {one.norm for one in named} | {sentence.speaker}
     found: dict[tuple[str, str, str], Relation] = {}
     for one in (*_by_verbs(sentence), *_by_kin(sentence, spotted, reading.words)):
-        if one.source != one.target and {one.source, one.target} <= kept and len(found) < MAX_FOUND:
+        if one.source != one.target and {one.source, one.target} <= remaining and len(found) < MAX_FOUND:
             found.setdefault((one.source, one.relation, one.target), one)
     return tuple(found.values())
 
 
 class _Sentence(NamedTuple):
     text: str
-    starts: Mapping[int, Spotted]
-    ends: Mapping[int, Spotted]
+    starts: Mapping[int, NameSpan]
+    ends: Mapping[int, NameSpan]
     speaker: str
 
     def is_said(self, start: int, end: int) -> bool:
@@ -184,7 +184,7 @@ def _by_verbs(sentence: _Sentence) -> Iterator[Relation]:
                 yield _build_relation(rule, source, kind, one, text[verb.start() if joined else start : one.end])
 
 
-def _find_target(sentence: _Sentence, rule: _Rule, at: int) -> Spotted | None:
+def _find_target(sentence: _Sentence, rule: _Rule, at: int) -> NameSpan | None:
     tail = rule.tail.match(sentence.text, at)
     target = sentence.starts.get(tail.end()) if tail else None
     if target is None or not rule.targets or target.type in rule.targets:
@@ -192,9 +192,9 @@ def _find_target(sentence: _Sentence, rule: _Rule, at: int) -> Spotted | None:
     return target if rule.ended and _WORKS_ELSEWHERE.match(sentence.text, target.end) else None
 
 
-def _listed_targets(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterator[Spotted]:
+def _listed_targets(sentence: _Sentence, rule: _Rule, first: NameSpan) -> Iterator[NameSpan]:
     """The name after a verb, and those that are listed with it where one may have several."""
-    one: Spotted | None = first
+    one: NameSpan | None = first
     while one is not None:
         yield one
         more = _LISTED.match(sentence.text, one.end) if rule.relation in _MANY else None
@@ -202,7 +202,7 @@ def _listed_targets(sentence: _Sentence, rule: _Rule, first: Spotted) -> Iterato
         one = following if following is not None and following.type == first.type else None
 
 
-def _build_relation(rule: _Rule, source: str, kind: str, target: Spotted, evidence: str) -> Relation:
+def _build_relation(rule: _Rule, source: str, kind: str, target: NameSpan, evidence: str) -> Relation:
     relation = rule.relation
     if relation in ("lives_in", "located_in"):
         relation = _WHERE.get(kind, relation)
@@ -216,14 +216,12 @@ def _find_subject(sentence: _Sentence, at: int, verb: str) -> tuple[str, int, st
     """Who stands before a verb: normal form, where that begins, and what it is; '' when nobody does."""
     before = sentence.text[max(0, at - 40) : at]
     if verb in _NOUNS:
-        mine = re.search(
-            r"\b(?:[Mm]y|I (?:have|got|started|landed|took|accepted)(?: an?| the| my)?)(?: new)? $", before
-        )
-        return (sentence.speaker, at - len(before) + mine.start(), EntityType.PERSON) if mine else ("", 0, "")
+        own = re.search(r"\b(?:[Mm]y|I (?:have|got|started|landed|took|accepted)(?: an?| the| my)?)(?: new)? $", before)
+        return (sentence.speaker, at - len(before) + own.start(), EntityType.PERSON) if own else ("", 0, "")
     who = _SUBJECT.search(before)
     if who:
-        said = who["who"] or who["short"]
-        name = USER if said.casefold() == USER else sentence.speaker
+        text = who["who"] or who["short"]
+        name = USER if text.casefold() == USER else sentence.speaker
         return name, at - len(before) + who.start(who.lastgroup or 0), EntityType.PERSON
     return _named_subject(sentence, at)
 
@@ -237,7 +235,7 @@ def _named_subject(sentence: _Sentence, at: int) -> tuple[str, int, str]:
     return "", 0, ""
 
 
-def _by_kin(sentence: _Sentence, spotted: list[Spotted], words: set[str]) -> Iterator[Relation]:
+def _by_kin(sentence: _Sentence, spotted: list[NameSpan], words: set[str]) -> Iterator[Relation]:
     if _RELATIVES.isdisjoint(words):
         return
     text = sentence.text
@@ -265,11 +263,11 @@ def _build_kin_relation(name: str, kin: str | None, owner: str, evidence: str) -
     return Relation(name, f"{KIN[kin]}_of", owner, evidence)
 
 
-def _resolve_owner(sentence: _Sentence, said: str) -> str:
-    folded = said.casefold()
+def _resolve_owner(sentence: _Sentence, text: str) -> str:
+    folded = text.casefold()
     if folded in ("my", "our"):
         return sentence.speaker
-    return USER if folded.startswith("user") else normalize_name(said)
+    return USER if folded.startswith("user") else normalize_name(text)
 
 
 _KIN_ASKED: Final = re.compile(
@@ -280,9 +278,9 @@ _KIN_ASKED: Final = re.compile(
 def query_roles(text: str, speaker: str = USER) -> list[tuple[str, str]]:
     """Whom a question means by what they are to somebody: "my sister" is whoever is ``sister_of`` the user."""
     asked = _KIN_ASKED.finditer(text.casefold())
-    mine = ("my", "our", "user's")
+    own = ("my", "our", "user's")
     found = [
-        (normalize_name(speaker) if one["owner"] in mine else normalize_name(one["owner"]), f"{KIN[one['kin']]}_of")
+        (normalize_name(speaker) if one["owner"] in own else normalize_name(one["owner"]), f"{KIN[one['kin']]}_of")
         for one in asked
     ]
     return list(dict.fromkeys(found))

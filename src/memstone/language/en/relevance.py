@@ -83,15 +83,15 @@ def question_cues(question: str, rarity: Mapping[str, float]) -> list[float]:
     """How a question is put: first what is asked for (``ASKED_FOR`` kinds), then everything else."""
     kinds = [1.0 if kind.search(question) else 0.0 for kind in _KINDS]
     unheard = rarity.get(UNHEARD, 0.0) or 1.0
-    told = [rarity.get(word, unheard) for word in query_terms(question)]
-    heard = sum(value for value in told if is_heard(value, unheard))
+    lines = [rarity.get(word, unheard) for word in query_terms(question)]
+    event_count = sum(value for value in lines if is_heard(value, unheard))
     named = [rarity.get(word, unheard) for name in names_asked(question) for word in document_terms(name)]
     known = any(is_heard(value, unheard) for value in named)
     return [
         *kinds,
-        heard / (sum(told) or 1.0),
-        min(float(len(told)), _MOST_WORDS),
-        max(told, default=0.0) / unheard,
+        event_count / (sum(lines) or 1.0),
+        min(float(len(lines)), _MOST_WORDS),
+        max(lines, default=0.0) / unheard,
         1.0 if known else 0.0,
         1.0 if named and not known else 0.0,
     ]

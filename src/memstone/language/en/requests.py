@@ -14,7 +14,7 @@ from memstone.model.memory import Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class UserRequest:
     """What is asked, as a sentence about the one who asks."""
 
     text: str
@@ -86,9 +86,9 @@ _EVERYTHING: Final = re.compile(
 )
 
 
-def forgets_everything(said: str) -> bool:
+def forgets_everything(text: str) -> bool:
     """Whether a plain sentence asks to forget all there is, and not something of it."""
-    return bool(_EVERYTHING.match(_FORGET_END.sub("", said.rstrip(" .!?"))))
+    return bool(_EVERYTHING.match(_FORGET_END.sub("", text.rstrip(" .!?"))))
 
 
 _STANDING: Final = re.compile(
@@ -124,7 +124,7 @@ _PROCESS: Final = re.compile(
 )
 
 
-def request_of(said: str, who: str) -> Request | None:
+def request_of(text: str, who: str) -> UserRequest | None:
     """The request a plain sentence makes, or None."""
     for make in (
         _match_name_request,
@@ -137,104 +137,106 @@ def request_of(said: str, who: str) -> Request | None:
         _match_manner_request,
         _match_procedure,
     ):
-        request = make(said, who)
+        request = make(text, who)
         if request is not None:
             return request
     return None
 
 
-def _match_name_request(said: str, who: str) -> Request | None:
-    found = _CALLED.match(said)
-    return Request(f"{who} wants to be called {found[1]}.", "identity") if found else None
+def _match_name_request(text: str, who: str) -> UserRequest | None:
+    found = _CALLED.match(text)
+    return UserRequest(f"{who} wants to be called {found[1]}.", "identity") if found else None
 
 
-def _match_forget_request(said: str, who: str) -> Request | None:
-    if forgets_everything(said):
+def _match_forget_request(text: str, who: str) -> UserRequest | None:
+    if forgets_everything(text):
         return None
-    said = said.rstrip(" .!?")
-    bare = _FORGET_END.sub("", said)
-    found = next((match for pattern in _FORGET if (match := pattern.match(bare))), None) or _DELETE.match(said)
+    text = text.rstrip(" .!?")
+    bare = _FORGET_END.sub("", text)
+    found = next((match for pattern in _FORGET if (match := pattern.match(bare))), None) or _DELETE.match(text)
     if not found or _OF_THE_TALK.match(found["what"]):
         return None
-    return Request(_as_fact(found["what"], who), "instruction", forget=True)
+    return UserRequest(_as_fact(found["what"], who), "instruction", forget=True)
 
 
-def _match_remember_request(said: str, who: str) -> Request | None:
-    found = _REMEMBER.match(said)
+def _match_remember_request(text: str, who: str) -> UserRequest | None:
+    found = _REMEMBER.match(text)
     if not found or not _WORTH_KEEPING.match(found[1]) or len(found[1].split()) < 3 or _ADVICE.match(found[1]):
         return None
-    return Request(_as_fact(found[1], who), "instruction")
+    return UserRequest(_as_fact(found[1], who), "instruction")
 
 
-def _match_reminder(said: str, who: str) -> Request | None:
-    found = _REMIND.match(said)
-    return Request(_as_fact(f"I want to be reminded {found[1].rstrip(' ?')}", who), "plan") if found else None
+def _match_reminder(text: str, who: str) -> UserRequest | None:
+    found = _REMIND.match(text)
+    return UserRequest(_as_fact(f"I want to be reminded {found[1].rstrip(' ?')}", who), "plan") if found else None
 
 
-def _match_permission(said: str, who: str) -> Request | None:
-    found = _ALLOWED.match(said)
+def _match_permission(text: str, who: str) -> UserRequest | None:
+    found = _ALLOWED.match(text)
     return (
-        Request(f"{who} wants the assistant to {_reword_order(found['what'])}.", "instruction", Kind.PROCEDURAL)
+        UserRequest(f"{who} wants the assistant to {_reword_order(found['what'])}.", "instruction", Kind.PROCEDURAL)
         if found
         else None
     )
 
 
-def _match_standing_instruction(said: str, who: str) -> Request | None:
-    found = _STANDING.match(said)
+def _match_standing_instruction(text: str, who: str) -> UserRequest | None:
+    found = _STANDING.match(text)
     if not found:
         return None
     how = "never" if found["how"].lower().startswith(("never", "do not")) else "always"
-    return Request(
+    return UserRequest(
         f"{who} wants the assistant to {how} {_reword_order(found['what'])}.", "instruction", Kind.PROCEDURAL
     )
 
 
-def _match_conditional_order(said: str, who: str) -> Request | None:
-    found = _WHENEVER.match(said)
+def _match_conditional_order(text: str, who: str) -> UserRequest | None:
+    found = _WHENEVER.match(text)
     if not found:
         return None
     when = _reword_order(found["when"])
     what = re.sub(r"^do not ", "not ", found["what"], flags=re.IGNORECASE)
-    return Request(
+    return UserRequest(
         f"{who} wants the assistant {_not_to(_reword_order(what)) if what.startswith('not ') else 'to ' + _reword_order(what)} {when}.",
         "instruction",
         Kind.PROCEDURAL,
     )
 
 
-def _match_manner_request(said: str, who: str) -> Request | None:
-    found = _MANNER.match(said)
+def _match_manner_request(text: str, who: str) -> UserRequest | None:
+    found = _MANNER.match(text)
     if not found:
         return None
     what = re.sub(r"^do not ", "not ", found["what"], flags=re.IGNORECASE)
-    return Request(
+    return UserRequest(
         f"{who} wants the assistant {'' if what.startswith('not ') else 'to '}{_not_to(_reword_order(what))}.",
         "instruction",
         Kind.PROCEDURAL,
     )
 
 
-def _match_procedure(said: str, who: str) -> Request | None:
-    found = _PROCEDURE.match(said)
+def _match_procedure(text: str, who: str) -> UserRequest | None:
+    found = _PROCEDURE.match(text)
     if found:
-        return Request(
+        return UserRequest(
             name_speaker_in_clause(f"To {found['goal']}, {found['how']}", who), "procedural", Kind.PROCEDURAL
         )
-    found = _RECIPE.match(said)
-    if found and _OURS.search(said):
-        return Request(_format_recipe(said, found, who), "procedural", Kind.PROCEDURAL)
-    found = _PROCESS.match(said)
+    found = _RECIPE.match(text)
+    if found and _OURS.search(text):
+        return UserRequest(_format_recipe(text, found, who), "procedural", Kind.PROCEDURAL)
+    found = _PROCESS.match(text)
     if found and len(found["how"].split()) >= 3:
-        return Request(name_speaker_in_clause(f"{found['which']}: {found['how']}", who), "procedural", Kind.PROCEDURAL)
+        return UserRequest(
+            name_speaker_in_clause(f"{found['which']}: {found['how']}", who), "procedural", Kind.PROCEDURAL
+        )
     return None
 
 
-def _format_recipe(said: str, found: re.Match[str], who: str) -> str:
+def _format_recipe(text: str, found: re.Match[str], who: str) -> str:
     return (
         name_speaker_in_clause(f"How {who} {_goal_in_third_person(found['goal'])}: {found['how']}", who)
         if found["goal"]
-        else name_speaker_in_clause(said, who)
+        else name_speaker_in_clause(text, who)
     )
 
 
@@ -282,8 +284,8 @@ def asks_to_forget(sentence: str) -> bool:
     """Tell whether a sentence asks to forget something, or all there is."""
     if not may_forget(sentence):
         return False
-    said = expand_contractions(sentence)
-    return _match_forget_request(said, "User") is not None or forgets_everything(said)
+    text = expand_contractions(sentence)
+    return _match_forget_request(text, "User") is not None or forgets_everything(text)
 
 
 def may_forget(text: str) -> bool:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from memstone.language.en.fact_text import strip_filler
 from memstone.language.en.own_prose import is_english, own_sentences
 from memstone.language.en.sentences import expand_contractions, is_question
-from memstone.language.en.wording import strip_filler
-from memstone.model.fact import Restated
+from memstone.model.fact import RestatedSentence
 
 _ACKNOWLEDGED: Final = re.compile(
     r"^(?:(?:understood|noted|got it|i see|certainly|wonderful|excellent|good to know|i have (?:saved|stored|noted|updated) (?:it|that|this))"
@@ -64,41 +64,43 @@ _SWAPS: Final = (
 )
 
 
-def extract_restatements(message: str) -> list[Restated]:
+def extract_restatements(message: str) -> list[RestatedSentence]:
     """The sentences of an assistant's message that tell something of the user, or what was agreed with them."""
     return list(_find_restatements(message)) if is_english(message) else []
 
 
-def _find_restatements(message: str) -> Iterator[Restated]:
+def _find_restatements(message: str) -> Iterator[RestatedSentence]:
     for sentence in own_sentences(message):
         if is_question(sentence.text):
             continue
-        said = " ".join(expand_contractions(sentence.text).split())
-        said = _ACKNOWLEDGED.sub("", strip_filler(said)).rstrip(" .!")
-        agreed = _extract_agreement(said)
-        told = agreed or _about_user(said)
-        if told:
-            yield Restated(f"{told[:1].upper()}{told[1:]}.", sentence.start, sentence.end, bool(agreed))
+        text = " ".join(expand_contractions(sentence.text).split())
+        text = _ACKNOWLEDGED.sub("", strip_filler(text)).rstrip(" .!")
+        agreed = _extract_agreement(text)
+        answer_text = agreed or _about_user(text)
+        if answer_text:
+            yield RestatedSentence(
+                f"{answer_text[:1].upper()}{answer_text[1:]}.", sentence.start, sentence.end, bool(agreed)
+            )
 
 
-def _extract_agreement(said: str) -> str:
+def _extract_agreement(text: str) -> str:
     """A decision that is called one: "We agreed on X", "As agreed, we will do X"; "we will do X" alone is a proposal."""
-    found = _AGREED.match(said)
-    if found is None or _ADVICE.search(said):
+    found = _AGREED.match(text)
+    if found is None or _ADVICE.search(text):
         return ""
-    named = _NAMED.sub("", said)
+    named = _NAMED.sub("", text)
     if found["how"].lower() in ("will", "are going to"):
-        return named if named != said else ""
+        return named if named != text else ""
     return re.sub(r"\bagreed\b", "decided", named, count=1)
 
 
-def _about_user(said: str) -> str:
-    rest = _REPORTED.sub("", said)
-    is_reported = rest != said
+def _about_user(text: str) -> str:
+    rest = _REPORTED.sub("", text)
+    is_reported = rest != text
     if not re.match(r"your?\b", rest, re.IGNORECASE) or _OWN.search(rest) or _POINTS.search(rest):
         return ""
     if _ADVICE.search(rest) or not (is_reported or _STATED.match(rest)):
         return ""
-    for pattern, mine in _SWAPS:
-        rest = pattern.sub(mine, rest)
+    for pattern, own in _SWAPS:
+        rest = pattern.sub(own, rest)
     return rest

@@ -91,14 +91,14 @@ def _spelled_out(found: re.Match[str]) -> str:
     name = found.lastgroup or ""
     if name in _FULL:
         return _FULL[name]
-    said = found[0]
+    text = found[0]
     if name == "is" and _HAS.match(found.string, found.end()):
         name = "has"
     if name == "would" and _HAD.match(found.string, found.end()):
         name = "had"
     if name == "not":
-        return said[: -3 if "'" in said else -2] + " not"
-    return f"{said[: said.index(chr(39))]} {name}"
+        return text[: -3 if "'" in text else -2] + " not"
+    return f"{text[: text.index(chr(39))]} {name}"
 
 
 def lowercase_all_caps(text: str) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from memstone.language.en.fact_text import strip_filler
 from memstone.language.en.facts import KEEP
 from memstone.language.en.names import names_in
 from memstone.language.en.own_prose import is_english, own_sentences
 from memstone.language.en.pieces import Piece, read_pieces
 from memstone.language.en.sentences import expand_contractions, is_question
 from memstone.language.en.verbs import finite_at, is_verb
-from memstone.language.en.wording import strip_filler
 from memstone.language.text.tokens import query_terms
 from memstone.model.curator import Curator
 from memstone.model.fact import Span
@@ -72,7 +72,7 @@ class Sentence:
     weight: float = 1.0
     """How much it tells; what keeps the talk going, or only asks for something, tells nothing."""
 
-    kept: bool = False
+    is_worth_keeping: bool = False
     """Whether the curator finds it worth remembering."""
 
     why: str = ""
@@ -147,8 +147,8 @@ def is_idle(message: Message, before: str, curator: Curator) -> bool:
     pieces = read_pieces(curator, message.text, before)
     if pieces and all(one.keep < _SURELY_NOT for one in pieces):
         return True
-    said = _build_sentences(_Talk([message], (), {0: pieces}))
-    return bool(said) and all(one.why and one.empty and not one.kept for one in said)
+    sentences = _build_sentences(_Talk([message], (), {0: pieces}))
+    return bool(sentences) and all(one.why and one.empty and not one.is_worth_keeping for one in sentences)
 
 
 def _read_turn_pieces(turns: Sequence[Message], curator: Curator | None) -> dict[int, list[Piece]]:
@@ -197,28 +197,32 @@ def _told_sentence(talk: _Talk, span: Span, number: int, at: int) -> Sentence:
     names = frozenset(one for name in names_in(text) if not _is_among(one := name.casefold(), talk.speakers))
     terms = frozenset(query_terms(text, 128))
     place = (number, span.start, span.end, at)
-    said = Sentence(text, turn.role, turn.name, *place, terms, names, is_question(text))
+    sentence = Sentence(text, turn.role, turn.name, *place, terms, names, is_question(text))
     pieces = [one for one in talk.pieces.get(number, ()) if one.start < span.end and span.start < one.end]
-    return _apply_curator_verdict(said, pieces) if pieces else replace(said, weight=float(not _says_little(said)))
+    return (
+        _apply_curator_verdict(sentence, pieces)
+        if pieces
+        else replace(sentence, weight=float(not _says_little(sentence)))
+    )
 
 
-def _apply_curator_verdict(said: Sentence, pieces: Sequence[Piece]) -> Sentence:
+def _apply_curator_verdict(sentence: Sentence, pieces: Sequence[Piece]) -> Sentence:
     """A sentence as the curator has it; of an assistant, who is not the one to be remembered, less is believed."""
-    main = max(pieces, key=lambda one: min(one.end, said.end) - max(one.start, said.start))
-    own = said.role == "user"
-    kept = own and max(one.keep for one in pieces) >= KEEP and not said.asks
-    few = len(strip_filler(said.text).split()) < _LEAST_WORDS
-    idle = said.asks or main.why in _FILLER | _ORDERS | {"question"}
-    idle = idle or (main.why in _UNMEANT and len(said.terms) < _MANY_TERMS)
-    weight = 0.0 if few or (idle and not kept) else 1.0 if kept else _LIGHT
-    return replace(said, weight=weight, kept=kept, why=main.why)
+    main = max(pieces, key=lambda one: min(one.end, sentence.end) - max(one.start, sentence.start))
+    own = sentence.role == "user"
+    is_stored = own and max(one.keep for one in pieces) >= KEEP and not sentence.asks
+    few = len(strip_filler(sentence.text).split()) < _LEAST_WORDS
+    idle = sentence.asks or main.why in _FILLER | _ORDERS | {"question"}
+    idle = idle or (main.why in _UNMEANT and len(sentence.terms) < _MANY_TERMS)
+    weight = 0.0 if few or (idle and not is_stored) else 1.0 if is_stored else _LIGHT
+    return replace(sentence, weight=weight, is_worth_keeping=is_stored, why=main.why)
 
 
-def _says_little(said: Sentence) -> bool:
+def _says_little(sentence: Sentence) -> bool:
     """Whether a sentence that nobody has read tells nothing, by its words."""
-    too_little = len(said.terms) < _LEAST_TERMS or len(said.text.split()) > _MOST_WORDS
-    few = len(strip_filler(said.text).split()) < _LEAST_WORDS
-    return said.asks or too_little or few or _TOLD_UNREAL.match(said.text) is not None
+    too_little = len(sentence.terms) < _LEAST_TERMS or len(sentence.text.split()) > _MOST_WORDS
+    few = len(strip_filler(sentence.text).split()) < _LEAST_WORDS
+    return sentence.asks or too_little or few or _TOLD_UNREAL.match(sentence.text) is not None
 
 
 def _is_among(name: str, speakers: Sequence[str]) -> bool:

@@ -25,10 +25,10 @@ class Slot(NamedTuple):
 @cache
 def shipped_slots() -> dict[str, Slot]:
     """The slots by their names."""
-    told = read_data("en", "slots")
+    answer = read_data("en", "slots")
     return {
         name: Slot(tuple(one["asked"].split()), tuple(re.compile(pattern) for pattern in one["patterns"]))
-        for name, one in told.items()
+        for name, one in answer.items()
     }
 
 
@@ -48,7 +48,7 @@ class OwnFact:
 
     text: str
     category: str
-    said: Span
+    span: Span
 
 
 def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: str) -> Iterator[OwnFact]:
@@ -66,11 +66,11 @@ def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: st
 
 def _fill_fact_template(pattern: OwnPattern, found: re.Match[str], who: str) -> str:
     """The sentence, filled in; '' where a part that it needs was not said."""
-    said = {name: (value or "").strip(_AROUND) for name, value in found.groupdict().items()}
+    texts = {name: (value or "").strip(_AROUND) for name, value in found.groupdict().items()}
     needed = {name for _, name, _, _ in Formatter().parse(pattern.fact) if name}
-    if not all(said.get(name) for name in needed - {_SUBJECT}):
+    if not all(texts.get(name) for name in needed - {_SUBJECT}):
         return ""
-    text = pattern.fact.format(**said, subject=who)
+    text = pattern.fact.format(**texts, subject=who)
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 

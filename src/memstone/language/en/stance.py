@@ -112,14 +112,14 @@ _SHORTEST_STEM: Final = 4
 
 
 def _build_topic_tables() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    whole: dict[str, set[str]] = {}
+    full: dict[str, set[str]] = {}
     stems: dict[str, set[str]] = {}
     for topic, listed in _WORDS.items():
         for entry in listed.split(","):
             words = " ".join(entry.split())
-            table = stems if words.endswith("*") else whole
+            table = stems if words.endswith("*") else full
             table.setdefault(words.removesuffix("*"), set()).add(topic)
-    return whole, stems
+    return full, stems
 
 
 _WHOLE, _STEMS = _build_topic_tables()

@@ -50,7 +50,7 @@ _NO_VERB: Final = SAME_IN_PAST | _ARRANGED | {"hundred", "united", "need", "fred
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class DatedText:
     """A text and the time it was said; ``looks_back`` is what a phrase without any tense means."""
 
     text: str

@@ -191,12 +191,12 @@ def name_speaker_in_clause(clause: str, who: str) -> str:
         if name is None or bare == "US":
             continue
         rest = words[at + 1 :]
-        told = (
+        lines = (
             _reword_predicate(rest, who, present_allowed=True)
             if bare.lower() in ("i", "we") and rest
             else _replace_pronouns(rest, who)
         )
-        return _capitalize_first(_finish_sentence("", [*words[:at], name + tail, *told]))
+        return _capitalize_first(_finish_sentence("", [*words[:at], name + tail, *lines]))
     return _capitalize_first(_finish_sentence("", words))
 
 
@@ -330,12 +330,12 @@ def _replace_pronouns(words: list[str], who: str, *, of_others: bool = False) ->
             name = f"{who}'s" if lowered in ("my", "mine") else who
             rest = words[at + 1 :]
             is_doing = lowered == "i" and bool(rest)
-            told = (
+            lines = (
                 _reword_predicate(rest, who, present_allowed=True)
                 if is_doing
                 else _replace_pronouns(rest, who, of_others=of_others)
             )
-            return [*changed, name + tail, *told]
+            return [*changed, name + tail, *lines]
         if lowered in _PRONOUNS and bare != "US":
             changed.append(_PRONOUNS[lowered] + tail)
         elif at and words[at - 1].lower() == "i" and lowered in _PLURAL:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from memstone.language.text.words import STOP_WORDS
-from memstone.model.memory import Found
+from memstone.model.memory import FoundMemory
 
 WHOLE_QUERY: Final = 20
 IN_KEY: Final = 6
@@ -17,7 +17,7 @@ EACH_OCCURRENCE: Final = 3
 _TELLING: Final = 4
 
 
-def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
+def by_keywords(query: str, rows: Iterable[FoundMemory]) -> list[tuple[FoundMemory, int]]:
     """Rows with their points: most points first, then newest; rows without any point are left out.
 
     Without a query there is nothing to give points for: all rows come, newest first.
@@ -27,19 +27,19 @@ def by_keywords(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
     return _sort_by_score((row, points) for row, points in scored if points or not wanted.text)
 
 
-def by_labels(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
+def by_labels(query: str, rows: Iterable[FoundMemory]) -> list[tuple[FoundMemory, int]]:
     """Return the same for what keys and metadata hold, whatever the texts say."""
     wanted = _Query(query)
     scored = ((row, wanted.points("", row.record.key, row.record.metadata)) for row in rows)
     return _sort_by_score((row, points) for row, points in scored if points)
 
 
-def _sort_by_score(scored: Iterable[tuple[Found, int]]) -> list[tuple[Found, int]]:
+def _sort_by_score(scored: Iterable[tuple[FoundMemory, int]]) -> list[tuple[FoundMemory, int]]:
     newest = sorted(scored, key=lambda item: (item[0].record.created_at, item[0].record.seq), reverse=True)
     return sorted(newest, key=lambda item: -item[1])
 
 
-def by_word_starts(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]:
+def by_word_starts(query: str, rows: Iterable[FoundMemory]) -> list[tuple[FoundMemory, int]]:
     """Rows in which words begin as telling words of the query do, by how many do; of equals the newest first.
 
     Telling are words of four letters and more that are not in every sentence.
@@ -48,9 +48,9 @@ def by_word_starts(query: str, rows: Iterable[Found]) -> list[tuple[Found, int]]
     if not wanted:
         return []
     scored = ((row, _count_word_starts(row.record.text.lower(), wanted)) for row in rows)
-    kept = [(row, points) for row, points in scored if points]
-    kept.sort(key=lambda item: (item[1], item[0].record.occurred_at, item[0].record.seq), reverse=True)
-    return kept
+    memories = [(row, points) for row, points in scored if points]
+    memories.sort(key=lambda item: (item[1], item[0].record.occurred_at, item[0].record.seq), reverse=True)
+    return memories
 
 
 def _count_word_starts(text: str, wanted: tuple[str, ...]) -> int:
@@ -68,8 +68,8 @@ class _Query:
             return 0
         name = (key or "").lower()
         content, about = text.lower(), _as_text(metadata)
-        whole = WHOLE_QUERY if any(self.text in haystack for haystack in (content, name, about)) else 0
-        return whole + sum(
+        total = WHOLE_QUERY if any(self.text in haystack for haystack in (content, name, about)) else 0
+        return total + sum(
             IN_KEY if word in name else EACH_OCCURRENCE * (content.count(word) + about.count(word))
             for word in self._words
         )

@@ -70,7 +70,7 @@ def _languages() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def _unspaced() -> frozenset[str]:
+def _unspaced_languages() -> frozenset[str]:
     """The languages whose script tells them, and has no blanks between words."""
     return frozenset(language for language, listed in _languages().items() if "unspaced" in listed)
 
@@ -87,8 +87,8 @@ def _forms(language: str) -> tuple[_Form, ...]:
     """The forms of a language; compiled when a text comes that may have one."""
     listed = _languages()[language]
     found = [_Form(language, kind, _compile_form(language, form)) for kind in _KINDS for form in listed.get(kind, ())]
-    for phrase, meant in listed["relative"].items():
-        unit, offset = meant.split()
+    for phrase, wanted in listed["relative"].items():
+        unit, offset = wanted.split()
         found.append(_Form(language, "relative", _compile_form(language, phrase), unit, int(offset)))
     return tuple(found)
 
@@ -116,9 +116,11 @@ def _languages_in_numbers() -> frozenset[str]:
 def _possible_languages(folded: str) -> frozenset[str]:
     """The languages in which a text may name a time, by a quick look: most texts name none."""
     known, listed = _languages_by_clue(), _languages()
-    found = {language for word in _WORD.findall(folded) for language in known.get(word, ())} - _unspaced()
+    found = {language for word in _WORD.findall(folded) for language in known.get(word, ())} - _unspaced_languages()
     if not folded.isascii():
-        found |= {one for one in _unspaced() if any(clue in folded for clue in listed[one]["unspaced"].split())}
+        found |= {
+            one for one in _unspaced_languages() if any(clue in folded for clue in listed[one]["unspaced"].split())
+        }
     return frozenset(found | (_languages_in_numbers() if _IN_NUMBERS.search(folded) else set()))
 
 
@@ -128,7 +130,7 @@ def _compile_form(language: str, form: str) -> re.Pattern[str]:
         "{weekday}": f"(?P<weekday>{_alternatives(language, 'weekdays')})",
     }
     body = "".join(parts.get(piece) or re.escape(fold_letters(piece)) for piece in _PIECE.findall(form))
-    if language in _unspaced():
+    if language in _unspaced_languages():
         return re.compile(rf"(?<![0-9]){body}")
     return re.compile(rf"(?<!\w){body}(?!\w)")
 
@@ -141,8 +143,8 @@ def find_named_times(text: str, today: date) -> list[NamedTime]:
     """Return the times that a text names in another language than English, in order; days are seen from ``today``."""
     folded = fold_letters(text)
     possible = _possible_languages(folded)
-    if possible - _unspaced():
-        possible &= languages_of(text) | _unspaced()
+    if possible - _unspaced_languages():
+        possible &= languages_of(text) | _unspaced_languages()
     found = [named for one in sorted(possible) for form in _forms(one) for named in _matches(form, folded, today)]
     times: list[NamedTime] = []
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -163,8 +165,8 @@ def remove_times(text: str) -> str:
 def looks_ahead(text: str, language: str) -> bool:
     """Return whether a text has a word by which a language asks for what is to come."""
     folded = fold_letters(text)
-    if language in _unspaced():  # they share forms, and a text does not say which of them it is in
-        return any(word in folded for one in _unspaced() for word in _languages()[one]["ahead"].split())
+    if language in _unspaced_languages():  # they share forms, and a text does not say which of them it is in
+        return any(word in folded for one in _unspaced_languages() for word in _languages()[one]["ahead"].split())
     return not {*_WORD.findall(folded)}.isdisjoint(fold_letters(_languages()[language]["ahead"]).split())
 
 

@@ -26,7 +26,7 @@ _PARTS: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Clued:
+class CluedPattern:
     """A compiled pattern that is tried only on a text with one of its clues."""
 
     pattern: re.Pattern[str]
@@ -62,10 +62,10 @@ def is_possible(text: str, clues: tuple[str, ...]) -> bool:
     return not clues
 
 
-def compile_with_clues(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Clued:
+def compile_with_clues(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> CluedPattern:
     """A pattern, compiled, with its clues."""
     compiled = re.compile(pattern, flags)
-    return Clued(compiled, tuple(sorted(clues_of(compiled))), folds=bool(compiled.flags & re.IGNORECASE))
+    return CluedPattern(compiled, tuple(sorted(clues_of(compiled))), folds=bool(compiled.flags & re.IGNORECASE))
 
 
 def clues_of(pattern: re.Pattern[str]) -> frozenset[str]:
@@ -170,7 +170,7 @@ class _Reader:
         if not self._is_optional() and clues:
             branch.found.append(clues)
 
-    def skipped(self, branch: _Branch, text: str) -> None:
+    def skip_branch(self, branch: _Branch, text: str) -> None:
         """What is only looked at beside a match: it says nothing of the match, and takes no letter of it."""
         del text
         branch.close()
@@ -190,7 +190,7 @@ _READ: Final[dict[str, Callable[[_Reader, _Branch, str], None]]] = {
     "letter": _Reader.letter,
     "escaped": _Reader.letter,
     "group": _Reader.group,
-    "skipped": _Reader.skipped,
+    "skipped": _Reader.skip_branch,
     "any": _Reader.gap,
     "edge": _Reader.edge,
 }
@@ -202,8 +202,8 @@ def _count_letters(clue: str) -> int:
 
 def _drop_redundant_clues(clues: Iterable[str]) -> list[str]:
     """Without clues that hold another one."""
-    kept: list[str] = []
+    remaining: list[str] = []
     for clue in sorted(set(clues), key=len):
-        if not any(shorter in clue for shorter in kept):
-            kept.append(clue)
-    return kept
+        if not any(shorter in clue for shorter in remaining):
+            remaining.append(clue)
+    return remaining

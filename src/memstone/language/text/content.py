@@ -37,7 +37,7 @@ _SYLLABLES: Final = 2
 
 
 @cache
-def _listed() -> dict[str, dict[str, set[str]]]:
+def _load_words() -> dict[str, dict[str, set[str]]]:
     """The words of all the files by language and by what they are listed as."""
     found = dict[str, dict[str, set[str]]]()
     for name in _FILES:
@@ -53,7 +53,7 @@ def _listed() -> dict[str, dict[str, set[str]]]:
 def _function_words() -> tuple[frozenset[str], re.Pattern[str]]:
     """The words that say nothing by themselves, folded, and what to take out of scripts without blanks."""
     words, within = set(STOP_WORDS), set[str]()
-    for kinds in _listed().values():
+    for kinds in _load_words().values():
         within.update(map(fold_letters, kinds.get("within", ())))
         for kind in _KINDS:
             words.update(_CHUNK.findall(fold_letters(" ".join(kinds.get(kind, ())))))
@@ -66,14 +66,14 @@ def _telling_words() -> tuple[frozenset[str], frozenset[str]]:
     """The small words of other languages that are none in English, and those of English alone, as they are written."""
     others = {
         word
-        for language, kinds in _listed().items()
+        for language, kinds in _load_words().items()
         for kind in _TELLING
         if language != _ENGLISH
         for word in kinds.get(kind, ())
         if len(word) > 1
     }
-    own = {word for kind in _KINDS for word in _listed()[_ENGLISH].get(kind, ())}
-    return frozenset(others - own - STOP_WORDS - _listed()[_ENGLISH]["alike"]), STOP_WORDS - (others - own)
+    own = {word for kind in _KINDS for word in _load_words()[_ENGLISH].get(kind, ())}
+    return frozenset(others - own - STOP_WORDS - _load_words()[_ENGLISH]["alike"]), STOP_WORDS - (others - own)
 
 
 def is_foreign(text: str) -> bool:
@@ -87,7 +87,7 @@ def is_foreign(text: str) -> bool:
 def _languages_by_word() -> dict[str, frozenset[str]]:
     """The languages in which a small word is one, as it is written without accents."""
     found = {word: {_ENGLISH} for word in STOP_WORDS}
-    for language, kinds in _listed().items():
+    for language, kinds in _load_words().items():
         for kind in _TELLING:
             for word in _CHUNK.findall(fold_letters(" ".join(kinds.get(kind, ())))):
                 found.setdefault(word, set()).add(language)
@@ -106,7 +106,7 @@ def languages_of(text: str) -> frozenset[str]:
 @cache
 def _courtesies() -> tuple[frozenset[str], re.Pattern[str]]:
     """The words of greetings and thanks, folded, and those of scripts without blanks."""
-    listed = {fold_letters(word) for kinds in _listed().values() for word in kinds.get("courtesies", ())}
+    listed = {fold_letters(word) for kinds in _load_words().values() for word in kinds.get("courtesies", ())}
     unspaced = sorted((word for word in listed if _is_unspaced(word)), key=lambda one: (-len(one), one))
     return frozenset(_CHUNK.findall(" ".join(listed))), re.compile("|".join(map(re.escape, unspaced)))
 
@@ -114,9 +114,9 @@ def _courtesies() -> tuple[frozenset[str], re.Pattern[str]]:
 def is_courtesy(text: str) -> bool:
     """Return whether a text greets or thanks in one of the languages, and nothing else."""
     (polite, within), (known, _) = _courtesies(), _function_words()
-    said = fold_letters(text)
-    words = _CHUNK.findall(within.sub(" ", said))
-    thanks = any(word in polite for word in words) or within.search(said) is not None
+    sentence = fold_letters(text)
+    words = _CHUNK.findall(within.sub(" ", sentence))
+    thanks = any(word in polite for word in words) or within.search(sentence) is not None
     return thanks and all(word in polite or word in known for word in words)
 
 
@@ -150,12 +150,14 @@ def share_of_words(words: Sequence[str], text: str) -> float:
     """Return the share of these words that a text holds, in whatever form."""
     if not words:
         return 0.0
-    said = content_words(text)
+    texts = content_words(text)
     alike = dict[str, list[str]]()
-    for one in said:
+    for one in texts:
         alike.setdefault(one[:_SYLLABLES], []).append(one)
-    held = {*said}
-    return sum(word in held or _has_form(word, alike.get(word[:_SYLLABLES], ()), text) for word in words) / len(words)
+    existing = {*texts}
+    return sum(word in existing or _has_form(word, alike.get(word[:_SYLLABLES], ()), text) for word in words) / len(
+        words
+    )
 
 
 def _has_form(word: str, alike: Sequence[str], text: str) -> bool:

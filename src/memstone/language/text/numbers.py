@@ -82,32 +82,32 @@ Resolve: TypeAlias = Callable[[str], Iterable[TimeRef]]
 
 
 def unsaid_numbers(
-    text: str, said: str, now: datetime, resolve: Resolve, near: str = "", *, knows_words: bool = True
+    text: str, sentence: str, now: datetime, resolve: Resolve, near: str = "", *, knows_words: bool = True
 ) -> list[str]:
     """The numbers of a text that stand in nothing that was said and do not follow from it.
 
     ``near`` are the turns that a statement comes from: what is there in digits is what its dates were counted from.
     ``knows_words`` says that what was said is in a language whose words for numbers are known.
     """
-    told = _Told(said, now, near or said, resolve, knows_words=knows_words)
+    answer = _ConversationNumbers(sentence, now, near or sentence, resolve, knows_words=knows_words)
     missing: list[str] = []
     rest = _with_dates(_to_ascii_digits(text), now)
     used = {int(found[3] or 0) for found in _ISO.finditer(rest)}
     for found in _ISO.finditer(rest):
         year, month, day = int(found[1]), int(found[2]), int(found[3] or 0)
-        if not told.has_date(year, month, day, used):
+        if not answer.has_date(year, month, day, used):
             missing.append(found[0])
     rest = _ISO.sub(" ", rest)
-    missing += [one[0] for one in _CLOCK.finditer(rest) if not told.has_time(int(one[1]), int(one[2]))]
+    missing += [one[0] for one in _CLOCK.finditer(rest) if not answer.has_time(int(one[1]), int(one[2]))]
     rest = _CLOCK.sub(" ", rest)
-    return [*missing, *(shown for shown, value in _find_numbers(rest) if not told.has(value))]
+    return [*missing, *(output for output, value in _find_numbers(rest) if not answer.has(value))]
 
 
-class _Told:
+class _ConversationNumbers:
     """The numbers of a conversation."""
 
-    def __init__(self, said: str, now: datetime, near: str, resolve: Resolve, *, knows_words: bool) -> None:
-        self._text = _to_ascii_digits(said)
+    def __init__(self, text: str, now: datetime, near: str, resolve: Resolve, *, knows_words: bool) -> None:
+        self._text = _to_ascii_digits(text)
         self._now = now
         self._named_days = {int(next(filter(None, found))) for found in _NAMED_DAY.findall(_to_ascii_digits(near))}
         self._near = {value for _, value in _find_numbers(_to_ascii_digits(near))}
@@ -130,8 +130,8 @@ class _Told:
         if hour > 2 * _NOON:
             return False
         hours = {hour, hour - _NOON, hour + 1, hour + 1 - _NOON} if minute in _MINUTES else {hour, hour - _NOON}
-        told = any(self.has(float(one)) for one in hours if one >= 0)
-        return told and (minute in _MINUTES or self.has(float(minute)))
+        is_known = any(self.has(float(one)) for one in hours if one >= 0)
+        return is_known and (minute in _MINUTES or self.has(float(minute)))
 
     def has_date(self, year: int, month: int, day: int, used: set[int]) -> bool:
         """Whether a date was said, in full or in part, or may have been counted from the day of the conversation.

@@ -32,7 +32,7 @@ _DENIES_INSIDE: Final = re.compile(
 _OTHERS: Final = frozenset(_DATA["others"].split())
 _PRONOUNS: Final = frozenset(_DATA["pronouns"].split())
 _OWN: Final = frozenset(_DATA["own"].split())
-_MINE: Final = frozenset(_DATA["mine"].split())
+_FIRST_PERSON_POSSESSIVES: Final = frozenset(_DATA["mine"].split())
 
 _NAMED_WITHIN: Final = 3
 """So many words behind "my" it is said whose or what it is: "my older brother"."""
@@ -88,11 +88,11 @@ def parts_of(text: str) -> list[str]:
 
 def is_denied(text: str) -> bool:
     """Whether a statement says that something is not so, or no longer."""
-    said = _IDIOM.sub(" ", _LEADING.sub("", text)).replace("\u2019", "'")
-    words = [word.lower() for word in _TOKEN.findall(said)]
+    sentence = _IDIOM.sub(" ", _LEADING.sub("", text)).replace("\u2019", "'")
+    words = [word.lower() for word in _TOKEN.findall(sentence)]
     if any(word in _DENIES or word.endswith("n't") for word in words):
         return True
-    return _DENIES_INSIDE.search(said) is not None
+    return _DENIES_INSIDE.search(sentence) is not None
 
 
 def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
@@ -105,19 +105,21 @@ def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
     words = [word.lower() for word in _TOKEN.findall(_HEARSAY.sub(" ", clause.replace("\u2019", "'")))]
     if any(word in _OWN for word in words) or _owns_something(words):
         return False
-    told = {word.lower() for word in _TOKEN.findall(fact)}
+    known_names = {word.lower() for word in _TOKEN.findall(fact)}
     others = [word for word in words if (word.removesuffix("'s") in _OTHERS)]
     if others:
-        return not any(_is_mentioned(other.removesuffix("'s"), told) for other in others)
+        return not any(_is_mentioned(other.removesuffix("'s"), known_names) for other in others)
     if any(word.lower() in _OWN for word in _TOKEN.findall(around.replace("\u2019", "'"))):
         return False
-    return bool(words) and words[0] in _PRONOUNS and not told & _OTHERS and not told & _PRONOUNS
+    return bool(words) and words[0] in _PRONOUNS and not known_names & _OTHERS and not known_names & _PRONOUNS
 
 
 def _owns_something(words: Sequence[str]) -> bool:
     """Whether something of the user's own is spoken of, and not only somebody near them: "he raised my dose"."""
-    behind = (words[at + 1 : at + 1 + _NAMED_WITHIN] for at, word in enumerate(words) if word in _MINE)
-    return any(said and not any(one.removesuffix("'s") in _OTHERS for one in said) for said in behind)
+    behind = (
+        words[at + 1 : at + 1 + _NAMED_WITHIN] for at, word in enumerate(words) if word in _FIRST_PERSON_POSSESSIVES
+    )
+    return any(texts and not any(one.removesuffix("'s") in _OTHERS for one in texts) for texts in behind)
 
 
 def is_of_the_speaker(clause: str) -> bool:
@@ -126,8 +128,8 @@ def is_of_the_speaker(clause: str) -> bool:
     return bool(words & _OWN) and not words & _YOURS
 
 
-def _is_mentioned(other: str, told: set[str]) -> bool:
-    return any(one.startswith(other[:_PREFIX]) for one in told) or bool(told & _OTHERS)
+def _is_mentioned(other: str, known_names: set[str]) -> bool:
+    return any(one.startswith(other[:_PREFIX]) for one in known_names) or bool(known_names & _OTHERS)
 
 
 _JOINT_AFTER: Final = re.compile(r"[\s,;]*+\b(?:and|but|so)\b(?=\s)", re.IGNORECASE)

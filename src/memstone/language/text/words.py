@@ -79,7 +79,7 @@ def fold_letters(text: str) -> str:
     return normalize_unicode("NFC", apart.translate(_FOLDS))
 
 
-class _Folds(dict[int, str]):
+class _CaseFolds(dict[int, str]):
     """What becomes of a character; worked out when it is first met."""
 
     def __missing__(self, code: int) -> str:
@@ -114,7 +114,7 @@ def _is_noncharacter(code: int) -> bool:
     return code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 - fixed by Unicode for ever
 
 
-_FOLDS: Final = _Folds(
+_FOLDS: Final = _CaseFolds(
     {code: chr(code) for code in range(128)}
     | {ord(char): folded for char, folded in _LETTERS.items()}
     | dict.fromkeys(map(ord, _APOSTROPHES), "'")

@@ -8,16 +8,16 @@ from collections.abc import Awaitable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from memstone.core.dialects.base import Block, Body, Dialect, Tool, repair_surrogates
-from memstone.core.showing.fence import find_echoes
-from memstone.core.showing.inject import Position, SystemRole, should_inject, system_role
+from memstone.core.dialects.base import Body, Dialect, PromptBlock, Tool, repair_surrogates
+from memstone.core.prompt.fence import find_echoes
+from memstone.core.prompt.inject import Position, SystemRole, should_inject, system_role
 from memstone.engine.access.admission import why_paused
-from memstone.engine.continued import end_of, note_end
+from memstone.engine.continuations import end_of, note_end
 from memstone.engine.engine import Engine
 from memstone.engine.policy import apply_scope_policy
-from memstone.engine.runtime import Parts
-from memstone.engine.scoping import ContextRequest, Loop
-from memstone.engine.shown import cache_loop_block, note_answer, shown_before
+from memstone.engine.request_scope import ContextRequest, Loop
+from memstone.engine.runtime import Runtime
+from memstone.engine.service_context import cache_loop_block, note_answer, shown_before
 from memstone.errors import MemstoneError
 from memstone.model.access import Verb
 from memstone.model.context import ContextPack
@@ -79,8 +79,8 @@ def scope_of(headers: Mapping[str, str]) -> str | None:
 
 
 def _memory_options(headers: Mapping[str, str]) -> set[str]:
-    given = (wish.strip().lower() for wish in headers.get(HEADER, "").split(","))
-    return {wish for wish in given if wish}
+    value = (wish.strip().lower() for wish in headers.get(HEADER, "").split(","))
+    return {wish for wish in value if wish}
 
 
 def _old_header_value(headers: Mapping[str, str]) -> str:
@@ -127,11 +127,11 @@ _ANSWER: Final = "answer"
 
 
 @dataclass(slots=True)
-class Exchange:
+class GatewayChat:
     """One chat on its way: who asks, what they said, and what memory had to say about it.
 
     ``body`` is what the caller sent, and stays so; ``policy`` are the configured values until ``recall`` has read what
-    holds for this user, this agent and the ``session`` that was named, if one was. ``told`` is what a model was told
+    holds for this user, this agent and the ``session`` that was named, if one was. ``shown_texts`` is what a model read
     about the user besides the block.
     """
 
@@ -149,7 +149,7 @@ class Exchange:
     pack: ContextPack | None = None
     tool: Tool | None = None
     skipped: Skip | None = None
-    told: list[str] = field(default_factory=list)
+    shown_texts: list[str] = field(default_factory=list)
     recall_ms: float = 0.0
 
     async def recall(self) -> None:
@@ -160,7 +160,7 @@ class Exchange:
         self._switch()
         if not is_understood(self.headers):
             log.warning("gateway.header.unknown", header=HEADER, taken_for="off")
-        if not self.who.known:
+        if not self.who.is_known:
             self._skip(self.who.why or Skip.NO_USER)
             return
         began = time.perf_counter()
@@ -178,16 +178,16 @@ class Exchange:
     async def _recall(self, until: float) -> None:
         asked = {**self.who.reach(by_agent=True), "run_id": self.session}
         scope = Scope.of(**asked, tenant_id=self.caller.key.tenant_id)
-        parts = await self._engine.ask(apply_scope_policy, scope)
-        if not _is_told(parts, scope):
+        runtime = await self._engine.ask(apply_scope_policy, scope)
+        if not _is_told(runtime, scope):
             self.give_up(Skip.SETTINGS)
             return
-        self.policy = parts.policy if self.by_agent else await self._without_agent(parts.policy, scope)
+        self.policy = runtime.policy if self.by_agent else await self._without_agent(runtime.policy, scope)
         self._switch()
         question = repair_surrogates(self.dialect.question(self.body))
-        if why_paused(parts) or not await self._may_search():
+        if why_paused(runtime) or not await self._may_search():
             self.tool = None
-        if why := self._skip_reason(parts):
+        if why := self._skip_reason(runtime):
             self._skip(why)
         elif not question:
             self.pack = await self._read_continued_pack()
@@ -201,13 +201,13 @@ class Exchange:
         limit = asyncio.timeout(max(0.0, (request.until or 0.0) - time.monotonic()))
         try:
             async with limit:
-                return await self._engine.shown(request, self._loop())
+                return await self._engine.context_for_service(request, self._loop())
         except TimeoutError:
             if not limit.expired():
                 raise
         LATE.inc()
         log.warning("memory.recall.late", model=self._model)
-        return await self._engine.shown(replace(request, without_search=True), self._loop())
+        return await self._engine.context_for_service(replace(request, without_search=True), self._loop())
 
     async def _without_agent(self, policy: Policy, scope: Scope) -> Policy:
         """Return what holds for a plain chat: an agent that a header names is where it is filed, and adds no tool."""
@@ -216,14 +216,14 @@ class Exchange:
         own = await self._engine.ask(apply_scope_policy, replace(scope, agent_id=""))
         return replace(policy, search_tool=own.policy.search_tool)
 
-    def _skip_reason(self, parts: Parts) -> Skip | None:
+    def _skip_reason(self, runtime: Runtime) -> Skip | None:
         """Return why nothing is to be shown: by the settings, for now, or by the request; None when it is."""
-        if why_paused(parts):
+        if why_paused(runtime):
             return Skip.PAUSED
         if not self.switches.inject:
             by_settings = Switches.of({}, self.policy, agent_route=self.by_agent)
             return Skip.OPTED_OUT if by_settings.inject else Skip.DISABLED
-        return None if should_inject(self.dialect.spoken(self.body), enabled=True) else Skip.NO_MESSAGES
+        return None if should_inject(self.dialect.get_messages(self.body), enabled=True) else Skip.NO_MESSAGES
 
     async def _may_search(self) -> bool:
         """Tell whether the model may look for itself, although nothing is shown to it.
@@ -243,16 +243,16 @@ class Exchange:
         named = self.body.get(_CONTINUES)
         if not isinstance(named, str) or not self.dialect.goes_on(self.body):
             return None
-        held = await self._engine.ask(shown_before, self._whose(), (_ANSWER, named))
-        return None if held is None else replace(held, text=held.stable, volatile="")
+        context_pack = await self._engine.ask(shown_before, self._request_scope(), (_ANSWER, named))
+        return None if context_pack is None else replace(context_pack, text=context_pack.stable, volatile="")
 
-    def held(self, number: str) -> None:
+    def cache_block(self, number: str) -> None:
         """Hold what was shown, for requests that go on from an answer of this number."""
         if number and self.pack is not None and self._loop() is not None:
-            cache_loop_block(self._engine.parts, self._whose(), (_ANSWER, number), self.pack)
+            cache_loop_block(self._engine.runtime, self._request_scope(), (_ANSWER, number), self.pack)
 
-    def _whose(self) -> Scope:
-        return self._engine.parts.scope(self.who.reach(self.by_agent))
+    def _request_scope(self) -> Scope:
+        return self._engine.runtime.scope(self.who.reach(self.by_agent))
 
     def _loop(self) -> Loop | None:
         """The tool loop that this may be a part of."""
@@ -261,9 +261,9 @@ class Exchange:
 
     def _switch(self) -> None:
         self.switches = Switches.of(self.headers, self.policy, agent_route=self.by_agent)
-        if self.switches.search and self.who.known:
+        if self.switches.search and self.who.is_known:
             tool = search_tool()
-            self.tool = tool if self.dialect.tooling.free(self.body, tool.name) else None
+            self.tool = tool if self.dialect.tool_dialect.free(self.body, tool.name) else None
         else:
             self.tool = None
 
@@ -281,7 +281,7 @@ class Exchange:
         return {"scope": scope} if asked or scope != "owner" else {}
 
     @property
-    def degraded(self) -> list[str]:
+    def degradations(self) -> list[str]:
         """What of the memory could not serve, in words for a header; nothing if all of it did."""
         if self.pack is None:
             return [str(self.skipped)] if self.skipped in (Skip.DEADLINE, Skip.ERROR) else []
@@ -319,11 +319,11 @@ class Exchange:
             return dict(body)
         known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None
         role = known or system_role(target.upstream.name, target.model, str(body.get("model") or ""))
-        block = Block(self.pack.text, self.pack.stable, self.pack.volatile, self._position, role)
+        block = PromptBlock(self.pack.text, self.pack.stable, self.pack.volatile, self._position, role)
         try:
             return self.dialect.with_memory(body, block)
         except Exception as error:  # noqa: BLE001 - what an upstream may take need not be understood here
-            self.unread(error)
+            self.record_unreadable(error)
             self.skipped, self.pack = Skip.UNREADABLE, None
             return dict(body)
 
@@ -331,7 +331,7 @@ class Exchange:
     def _position(self) -> Position:
         return Position.PREFIX_LAST_USER if self.by_agent else Position(self.policy.inject.position)
 
-    async def continuing(self, body: Body) -> Body:
+    async def rewrite_continuation(self, body: Body) -> Body:
         """A request that continues the end of an answer, where it names the beginning."""
         named = body.get(_CONTINUES)
         if not isinstance(named, str) or not named:
@@ -350,14 +350,14 @@ class Exchange:
             async with asyncio.timeout(self.deadline_ms / 1000):
                 return await work
         except Exception as error:  # noqa: BLE001 - a chat must not fail for it
-            self.unread(error)
+            self.record_unreadable(error)
             return None
 
     @property
     def _engine(self) -> Engine:
         return self.caller.engine
 
-    def unread(self, error: Exception) -> None:
+    def record_unreadable(self, error: Exception) -> None:
         """Something passes by that memory cannot read; the chat goes on, and it is counted."""
         SKIPPED.labels(Skip.UNREADABLE).inc()
         log.warning("memory.chat.unread", kind=type(error).__name__, model=self._model)
@@ -375,11 +375,11 @@ class Exchange:
 
     async def form(self, answer: str) -> None:
         """Keep what was said, for learning; a failure is logged and reaches nobody."""
-        if not (self.switches.form and self.who.known and Verb.WRITE in self.caller.key.verbs):
+        if not (self.switches.form and self.who.is_known and Verb.WRITE in self.caller.key.verbs):
             return
         try:
-            if said := self._new_messages(answer):
-                await self.caller.memory.add(said, **self.who.scope())
+            if texts := self._new_messages(answer):
+                await self.caller.memory.add(texts, **self.who.scope())
         except Exception as error:  # noqa: BLE001 - the chat is over; what failed is for the log
             code = error.code if isinstance(error, MemstoneError) else type(error).__name__
             log.warning("memory.extraction.background.failed", code=code)
@@ -388,27 +388,27 @@ class Exchange:
         """Let it be noted which of the memories that were shown an answer used; that holds nobody up."""
         pack = self.pack
         if pack is not None and pack.receipt_id and pack.citations and answer.strip():
-            note_answer(self._engine.parts, pack.receipt_id, answer)
+            note_answer(self._engine.runtime, pack.receipt_id, answer)
 
     def _new_messages(self, answer: str) -> list[dict[str, Any]]:
         """What is new: the words of the user, unless they were kept when they came, and the answer to them."""
         words: list[dict[str, Any]] = repair_surrogates(self.dialect.messages(self.body))
         if not words:
             return []
-        heard = self._without_echoes(answer).strip()
-        answered = [{"role": "assistant", "content": heard}] if heard else []
+        text = self._without_echoes(answer).strip()
+        answered = [{"role": "assistant", "content": text}] if text else []
         return answered if self.dialect.goes_on(self.body) else [*words, *answered]
 
     def _without_echoes(self, answer: str) -> str:
         """The answer without what only repeats what the model was told: that is known, and no news."""
-        shown = [*(one["memory"] for one in self.memories()), *self.told]
-        kept, at = list[str](), 0
-        for start, end in find_echoes(answer, shown) if shown else []:
-            kept.append(answer[at:start])
+        visible = [*(one["memory"] for one in self.memories()), *self.shown_texts]
+        remaining, at = list[str](), 0
+        for start, end in find_echoes(answer, visible) if visible else []:
+            remaining.append(answer[at:start])
             at = end
-        return "".join(kept) + answer[at:]
+        return "".join(remaining) + answer[at:]
 
-    async def formed(self, answer: str, tasks: Tasks) -> None:
+    async def store_answer(self, answer: str, tasks: Tasks) -> None:
         """Keep what was said before the answer ends, where that is a quick note; learning itself comes later.
 
         Whoever has seen the end of an answer can rely on it. But a store that does not answer holds nobody up for
@@ -425,8 +425,8 @@ class Exchange:
         return [{"id": one.memory_id, "memory": one.memory, "date": one.date} for one in cited]
 
 
-def _is_told(parts: Parts, scope: Scope) -> bool:
+def _is_told(runtime: Runtime, scope: Scope) -> bool:
     """Whether it is known what holds for somebody; while it cannot be read they may have switched memory off."""
-    version, known = parts.tunings.versions.get(parts.tenant_id), parts.tunings.policies
-    who = (parts.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
+    version, known = runtime.tunings.versions.get(runtime.tenant_id), runtime.tunings.policies
+    who = (runtime.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
     return version is not None and (not version[0] or who in known)

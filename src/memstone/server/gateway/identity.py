@@ -34,7 +34,7 @@ class Who:
     why: Skip | None = None
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether there is somebody to remember."""
         return self.user_id is not None
 
@@ -80,13 +80,13 @@ def _first_header(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((value for name in names if (value := headers.get(name, "").strip())), "")
 
 
-def _storable_id(given: str) -> str:
+def _storable_id(text: str) -> str:
     """Return the id of a session or an agent as it can be stored: one that is too long, or no single word, by its hash.
 
     Clients make such ids of whatever they have. The same one is the same session each time, and nobody loses their
     memory over its form.
     """
     try:
-        return clean_id(given or None, "id")
+        return clean_id(text or None, "id")
     except ScopeError:
-        return "sha256:" + hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()
+        return "sha256:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -18,18 +18,18 @@ class Outages:
         self._now = now
         self._until: dict[Hashable, float] = {}
 
-    def of(self, whom: Hashable) -> Outage:
+    def of(self, whom: Hashable) -> ModelOutage:
         """What is known about somebody."""
-        return Outage(self, whom)
+        return ModelOutage(self, whom)
 
     def begins(self, whom: Hashable) -> None:
         """Somebody fails, and not because of memory. Callers name models as they like, so not all are kept."""
         now = self._now()
         self._until.pop(whom, None)
-        kept = {one: until for one, until in self._until.items() if until > now}
-        while len(kept) >= _MOST:
-            del kept[next(iter(kept))]
-        self._until = {**kept, whom: now + SECONDS}
+        stored = {one: until for one, until in self._until.items() if until > now}
+        while len(stored) >= _MOST:
+            del stored[next(iter(stored))]
+        self._until = {**stored, whom: now + SECONDS}
 
     def ends(self, whom: Hashable) -> None:
         """Somebody has answered."""
@@ -41,7 +41,7 @@ class Outages:
 
 
 @dataclass(frozen=True, slots=True)
-class Outage:
+class ModelOutage:
     """The same for those who run one model."""
 
     known: Outages

@@ -13,12 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from memstone.core.dialects.base import Heard, Said
+from memstone.core.dialects.base import OwnEvent, ParsedAnswer
 from memstone.errors import BackendUnavailable, MemstoneError
-from memstone.server.gateway.chat import Exchange, Tasks
+from memstone.server.gateway.chat import GatewayChat, Tasks
 from memstone.server.gateway.counts import CUT
-from memstone.server.gateway.rounds import Refused, Rounds
-from memstone.server.gateway.sse import Event, encode_event
+from memstone.server.gateway.rounds import RoundRefused, Rounds
+from memstone.server.gateway.sse import SseEvent, encode_event
 from memstone.server.gateway.upstream import headers_for_caller
 from memstone.server.observe import log
 
@@ -27,11 +27,11 @@ from memstone.server.observe import log
 
 _OK: Final = 200
 
-About: TypeAlias = Callable[[Exchange], dict[str, str]]
+About: TypeAlias = Callable[[GatewayChat], dict[str, str]]
 """What headers say about a chat, once it is known: a service may refuse in a later round what memory has added."""
 
 
-class Relayed(Response):
+class RelayedStream(Response):
     """An answer in pieces. It ends with its last piece or with the caller, and leaves nothing running."""
 
     def __init__(
@@ -73,11 +73,11 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 
 
 async def relay_full_answer(
-    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
+    exchange: GatewayChat, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
 ) -> Response:
     """An answer that comes in one piece."""
     try:
-        response, changed = await rounds.whole(response)
+        response, changed = await rounds.read_reply(response)
         body = await response.aread()
     except httpx2.HTTPError as error:
         raise BackendUnavailable("the upstream ended its response early", kind="upstream", name="") from error
@@ -87,9 +87,9 @@ async def relay_full_answer(
     reply = changed or (_parse_object(body) if response.status_code == _OK else None)
     if reply is None:
         return Response(body, response.status_code, headers)
-    heard = _read_reply(exchange, reply)
-    exchange.held(heard.id)
-    await exchange.formed(heard.said, tasks)
+    answer = _read_reply(exchange, reply)
+    exchange.cache_block(answer.id)
+    await exchange.store_answer(answer.full_text, tasks)
     if _wants_memories(exchange):
         reply, changed = {**reply, "memories": exchange.memories()}, reply
     # in ASCII, in which everything can be written that could be read: half a character, and what is no number
@@ -97,115 +97,117 @@ async def relay_full_answer(
 
 
 async def relay_stream(
-    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
+    exchange: GatewayChat, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
 ) -> Response:
     """An answer in pieces. While a model may search first, it has not begun, and may still be refused as a whole."""
     pieces, first = stream_answer(exchange, rounds, response, tasks), b""
     if exchange.tool is not None:
         try:
             first = await anext(pieces, b"")
-        except Refused as refused:
+        except RoundRefused as refused:
             return Response(refused.body, refused.status, {**refused.headers, **about(exchange)})
-    return Relayed(pieces, response, {**headers_for_caller(response), **about(exchange)}, first)
+    return RelayedStream(pieces, response, {**headers_for_caller(response), **about(exchange)}, first)
 
 
 async def stream_answer(
-    exchange: Exchange, rounds: Rounds, response: httpx2.Response, tasks: Tasks
+    exchange: GatewayChat, rounds: Rounds, response: httpx2.Response, tasks: Tasks
 ) -> AsyncGenerator[bytes]:
     """The pieces of an answer. Whoever ends it, what was said until then is kept."""
-    hearing, told = _Hearing(exchange, tasks), not _wants_memories(exchange)
+    hearing, is_known = _StreamListener(exchange, tasks), not _wants_memories(exchange)
     events, begun = rounds.stream(response), False
     try:
         async for event in events:
             begun, found = True, event.json() or {}
             name = event.name or str(found.get("type") or "")  # some leave it to the data
-            _read_piece(exchange, hearing.heard, found)
-            if not told and exchange.dialect.closes(name, event.data):
-                told = True
-                yield _encode_dialect_event(exchange.dialect.shown(exchange.memories(), found))
+            _read_piece(exchange, hearing.answer, found)
+            if not is_known and exchange.dialect.closes(name, event.data):
+                is_known = True
+                yield _encode_dialect_event(exchange.dialect.make_memories_event(exchange.memories(), found))
             if exchange.dialect.ends(name, event.data):
                 await hearing.keep()
             yield event.raw
-        if not hearing.kept and not hearing.heard.finished:  # it closed its connection as if that were the end
+        if not hearing.is_stored and not hearing.answer.finished:  # it closed its connection as if that were the end
             await hearing.keep(cut_by="upstream")
             yield _format_interruption(exchange, "no end")
-        elif not told:  # nor did it say where it ends
-            yield _encode_dialect_event(exchange.dialect.shown(exchange.memories(), {}))
+        elif not is_known:  # nor did it say where it ends
+            yield _encode_dialect_event(exchange.dialect.make_memories_event(exchange.memories(), {}))
         await hearing.keep()
-    except Refused as refused:
+    except RoundRefused as refused:
         if not begun:
-            hearing.kept = True  # there is nothing to keep
+            hearing.is_stored = True  # there is nothing to keep
             raise
         await hearing.keep(cut_by="upstream")
-        yield _encode_dialect_event(exchange.dialect.broken(str(refused), refused.error))
+        yield _encode_dialect_event(exchange.dialect.make_error_event(str(refused), refused.error))
     except (httpx2.HTTPError, MemstoneError) as error:
         await hearing.keep(cut_by="upstream")
         yield _format_interruption(exchange, type(error).__name__)
     finally:
         await _close_events(events)
-        hearing.left()
+        hearing.close()
 
 
 @dataclass(slots=True)
-class _Hearing:
+class _StreamListener:
     """What is said in a stream; it is kept once, and before anybody is told that it has ended."""
 
-    exchange: Exchange
+    exchange: GatewayChat
     tasks: Tasks
-    heard: Heard = field(default_factory=Heard)
-    kept: bool = False
+    answer: ParsedAnswer = field(default_factory=ParsedAnswer)
+    is_stored: bool = False
 
     async def keep(self, cut_by: str = "") -> None:
         """Keep it, unless it is kept."""
-        if self.kept:
+        if self.is_stored:
             return
-        self.kept = True
+        self.is_stored = True
         if cut_by:
             CUT.labels(cut_by).inc()
-        self.exchange.held(self.heard.id)
-        await self.exchange.formed(self.heard.said, self.tasks)
+        self.exchange.cache_block(self.answer.id)
+        await self.exchange.store_answer(self.answer.full_text, self.tasks)
 
-    def left(self) -> None:
+    def close(self) -> None:
         """The stream is over: if nothing was kept the caller has gone, and nobody waits any more."""
-        if not self.kept:
-            self.kept = True
+        if not self.is_stored:
+            self.is_stored = True
             CUT.labels("caller").inc()
-            self.exchange.note_use(self.heard.said)
-            self.tasks.start(self.exchange.form(self.heard.said))
+            self.exchange.note_use(self.answer.full_text)
+            self.tasks.start(self.exchange.form(self.answer.full_text))
 
 
-async def _close_events(events: AsyncIterator[Event]) -> None:
+async def _close_events(events: AsyncIterator[SseEvent]) -> None:
     """Let go of the upstream."""
     if isinstance(events, AsyncGenerator):
         await events.aclose()
 
 
-def _read_piece(exchange: Exchange, heard: Heard, found: dict[str, Any]) -> None:
+def _read_piece(exchange: GatewayChat, answer: ParsedAnswer, found: dict[str, Any]) -> None:
     try:
-        exchange.dialect.piece(heard, found)
+        exchange.dialect.piece(answer, found)
     except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
-        exchange.unread(error)
+        exchange.record_unreadable(error)
 
 
-def _read_reply(exchange: Exchange, reply: dict[str, Any]) -> Heard:
+def _read_reply(exchange: GatewayChat, reply: dict[str, Any]) -> ParsedAnswer:
     try:
-        return exchange.dialect.whole(reply)
+        return exchange.dialect.parse_reply(reply)
     except Exception as error:  # noqa: BLE001 - what is not understood here is the caller's
-        exchange.unread(error)
-        return Heard()
+        exchange.record_unreadable(error)
+        return ParsedAnswer()
 
 
-def _format_interruption(exchange: Exchange, how: str) -> bytes:
+def _format_interruption(exchange: GatewayChat, how: str) -> bytes:
     """An upstream that stops in the middle: the client is told, not left to guess."""
-    return _encode_dialect_event(exchange.dialect.broken(f"the upstream ended its response early ({how})", {}))
+    return _encode_dialect_event(
+        exchange.dialect.make_error_event(f"the upstream ended its response early ({how})", {})
+    )
 
 
-def _encode_dialect_event(said: Said) -> bytes:
-    name, holds = said
+def _encode_dialect_event(own_event: OwnEvent) -> bytes:
+    name, holds = own_event
     return encode_event(json.dumps(holds), name)
 
 
-def _wants_memories(exchange: Exchange) -> bool:
+def _wants_memories(exchange: GatewayChat) -> bool:
     asked = "memories" in exchange.headers.get("x-memstone-include", "")
     return (asked or "memories" in exchange.policy.inject.extras) and exchange.pack is not None
 

@@ -13,13 +13,13 @@ from typing import Any, Final, Protocol
 
 import httpx2
 
-from memstone.core.dialects.base import Begun, Body, Call, Heard, Ours, Tooling, add_usage
+from memstone.core.dialects.base import AnswerProgress, Body, Call, OwnCalls, ParsedAnswer, ToolDialect, add_usage
 from memstone.errors import BackendError
-from memstone.server.gateway.chat import Exchange
+from memstone.server.gateway.chat import GatewayChat
 from memstone.server.gateway.counts import Skip
-from memstone.server.gateway.outages import Outage
+from memstone.server.gateway.outages import ModelOutage
 from memstone.server.gateway.search import run_search_call
-from memstone.server.gateway.sse import SIGN_OF_LIFE, Event, Events, encode_event
+from memstone.server.gateway.sse import SIGN_OF_LIFE, SseEvent, SseParser, encode_event
 from memstone.server.gateway.upstream import headers_for_caller
 
 _OK: Final = 200
@@ -42,7 +42,7 @@ class Ask(Protocol):
         ...
 
 
-class Refused(Exception):
+class RoundRefused(Exception):
     """An upstream that answers a later round of a stream with something that is none."""
 
     def __init__(self, status: int, body: bytes, headers: dict[str, str]) -> None:
@@ -52,8 +52,8 @@ class Refused(Exception):
     @property
     def error(self) -> dict[str, Any]:
         """What it says about it itself."""
-        told = _parse_object(self.body).get("error")
-        return told if isinstance(told, dict) else {}
+        answer = _parse_object(self.body).get("error")
+        return answer if isinstance(answer, dict) else {}
 
 
 def is_stream(response: httpx2.Response) -> bool:
@@ -62,9 +62,9 @@ def is_stream(response: httpx2.Response) -> bool:
     return response.status_code == _OK and not kind.startswith("application/json")
 
 
-async def events_of(response: httpx2.Response) -> AsyncIterator[Event]:
+async def events_of(response: httpx2.Response) -> AsyncIterator[SseEvent]:
     """The events of an answer, byte for byte."""
-    events = Events()
+    events = SseParser()
     async for piece in response.aiter_bytes():
         for event in events.feed(piece):
             yield event
@@ -79,14 +79,14 @@ class Rounds:
     ``begun`` is what the caller has of an answer that goes on in another round, ``ended`` where that ended.
     """
 
-    exchange: Exchange
+    exchange: GatewayChat
     ask: Ask
     most: int
     body: Body
-    outage: Outage
+    outage: ModelOutage
     number: int = 0
     spent: dict[str, Any] = field(default_factory=dict)
-    begun: Begun | None = None
+    begun: AnswerProgress | None = None
     ended: Any = None
     plain: Body = field(init=False)
 
@@ -100,7 +100,7 @@ class Rounds:
         return self.exchange.tool is None or self.number >= max(self.most, _FEWEST)
 
     @property
-    def edited(self) -> bool:
+    def may_edit(self) -> bool:
         """Whether the caller may have to be told something else than what comes."""
         return self.exchange.tool is not None or bool(self.spent)
 
@@ -110,15 +110,15 @@ class Rounds:
         return self.exchange.tool.name if self.exchange.tool is not None else ""
 
     @property
-    def tooling(self) -> Tooling:
+    def tool_dialect(self) -> ToolDialect:
         """How the chat speaks of tools."""
-        return self.exchange.dialect.tooling
+        return self.exchange.dialect.tool_dialect
 
     async def next(self) -> httpx2.Response:
         """Ask once more. Whoever refuses what memory has added is asked as the caller did; their word is the answer."""
         self.number += 1
         tool = self.exchange.tool
-        wanted = self.body if tool is None else self.tooling.offered(self.body, tool, last=self.last)
+        wanted = self.body if tool is None else self.tool_dialect.add_tool(self.body, tool, last=self.last)
         trial = self.exchange.adds and self.begun is None
         response = await self.ask(wanted, trial=trial)
         if response.is_success:
@@ -152,33 +152,35 @@ class Rounds:
     async def answer(self, reply: Body, calls: list[Call]) -> None:
         """Look for what a model asked for, and write it into the next request."""
         results = [(call, await run_search_call(self.exchange, call)) for call in calls]
-        self.body = self.tooling.answered(self.body, reply, results)
+        self.body = self.tool_dialect.add_results(self.body, reply, results)
         used = reply.get("usage")
         self.spent = add_usage(self.spent, used if isinstance(used, Mapping) else {})
 
-    async def whole(self, response: httpx2.Response) -> tuple[httpx2.Response, dict[str, Any] | None]:
+    async def read_reply(self, response: httpx2.Response) -> tuple[httpx2.Response, dict[str, Any] | None]:
         """The last answer, and what it says when that is not what its bytes say."""
         while not self.last and response.status_code == _OK:
             reply = _parse_object(await response.aread())
-            calls = self.tooling.calls(reply, self.name)
+            calls = self.tool_dialect.calls(reply, self.name)
             if not calls:
                 break
             await response.aclose()
             await self.answer(reply, calls)
             response = await self.next()
-        if not self.edited or response.status_code != _OK:
+        if not self.may_edit or response.status_code != _OK:
             return response, None
         reply = _parse_object(await response.aread())
-        told = self.tooling.with_usage(reply, self.spent)
-        told = self.tooling.spared(told, self.name) if self.tooling.calls(told, self.name) else told
-        return response, told if told != reply else None
+        answer = self.tool_dialect.with_usage(reply, self.spent)
+        answer = (
+            self.tool_dialect.remove_calls(answer, self.name) if self.tool_dialect.calls(answer, self.name) else answer
+        )
+        return response, answer if answer != reply else None
 
-    async def stream(self, response: httpx2.Response) -> AsyncIterator[Event]:
+    async def stream(self, response: httpx2.Response) -> AsyncIterator[SseEvent]:
         """The events of the last answer."""
         while True:
             one = _Round(self, response)
             try:
-                async for event in one.events() if self.edited else events_of(response):
+                async for event in one.events() if self.may_edit else events_of(response):
                     await self._note_answer_end()
                     yield event
             finally:
@@ -197,9 +199,9 @@ class Rounds:
             await self.exchange.ends(str(self.begun.id), str(self.ended))
 
 
-async def _read_refusal(response: httpx2.Response) -> Refused:
+async def _read_refusal(response: httpx2.Response) -> RoundRefused:
     try:
-        return Refused(response.status_code, await response.aread(), headers_for_caller(response))
+        return RoundRefused(response.status_code, await response.aread(), headers_for_caller(response))
     finally:
         await response.aclose()
 
@@ -210,16 +212,16 @@ class _Round:
 
     rounds: Rounds
     response: httpx2.Response
-    held: list[Event] = field(default_factory=list)
+    buffered: list[SseEvent] = field(default_factory=list)
     seen: list[dict[str, Any]] = field(default_factory=list)
-    heard: Heard = field(default_factory=Heard)
+    answer: ParsedAnswer = field(default_factory=ParsedAnswer)
     speaking: bool = False
-    theirs: bool = False
+    calls_other_tools: bool = False
     own: set[int] = field(default_factory=set)
     reply: dict[str, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncIterator[SseEvent]:
         """What the caller gets of it; ``calls`` are what the memory is asked for afterwards."""
         self.speaking = self.rounds.last
         async for event in events_of(self.response):
@@ -237,67 +239,69 @@ class _Round:
     @property
     def ends_here(self) -> bool:
         """Whether the caller has all of this round: the model asks the memory, and answers in another one."""
-        return bool(self.own) and not self.theirs and not self.rounds.last
+        return bool(self.own) and not self.calls_other_tools and not self.rounds.last
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: SseEvent) -> None:
         """Hold an event, unless it is none of the caller's business."""
         found = event.json()
         if found is not None:
             try:
                 self._look(found)
             except Exception as error:  # noqa: BLE001 - an event that is not understood here is the caller's
-                self.rounds.exchange.unread(error)
+                self.rounds.exchange.record_unreadable(error)
         if not self.ends_here:
-            self.held.append(event)
+            self.buffered.append(event)
 
     def _look(self, found: dict[str, Any]) -> None:
         """What an event says about the answer."""
-        for place, name in self.rounds.tooling.begins(found):
+        for place, name in self.rounds.tool_dialect.begins(found):
             self._note_call_start(place, name)
         if self.rounds.last:
             return
         self.seen.append(found)
         if not (self.speaking or self.own):
-            self.rounds.exchange.dialect.piece(self.heard, found)
-            self.speaking = len(self.heard.said) > _PREAMBLE
+            self.rounds.exchange.dialect.piece(self.answer, found)
+            self.speaking = len(self.answer.full_text) > _PREAMBLE
 
     def _note_call_start(self, place: int, name: str) -> None:
         """A call begins: of our tool, or of one of the caller's, who then gets this answer."""
         if name == self.rounds.name:
             self.own.add(place)
         elif not self.own or self.rounds.last:
-            self.theirs = self.speaking = True
+            self.calls_other_tools = self.speaking = True
         if self.ends_here and not self.speaking:
-            self.held.clear()
+            self.buffered.clear()
 
     def _end(self) -> None:
         if not self.ends_here:
             return
-        tooling, rounds = self.rounds.tooling, self.rounds
-        self.reply = tooling.gathered(self.seen)
+        tooling, rounds = self.rounds.tool_dialect, self.rounds
+        self.reply = tooling.merge_events(self.seen)
         self.calls = tooling.calls(self.reply, rounds.name)
         if self.speaking:
-            rounds.begun = tooling.carried(rounds.begun or Begun(), self.seen, min(self.own))
+            rounds.begun = tooling.advance_progress(rounds.begun or AnswerProgress(), self.seen, min(self.own))
 
-    def _release_events(self) -> list[Event]:
-        held, self.held = self.held, []
-        return [passed for event in held if (passed := self._event_for_caller(event)) is not None]
+    def _release_events(self) -> list[SseEvent]:
+        events, self.buffered = self.buffered, []
+        return [passed for event in events if (passed := self._event_for_caller(event)) is not None]
 
-    def _event_for_caller(self, event: Event) -> Event | None:
+    def _event_for_caller(self, event: SseEvent) -> SseEvent | None:
         """An event as the caller gets it: untouched, unless other rounds have to be told in it, or our calls hidden."""
         rounds = self.rounds
         found = event.json() if rounds.spent or rounds.begun or self.own else None
         if found is None:
             return event
-        told: dict[str, Any] | None = rounds.tooling.with_usage(found, rounds.spent)
-        if told is not None and self.own:
-            told = rounds.tooling.freed(told, Ours(rounds.name, frozenset(self.own), alone=not self.theirs))
-        if told is not None and rounds.begun is not None:
-            told = rounds.tooling.resumed(told, rounds.begun)
-        if told is None or told == found:
-            return event if told is not None else None
-        data = json.dumps(told)
-        return Event(encode_event(data, event.name), event.name, data)
+        answer: dict[str, Any] | None = rounds.tool_dialect.with_usage(found, rounds.spent)
+        if answer is not None and self.own:
+            answer = rounds.tool_dialect.remove_own_calls(
+                answer, OwnCalls(rounds.name, frozenset(self.own), alone=not self.calls_other_tools)
+            )
+        if answer is not None and rounds.begun is not None:
+            answer = rounds.tool_dialect.continue_event(answer, rounds.begun)
+        if answer is None or answer == found:
+            return event if answer is not None else None
+        data = json.dumps(answer)
+        return SseEvent(encode_event(data, event.name), event.name, data)
 
 
 def _parse_object(body: bytes) -> dict[str, Any]:

@@ -12,21 +12,21 @@ from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import Body, Dialect
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.engine.work.worker import runs_with
+from memstone.engine.background.worker import runs_with
 from memstone.errors import InvalidInput, MemstoneError
-from memstone.server.access import Caller, Chatter, Keyed, KeyHolder, read_headers
+from memstone.server.access import AuthenticatedRoute, Caller, Chatter, KeyHolder, read_headers
 from memstone.server.errors import handle_memstone_error
 from memstone.server.gateway import relay
-from memstone.server.gateway.chat import Exchange
+from memstone.server.gateway.chat import GatewayChat
 from memstone.server.gateway.identity import resolve_chat_identity
 from memstone.server.gateway.relay import while_there
 from memstone.server.gateway.rounds import Rounds, is_stream
 from memstone.server.gateway.upstream import Target, headers_for_caller, list_upstream_models
 from memstone.server.schemas import gateway as forms
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.state import State
+from memstone.server.state import ServiceState
 
-router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(tags=["gateway"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 Beta = Annotated[str | None, Query(max_length=16, description="accepted; the anthropic-beta header selects features")]
 """Anthropic's own clients send it with everything that is in beta."""
@@ -80,7 +80,7 @@ async def _as_it_is(request: Request, path: str) -> Response:
     targets = state.upstreams.targets(str(body.get("model") or ""))
 
     async def ask_upstream() -> Response:
-        async with state.upstreams.asked(targets, path, lambda _: body, request.headers) as response:
+        async with state.upstreams.request_first(targets, path, lambda _: body, request.headers) as response:
             return Response(await response.aread(), response.status_code, headers_for_caller(response))
 
     return await while_there(request, ask_upstream())
@@ -107,7 +107,7 @@ async def passed_on(
         return answer
 
 
-async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None) -> Response:
+async def _passed_on(request: Request, exchange: GatewayChat, agent_id: str | None) -> Response:
     state, dialect, body = _service_state(request), exchange.dialect, exchange.body
     targets = state.upstreams.targets(str(body.get("model") or ""))
     await exchange.recall()
@@ -121,7 +121,7 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
 
     sent = {name: value for name, value in body.items() if agent_id is None or name != "session_id"}
     most, outage = state.settings.gateway.tool_rounds, state.upstreams.outage(targets)
-    rounds = Rounds(exchange, ask, most, await exchange.continuing(sent), outage)
+    rounds = Rounds(exchange, ask, most, await exchange.rewrite_continuation(sent), outage)
     state.tasks.start(exchange.tell())
     response = await rounds.next()
     back = relay.relay_stream if body.get("stream") and is_stream(response) else relay.relay_full_answer
@@ -130,16 +130,16 @@ async def _passed_on(request: Request, exchange: Exchange, agent_id: str | None)
 
 def _new_exchange(
     request: Request, caller: Caller, dialect: Dialect, body: dict[str, Any], agent_id: str | None
-) -> Exchange:
+) -> GatewayChat:
     headers, state = read_headers(request.headers), _service_state(request)
     if agent_id is not None:
         headers["x-agent-id"] = agent_id
-    policy = caller.engine.parts.policy
+    policy = caller.engine.runtime.policy
     about = resolve_chat_identity(caller, headers, body, policy.identity, request.state.request_id)
     waits, by_agent = state.settings.gateway, agent_id is not None
     session = None if about.run_id == request.state.request_id else about.run_id
     limits = (waits.recall_ms, waits.profile_ms)
-    return Exchange(caller, dialect, body, about, policy, *limits, headers, by_agent=by_agent, session=session)
+    return GatewayChat(caller, dialect, body, about, policy, *limits, headers, by_agent=by_agent, session=session)
 
 
 def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
@@ -149,19 +149,19 @@ def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
         raise InvalidInput(
             f"agent {agent['id']!r} has no model", hint="set one for the agent, or name one in the request"
         )
-    given = body.get("messages")
-    if not isinstance(given, list) or not given:
+    value = body.get("messages")
+    if not isinstance(value, list) or not value:
         raise InvalidInput("messages must be a list that is not empty")
     lead = [{"role": "system", "content": agent["system_prompt"]}] if agent["system_prompt"] else []
-    return {**body, "model": model, "messages": [*lead, *given]}
+    return {**body, "model": model, "messages": [*lead, *value]}
 
 
-def _receipt_headers(exchange: Exchange) -> dict[str, str]:
+def _receipt_headers(exchange: GatewayChat) -> dict[str, str]:
     receipt = exchange.pack.receipt_id if exchange.pack is not None else ""
-    told = {"X-Memstone-Receipt": receipt or "none"}
-    if exchange.degraded:
-        told["X-Memstone-Degraded"] = ", ".join(exchange.degraded)
-    return told
+    answer = {"X-Memstone-Receipt": receipt or "none"}
+    if exchange.degradations:
+        answer["X-Memstone-Degraded"] = ", ".join(exchange.degradations)
+    return answer
 
 
 async def _read_body_object(request: Request) -> dict[str, Any]:
@@ -174,6 +174,6 @@ async def _read_body_object(request: Request) -> dict[str, Any]:
     return found
 
 
-def _service_state(request: Request) -> State:
-    state: State = request.app.state.memstone
+def _service_state(request: Request) -> ServiceState:
+    state: ServiceState = request.app.state.memstone
     return state

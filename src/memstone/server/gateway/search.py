@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.core.dialects.base import Call, Tool
 from memstone.server.gateway.counts import ROUNDS
-from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
+from memstone.server.mcp.spec import ToolSpec, ToolUse, call_tool
 from memstone.server.mcp.tools import tools_by_name
 
 if TYPE_CHECKING:
-    from memstone.server.gateway.chat import Exchange
+    from memstone.server.gateway.chat import GatewayChat
 
 NAME: Final = "memory_search"
-_SHOWN: Final = ("id", "type", "layer", "content", "date", "score")
+_MODEL_FIELDS: Final = ("id", "type", "layer", "content", "date", "score")
 """What a model reads of a memory: the rest costs tokens and tells it nothing."""
 _LATE: Final = {"success": False, "error": {"code": "timeout", "message": "the memory is not available right now"}}
 _UNREADABLE: Final = {"success": False, "error": {"code": "invalid_input", "message": "the arguments are not JSON"}}
@@ -36,7 +36,7 @@ def search_tool() -> Tool:
     return Tool(spec.name, spec.description, spec.schema)
 
 
-async def run_search_call(exchange: Exchange, call: Call) -> str:
+async def run_search_call(exchange: GatewayChat, call: Call) -> str:
     """What a call gives back, as text; an error that a model can act on is an answer too."""
     ROUNDS.inc()
     if call.arguments is None:
@@ -46,12 +46,12 @@ async def run_search_call(exchange: Exchange, call: Call) -> str:
         exchange.caller.engine.acting_for(exchange.caller.key.tenant_id, reach.get("user_id"), reach.get("agent_id"))
     )
     try:
-        asked = ToolCall(memory, call.arguments, exchange.who.user_id, session_id=exchange.session)
+        asked = ToolUse(memory, call.arguments, exchange.who.user_id, session_id=exchange.session)
         found = await asyncio.wait_for(call_tool(_search_tool_spec(), asked), exchange.deadline_ms / 1000)
     except TimeoutError:
         found = _LATE
     if memories := found.get("data", {}).get("memories"):
-        exchange.told += [one["content"] for one in memories]
-        shown = [{name: one[name] for name in _SHOWN if name in one} for one in memories]
-        found = {**found, "data": {**found["data"], "memories": shown}}
+        exchange.shown_texts += [one["content"] for one in memories]
+        visible = [{name: one[name] for name in _MODEL_FIELDS if name in one} for one in memories]
+        found = {**found, "data": {**found["data"], "memories": visible}}
     return json.dumps(found, ensure_ascii=False)

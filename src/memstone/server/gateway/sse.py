@@ -14,7 +14,7 @@ _MARK: Final = "[DONE]"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SseEvent:
     """One event: exactly the bytes that came, its name, and what it holds."""
 
     raw: bytes
@@ -35,26 +35,26 @@ class Event:
         return found if isinstance(found, dict) else None
 
 
-SIGN_OF_LIFE: Final = Event(b": wait\n\n", "", "")
+SIGN_OF_LIFE: Final = SseEvent(b": wait\n\n", "", "")
 """A comment, which every client skips, wherever it stands."""
 
 
-class Events:
+class SseParser:
     """Collects pieces of a stream and gives whole events; ``rest`` is what an end in the middle leaves over."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._searched = 0
 
-    def feed(self, piece: bytes) -> Iterator[Event]:
+    def feed(self, piece: bytes) -> Iterator[SseEvent]:
         """The events that are complete with the next piece. Every byte is looked at once, however many come."""
         self._buffer += piece
         ends = [found.end() for found in _EVENT_END.finditer(self._buffer, self._searched)]
         starts = [0, *ends]
-        whole = [bytes(self._buffer[start:end]) for start, end in zip(starts, ends, strict=False)]
+        all_items = [bytes(self._buffer[start:end]) for start, end in zip(starts, ends, strict=False)]
         del self._buffer[: starts[-1]]
         self._searched = max(0, len(self._buffer) - 3)  # a mark may have begun in the last bytes
-        return map(event_of, whole)
+        return map(event_of, all_items)
 
     @property
     def rest(self) -> bytes:
@@ -62,7 +62,7 @@ class Events:
         return bytes(self._buffer)
 
     @property
-    def last(self) -> Event | None:
+    def last(self) -> SseEvent | None:
         """An event that only lacks its empty line, with that line: whatever comes next stands apart from it.
 
         Half an event is nothing: clients would not read it either.
@@ -71,10 +71,10 @@ class Events:
         event = event_of(rest)
         if event.json() is None and event.data.strip() != _MARK:
             return None
-        return Event(rest + (b"\n" if rest.endswith((b"\n", b"\r")) else b"\n\n"), event.name, event.data)
+        return SseEvent(rest + (b"\n" if rest.endswith((b"\n", b"\r")) else b"\n\n"), event.name, event.data)
 
 
-def event_of(raw: bytes) -> Event:
+def event_of(raw: bytes) -> SseEvent:
     """The event that these bytes are."""
     name, data = "", []
     for line in _LINE_END.split(raw.decode("utf-8", "replace")):
@@ -83,7 +83,7 @@ def event_of(raw: bytes) -> Event:
             name = value.strip()
         elif field == "data":
             data.append(value.removeprefix(" "))
-    return Event(raw, name, "\n".join(data))
+    return SseEvent(raw, name, "\n".join(data))
 
 
 def encode_event(data: str, name: str = "") -> bytes:

@@ -18,7 +18,7 @@ from memstone.backoff import parse_retry_after, retry_pause
 from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, InvalidInput
 from memstone.sections_service import GatewaySettings, UpstreamSettings
 from memstone.server.gateway.counts import UPSTREAM
-from memstone.server.gateway.outages import Outage, Outages
+from memstone.server.gateway.outages import ModelOutage, Outages
 from memstone.server.observe import log
 from memstone.server.urls import trusted_ssl_context
 
@@ -95,12 +95,12 @@ class Upstreams:
         best = [(beginning, one) for beginning, one in fits if len(beginning) == longest]
         return [Target(one, model[len(beginning) :] if one.strip else model) for beginning, one in best]
 
-    def outage(self, targets: list[Target]) -> Outage:
+    def outage(self, targets: list[Target]) -> ModelOutage:
         """Whether these fail at whatever they are asked."""
         return self._outages.of(tuple((one.upstream.name, one.model) for one in targets))
 
     @asynccontextmanager
-    async def asked(
+    async def request_first(
         self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
     ) -> AsyncIterator[httpx2.Response]:
         """The answer of the first that gives one; its body is still to be read."""
@@ -133,13 +133,13 @@ class Upstreams:
         attempts = _Attempts(targets, trial=trial, failed=failed)
         try:
             while (target := await attempts.next()) is not None:
-                theirs = (
+                other = (
                     headers
                     if upstream_origin(target.upstream) == upstream_origin(targets[0].upstream)
                     else without_key(headers)
                 )
                 try:
-                    response = await self._await_first_piece(target, path, written(target), theirs)
+                    response = await self._await_first_piece(target, path, written(target), other)
                 except httpx2.HTTPError as error:
                     failure = error
                     attempts.note(target, error)
@@ -171,7 +171,7 @@ class Upstreams:
         response = await self._send(target, path, body, headers)
         if response.status_code == _OK:
             try:
-                response.stream = await _Begun.of(response)
+                response.stream = await _PrefixedBody.of(response)
             except BaseException:
                 await response.aclose()
                 raise
@@ -196,21 +196,21 @@ class Upstreams:
         return await self._client.send(request, stream=True)
 
 
-class _Begun(httpx2.AsyncByteStream):
+class _PrefixedBody(httpx2.AsyncByteStream):
     """A body of which the first piece was taken out, and comes first again."""
 
-    def __init__(self, piece: bytes, rest: AsyncIterator[bytes], whole: httpx2.AsyncByteStream) -> None:
-        self._piece, self._rest, self._whole = piece, rest, whole
+    def __init__(self, piece: bytes, rest: AsyncIterator[bytes], full: httpx2.AsyncByteStream) -> None:
+        self._piece, self._rest, self._source = piece, rest, full
 
     @classmethod
-    async def of(cls, response: httpx2.Response) -> _Begun:
+    async def of(cls, response: httpx2.Response) -> _PrefixedBody:
         """Wait for the first piece."""
-        whole = response.stream
-        assert isinstance(whole, httpx2.AsyncByteStream)  # noqa: S101 - it is asked for in this way
-        rest = aiter(whole)
+        full = response.stream
+        assert isinstance(full, httpx2.AsyncByteStream)  # noqa: S101 - it is asked for in this way
+        rest = aiter(full)
         async for piece in rest:
             if piece:
-                return cls(piece, rest, whole)
+                return cls(piece, rest, full)
         raise httpx2.RemoteProtocolError("the response is empty", request=response.request)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -222,7 +222,7 @@ class _Begun(httpx2.AsyncByteStream):
         """Let go of the connection."""
         if isinstance(self._rest, AsyncGenerator):
             await self._rest.aclose()
-        await self._whole.aclose()
+        await self._source.aclose()
 
 
 class _Attempts:
@@ -298,14 +298,14 @@ def headers_for_upstream(upstream: UpstreamSettings, headers: Mapping[str, str])
 
 def headers_for_caller(response: httpx2.Response) -> dict[str, str]:
     """The headers of an answer that a caller gets to see."""
-    shown = {
+    output = {
         name: value
         for name, value in response.headers.items()
         if name.lower() in _RETURNED or name.lower().startswith(_LIMITS)
     }
     if upstream_id := response.headers.get("x-request-id"):
-        shown["x-upstream-request-id"] = upstream_id
-    return shown
+        output["x-upstream-request-id"] = upstream_id
+    return output
 
 
 # --- which models can be asked for here -------------------------------------------------------------------------------
@@ -321,10 +321,10 @@ async def list_upstream_models(upstreams: Upstreams, headers: Mapping[str, str])
     them answers is an error: it does not mean that there are no models.
     """
     everyone = upstreams.all
-    theirs = [
+    others = [
         headers if upstream_origin(one) == upstream_origin(everyone[0]) else without_key(headers) for one in everyone
     ]
-    answers = await asyncio.gather(*(_fetch_models(upstreams, *each) for each in zip(everyone, theirs, strict=True)))
+    answers = await asyncio.gather(*(_fetch_models(upstreams, *each) for each in zip(everyone, others, strict=True)))
     if everyone and all(items is None for items in answers):
         names = ", ".join(one.name for one in everyone)
         raise BackendUnavailable(f"{names} did not list any models", kind="upstream", name=names)
@@ -345,7 +345,7 @@ async def _fetch_models(
     try:
         async with (
             asyncio.timeout(min(one.timeout, _SECONDS)),
-            upstreams.asked([once], "/models", lambda _: None, headers) as response,
+            upstreams.request_first([once], "/models", lambda _: None, headers) as response,
         ):
             if response.status_code == _OK:
                 return _parse_model_list(await response.aread())

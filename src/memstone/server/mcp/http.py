@@ -20,7 +20,7 @@ from memstone.model.access import Verb
 from memstone.server.access import Caller
 from memstone.server.connections import is_local
 from memstone.server.errors import handle_memstone_error, problem_response
-from memstone.server.state import State
+from memstone.server.state import ServiceState
 
 STREAM_SECONDS: Final = 3_600.0
 """How long somebody may listen; whoever wants to go on comes back."""
@@ -36,7 +36,7 @@ Handle: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 class McpMount:
     """The protocol as a few ASGI applications. It is loaded when it is first asked for: starting stays quick."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServiceState) -> None:
         self._state = state
         self._manager: asyncio.Future[Any] | None = None
         self._sse: Any = None
@@ -121,7 +121,7 @@ class McpMount:
 class _Endpoint:
     """One address: who has no key, or may not come from where they are, gets no further."""
 
-    state: State
+    state: ServiceState
     method: str
     handle: Handle
 
@@ -139,7 +139,7 @@ class _Endpoint:
             await (await handle_memstone_error(request, error))(scope, receive, send)
 
 
-def _check_reach(state: State, request: Request, caller: Caller) -> None:
+def _check_reach(state: ServiceState, request: Request, caller: Caller) -> None:
     """Raise ``Forbidden`` for a key without the permission admin that is used from another machine."""
     if state.settings.server.mcp_remote or Verb.ADMIN in caller.key.verbs or is_local(request):
         return
@@ -156,7 +156,7 @@ def _session_principal(scope: Scope) -> Any:
     return AuthenticatedUser(AccessToken(token="", client_id=caller.key.id, scopes=[]))
 
 
-def _new_manager(state: State) -> Any:
+def _new_manager(state: ServiceState) -> Any:
     try:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
@@ -167,7 +167,7 @@ def _new_manager(state: State) -> Any:
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
 
-def _new_sse(state: State) -> tuple[Any, Any]:
+def _new_sse(state: ServiceState) -> tuple[Any, Any]:
     try:
         from mcp.server.sse import SseServerTransport
 

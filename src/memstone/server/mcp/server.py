@@ -15,7 +15,7 @@ from memstone.async_memory import AsyncMemory
 from memstone.errors import MemstoneError, NotFoundError
 from memstone.server.access import Caller, with_own_names
 from memstone.server.errors import error_for_caller, log_server_fault
-from memstone.server.mcp.spec import ToolCall, ToolSpec, call_tool
+from memstone.server.mcp.spec import ToolSpec, ToolUse, call_tool
 from memstone.server.mcp.tools import tools_by_name
 
 Admit = Callable[[Any], Awaitable[Caller]]
@@ -30,7 +30,7 @@ def local_server(memory: AsyncMemory, user_id: str | None, prefix: str = "") -> 
         spec = specs.get(params.name)
         if spec is None:
             return _unknown_tool_result(params.name)
-        return _tool_result(await call_tool(spec, ToolCall(memory, params.arguments or {}, user_id)))
+        return _tool_result(await call_tool(spec, ToolUse(memory, params.arguments or {}, user_id)))
 
     return _create_server(specs, call)
 
@@ -49,7 +49,7 @@ def keyed_server(admit: Admit, prefix: str = "") -> Server[Any]:
         except MemstoneError as error:
             log_server_fault(error)
             return _tool_result({"success": False, "error": error_for_caller(error)})
-        asked = ToolCall(caller.memory, params.arguments or {}, _own_user(caller), caller.key.id)
+        asked = ToolUse(caller.memory, params.arguments or {}, _own_user(caller), caller.key.id)
         return _tool_result(with_own_names(await call_tool(spec, asked), caller.bounds))
 
     return _create_server(specs, call)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from memstone.api.aio.verbs import AsyncMemoryVerbs
-from memstone.core.showing.fence import neutralize_values
+from memstone.core.prompt.fence import neutralize_values
 from memstone.engine.access.admission import resolve_owner
 from memstone.engine.policy import apply_scope_policy
 from memstone.errors import InvalidInput, MemstoneError, StorageError
@@ -45,7 +45,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolUse:
     """One use of a tool: on which memory, with what, and about whom where it names nobody."""
 
     memory: AsyncMemoryVerbs
@@ -73,7 +73,7 @@ class ToolCall:
     async def policy(self, owner: str | None) -> Policy:
         """Return the settings that hold for an owner."""
         engine = self.memory.engine
-        return (await engine.run(apply_scope_policy, engine.parts.scope({"user_id": owner}))).policy
+        return (await engine.run(apply_scope_policy, engine.runtime.scope({"user_id": owner}))).policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ToolSpec:
     arguments: tuple[Argument, ...]
     required: tuple[str, ...]
     verb: Verb
-    run: Callable[[ToolCall], Awaitable[Json]]
+    run: Callable[[ToolUse], Awaitable[Json]]
     data: Json
     annotations: Json = field(default_factory=dict)
     fenced: bool = False
@@ -117,7 +117,7 @@ class ToolSpec:
         return replace(self, arguments=tuple(one for one in self.arguments if one.name not in names))
 
 
-async def call_tool(spec: ToolSpec, call: ToolCall) -> Json:
+async def call_tool(spec: ToolSpec, call: ToolUse) -> Json:
     """Return what a tool answers: ``success`` with ``data``, or an ``error`` that a model can act on."""
     try:
         data = await spec.run(replace(call, arguments=checked_arguments(spec, call.arguments)))
@@ -136,16 +136,16 @@ async def call_tool(spec: ToolSpec, call: ToolCall) -> Json:
 # --- what a model sends -----------------------------------------------------------------------------------------------
 
 
-def checked_arguments(spec: ToolSpec, given: Mapping[str, Any]) -> Json:
+def checked_arguments(spec: ToolSpec, values: Mapping[str, Any]) -> Json:
     """Return the arguments under their first names, without what was left empty; ``InvalidInput`` says what is wrong.
 
     Not all clients look at the schema, so it is checked here too, before anything is read or written.
     """
     names = {name: one for one in spec.arguments for name in one.properties()}
-    if unknown := sorted(map(str, set(given) - set(names))):
+    if unknown := sorted(map(str, set(values) - set(names))):
         raise _argument_error(f"unknown argument {unknown[0]}", spec)
     checked = Json()
-    for name, value in given.items():
+    for name, value in values.items():
         if value is None:  # how some models leave something out
             continue
         first, read = names[name].name, _checked_value(name, value, names[name].schema)

@@ -18,7 +18,7 @@ from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb
 from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
-from memstone.server.mcp.spec import STRING, Argument, Json, ToolCall, ToolSpec
+from memstone.server.mcp.spec import STRING, Argument, Json, ToolSpec, ToolUse
 
 if TYPE_CHECKING:
     from memstone.literals import LayerName
@@ -41,7 +41,7 @@ LISTED: Final = 50
 
 def entry_of(item: Mapping[str, Any]) -> Json:
     """Return a memory in the names of the gateway's clients."""
-    shown: Json = {
+    output: Json = {
         "id": item["id"],
         "apiKeyId": key_of(item["user_id"]),
         "sessionId": item["run_id"] or "",
@@ -56,10 +56,10 @@ def entry_of(item: Mapping[str, Any]) -> Json:
         "expiresAt": item["expires_at"],
     }
     shared = {"sharedBy": item["shared_by"]} if "shared_by" in item else {}
-    return {**shown, **shared, **({"score": item["score"]} if isinstance(item.get("score"), float) else {})}
+    return {**output, **shared, **({"score": item["score"]} if isinstance(item.get("score"), float) else {})}
 
 
-async def _visible_results(call: ToolCall, answer: Any) -> list[Json]:
+async def _visible_results(call: ToolUse, answer: Any) -> list[Json]:
     """Return what was found, in whichever form a memory is configured to answer, without what no model is to see."""
     from memstone.engine.recall.provenance import private_turns  # it brings numpy, which nobody asked for at the start
 
@@ -72,25 +72,25 @@ async def _visible_results(call: ToolCall, answer: Any) -> list[Json]:
 # --- search and list --------------------------------------------------------------------------------------------------
 
 
-async def search_memories(call: ToolCall) -> Json:
+async def search_memories(call: ToolUse) -> Json:
     """Return what is alike, or the newest, within a budget of tokens."""
-    given, owner = call.arguments, await call.owner()
+    values, owner = call.arguments, await call.owner()
     policy = await call.policy(owner)
-    wanted = {**_search_scope(call), "user_id": owner, "limit": given.get("limit", FOUND)}
+    wanted = {**_search_scope(call), "user_id": owner, "limit": values.get("limit", FOUND)}
     if not policy.retrieval.token_budget:  # no budget, no memory: whoever asks
         return _cut_to_budget([], 0)
-    if "query" not in given:
+    if "query" not in values:
         found = await _visible_results(call, await call.memory.search("", strategy="recent", **wanted))
     else:
-        found = await _visible_results(call, await call.memory.search(given["query"], explain=True, **wanted))
-        found = found if policy.strategy == "recent" else await _select_similar(call, given["query"], found)
-    return _cut_to_budget(found, given.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
+        found = await _visible_results(call, await call.memory.search(values["query"], explain=True, **wanted))
+        found = found if policy.strategy == "recent" else await _select_similar(call, values["query"], found)
+    return _cut_to_budget(found, values.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
 
 
-def _search_scope(call: ToolCall) -> Json:
+def _search_scope(call: ToolUse) -> Json:
     """Return where a search looks: in which layers, in which session, and whether beyond the owner's memories."""
-    given, scope = call.arguments, call.arguments.get("scope")
-    layer, breadth, kind = LAYERS.get(scope or ""), BREADTHS.get(scope or ""), given.get("kind")
+    values, scope = call.arguments, call.arguments.get("scope")
+    layer, breadth, kind = LAYERS.get(scope or ""), BREADTHS.get(scope or ""), values.get("kind")
     if layer not in (None, "fact") and kind:
         raise InvalidInput("kind applies to facts, that is the scope pinned", hint="leave it out")
     session = call.session or (call.session_id if breadth == "session" else None)
@@ -104,7 +104,7 @@ def _search_scope(call: ToolCall) -> Json:
     }
 
 
-async def _select_similar(call: ToolCall, query: str, found: list[Json]) -> list[Json]:
+async def _select_similar(call: ToolUse, query: str, found: list[Json]) -> list[Json]:
     """Return the hits that have something to do with a query; a question about the user is about all of them."""
     alike = [one for one in found if ScoreParts(**one["score_parts"]).is_alike]
     if alike or not found:
@@ -125,16 +125,16 @@ def _cut_to_budget(found: Sequence[Json], most: int) -> Json:
     return {"memories": memories, "count": len(memories), "totalTokens": total}
 
 
-async def list_memories(call: ToolCall) -> Json:
+async def list_memories(call: ToolUse) -> Json:
     """Return a page of memories, the newest first."""
-    given, layer = call.arguments, LAYERS.get(call.arguments.get("scope", ""))
+    values, layer = call.arguments, LAYERS.get(call.arguments.get("scope", ""))
     answer = await call.memory.get_all(
         user_id=await call.owner(),
         run_id=call.session,
-        kind=given.get("kind"),
+        kind=values.get("kind"),
         layers=[layer] if layer else None,
-        limit=given.get("limit", LISTED),
-        offset=given.get("offset", 0),
+        limit=values.get("limit", LISTED),
+        offset=values.get("offset", 0),
         counts=True,
     )
     memories = [entry_of(one) for one in await _visible_results(call, answer)]
@@ -144,21 +144,21 @@ async def list_memories(call: ToolCall) -> Json:
 # --- add --------------------------------------------------------------------------------------------------------------
 
 
-async def add_memory(call: ToolCall) -> Json:
+async def add_memory(call: ToolUse) -> Json:
     """Remember something; ``Conflict`` when nothing comes of it."""
     from memstone.engine.add_note import add_note
 
-    given = call.arguments
-    request = AddRequest(given["content"], await call.owner(), run_id=call.session, metadata=given.get("metadata"))
-    request.key, request.kind = given.get("key"), given.get("kind")
+    values = call.arguments
+    request = AddRequest(values["content"], await call.owner(), run_id=call.session, metadata=values.get("metadata"))
+    request.key, request.kind = values.get("key"), values.get("kind")
     answer = await call.memory.engine.run(add_note, request)
     changes = [{"id": one["id"], "event": one["event"], "content": one["memory"]} for one in answer["results"]]
     if not changes and answer["status"] != "deferred":
         raise Conflict(f"nothing was stored: {_why_nothing(answer)}", hint=answer.get("hint", ""))
     there = next((one["id"] for one in changes if one["id"] and one["event"] != "DELETE"), None)
-    kept = await call.memory.get(there) if there else None
+    stored = await call.memory.get(there) if there else None
     return {
-        "memory": None if kept is None else entry_of(kept),
+        "memory": None if stored is None else entry_of(stored),
         "message": _describe_changes(changes),
         "changes": changes,
     }
@@ -185,20 +185,20 @@ def _describe_changes(changes: Sequence[Json]) -> str:
 # --- delete and clear -------------------------------------------------------------------------------------------------
 
 
-async def delete_memory(call: ToolCall) -> Json:
+async def delete_memory(call: ToolUse) -> Json:
     """Delete one memory."""
     await call.memory.delete(call.arguments["id"])
     return _deletion_answer(1)
 
 
-async def clear_memories(call: ToolCall) -> Json:
+async def clear_memories(call: ToolUse) -> Json:
     """Delete what is named, and everything only when that is confirmed."""
-    given, wanted = call.arguments, list[Where]()
-    if "kind" in given:
-        wanted.append(Condition("kind", Op.EQ, given["kind"]))
-    if "older_than" in given:
-        wanted.append(Condition("created_at", Op.LT, parse_when(given["older_than"], "older_than")))
-    if not (wanted or call.session or given.get("confirm")):
+    values, wanted = call.arguments, list[Where]()
+    if "kind" in values:
+        wanted.append(Condition("kind", Op.EQ, values["kind"]))
+    if "older_than" in values:
+        wanted.append(Condition("created_at", Op.LT, parse_when(values["older_than"], "older_than")))
+    if not (wanted or call.session or values.get("confirm")):
         hint = "give kind, older_than or session_id; use confirm: true to delete everything of the owner"
         raise InvalidInput("you did not say what to delete", hint=hint)
     filters = And(tuple(wanted)) if wanted else None
@@ -213,10 +213,10 @@ def _deletion_answer(count: int) -> Json:
 # --- context ----------------------------------------------------------------------------------------------------------
 
 
-async def recall_context(call: ToolCall) -> Json:
+async def recall_context(call: ToolUse) -> Json:
     """Return what is worth knowing before a message is answered."""
-    given = call.arguments
-    pack = await call.memory.context(given["query"], user_id=await call.owner(), budget=given.get("budget"))
+    values = call.arguments
+    pack = await call.memory.context(values["query"], user_id=await call.owner(), budget=values.get("budget"))
     return {"text": pack.text, "tokens": pack.tokens, "receipt_id": pack.receipt_id}
 
 

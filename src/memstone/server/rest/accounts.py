@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from pydantic import SecretStr
 
-from memstone.server.access import Admin, DryRun, Keyed
+from memstone.server.access import Admin, AuthenticatedRoute, DryRun
 from memstone.server.schemas.accounts import AccountBody, AccountChangeBody
 from memstone.server.schemas.base import PROBLEMS, RequestBody, answer_form
 
-router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1/accounts", tags=["accounts"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 AccountId = Annotated[str, Path(max_length=256, description="the id of an account, or its login")]
 
@@ -48,6 +48,6 @@ async def remove_account(request: Request, caller: Admin, account: AccountId, *,
     return answer
 
 
-def _plain_values(given: RequestBody) -> dict[str, Any]:
-    values = {name: getattr(given, name) for name in given.model_fields_set}
+def _plain_values(body: RequestBody) -> dict[str, Any]:
+    values = {name: getattr(body, name) for name in body.model_fields_set}
     return {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in values.items()}

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 
 from memstone.errors import NotFoundError
 from memstone.model.ids import new_id
-from memstone.server.access import Admin, DryRun, Keyed, Reader, Writer, require_setting_rights
+from memstone.server.access import Admin, AuthenticatedRoute, DryRun, Reader, Writer, require_setting_rights
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.companion import AgentBody, AgentChangeBody
 
-router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/agents", tags=["agents"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 
 @router.get("", response_model=answer_form("AgentList"))
@@ -28,9 +28,9 @@ async def list_agents(
 @router.post("", status_code=201, response_model=answer_form("AgentItem"))
 async def create_agent(caller: Writer, wanted: AgentBody) -> Any:
     """Create an agent, or change the one with this id."""
-    given = wanted.model_dump()
-    require_setting_rights(caller, given["settings"])
-    return await caller.memory.agents.save(given.pop("id") or new_id(), **given)
+    values = wanted.model_dump()
+    require_setting_rights(caller, values["settings"])
+    return await caller.memory.agents.save(values.pop("id") or new_id(), **values)
 
 
 @router.get("/{agent_id:path}", response_model=answer_form("AgentItem"))
@@ -45,9 +45,9 @@ async def get_agent(caller: Reader, agent_id: str) -> Any:
 @router.put("/{agent_id:path}", response_model=answer_form("AgentItem"))
 async def save_agent(caller: Writer, agent_id: str, changes: AgentChangeBody) -> Any:
     """Change or create an agent; the given settings replace all of its settings."""
-    given = changes.model_dump()
-    require_setting_rights(caller, given["settings"])
-    return await caller.memory.agents.save(agent_id, **given)
+    values = changes.model_dump()
+    require_setting_rights(caller, values["settings"])
+    return await caller.memory.agents.save(agent_id, **values)
 
 
 @router.delete("/{agent_id:path}", response_model=answer_form("AgentDeletion"))

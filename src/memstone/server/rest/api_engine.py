@@ -11,7 +11,7 @@ from memstone.engine import status
 from memstone.engine.upkeep.summarize import summarize_old
 from memstone.errors import MemstoneError
 from memstone.registry import builtin_names
-from memstone.server.access import Admin, Keyed, Reader
+from memstone.server.access import Admin, AuthenticatedRoute, Reader
 from memstone.server.observe import log
 from memstone.server.rest.api_memory import owner_of
 from memstone.server.schemas.api import (
@@ -27,13 +27,13 @@ from memstone.server.schemas.api import (
     entry_from_memory,
 )
 from memstone.server.schemas.base import PROBLEMS
-from memstone.server.state import State
-from memstone.server.stored import LOCAL_EMBEDDERS
+from memstone.server.state import ServiceState
+from memstone.server.stored_settings import LOCAL_EMBEDDERS
 
 if TYPE_CHECKING:
     from memstone.results import PreviewHit
 
-router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 _HIDDEN: Final = frozenset({"hash", "callable"})
 _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {
@@ -70,11 +70,11 @@ def _score_fields(item: PreviewHit) -> dict[str, Any]:
 @router.get("/engine-status", response_model=EngineStatus, response_model_exclude_unset=True)
 async def engine_status(request: Request, caller: Reader) -> Any:
     """List the parts of the engine, whether each is available, and if not, why."""
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     return {**await caller.memory.admin.status(), "qdrant": qdrant_part(state)}
 
 
-def qdrant_part(state: State) -> dict[str, Any]:
+def qdrant_part(state: ServiceState) -> dict[str, Any]:
     """Whether Qdrant is the store that is used."""
     if state.settings.vector_store.provider == "qdrant":
         return {"available": True, "reason": None}
@@ -84,7 +84,7 @@ def qdrant_part(state: State) -> dict[str, Any]:
 @router.get("/embedding-providers", response_model=EmbeddingProviders)
 async def embedding_providers(request: Request, caller: Reader) -> Any:
     """List the available embedders, and the one in use."""
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     active = (await caller.memory.admin.status())["embedding"].get("provider")
     return {
         "providers": [
@@ -93,7 +93,7 @@ async def embedding_providers(request: Request, caller: Reader) -> Any:
     }
 
 
-def _describe_provider(state: State, name: str, active: str | None) -> dict[str, Any]:
+def _describe_provider(state: ServiceState, name: str, active: str | None) -> dict[str, Any]:
     local = name in LOCAL_EMBEDDERS
     embedder = state.settings.embedder
     configured = [one for one in (embedder, embedder.remote, state.settings.llm) if one is not None]
@@ -139,7 +139,7 @@ async def summarize_old_memories(caller: Admin, wanted: EntrySummaryBody) -> Any
 async def start_reindex(request: Request, caller: Admin, wanted: ReindexBody) -> Any:
     """Build the missing vectors in the background."""
     caller.needs_tenant()
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     pending = await caller.memory.admin.pending_vectors()
     busy: set[str] = _reindexing_tenants(request)
     if caller.key.tenant_id in busy or not (pending or wanted.force):

@@ -11,11 +11,11 @@ from fastapi.responses import JSONResponse
 
 from memstone.engine.access.admission import resolve_owner
 from memstone.engine.add_request import AddRequest
-from memstone.engine.paging import PageRequest, memory_page
+from memstone.engine.memory_page import PageRequest, memory_page
 from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.literals import CallerKind
 from memstone.model.instant import parse_when
-from memstone.server.access import Caller, Keyed, Reader, Writer, resolve_scope
+from memstone.server.access import AuthenticatedRoute, Caller, Reader, Writer, resolve_scope
 from memstone.server.errors import problem_response
 from memstone.server.schemas.api import (
     EntryAddition,
@@ -33,7 +33,7 @@ from memstone.server.schemas.base import PROBLEMS
 if TYPE_CHECKING:
     from memstone.results import MemoryPage
 
-router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 _ABSENT: dict[int | str, dict[str, Any]] = {
     404: {"model": EntryNotFound, "description": "no such entry", "content": {"application/problem+json": {}}}
 }
@@ -94,10 +94,10 @@ async def create_entry(caller: Writer, new: EntryBody) -> Any:
     results = answer["results"]
     if not results or not results[0]["id"]:
         raise Conflict(f"nothing was stored: {answer['status']}", hint=answer.get("hint", ""))
-    kept = await caller.memory.get(results[0]["id"])
-    if kept is None:
+    stored = await caller.memory.get(results[0]["id"])
+    if stored is None:
         raise Conflict("an entry with this text exists but is not active", hint="enable or approve it first")
-    return {"id": entry_from_memory(kept), "memory_id": kept["id"]}
+    return {"id": entry_from_memory(stored), "memory_id": stored["id"]}
 
 
 @router.get("/{memory_id}", response_model=EntryAnswer, responses=_ABSENT)
@@ -110,10 +110,10 @@ async def get_entry(request: Request, caller: Reader, memory_id: str) -> Any:
 @router.put("/{memory_id}", response_model=EntryChange, responses=_ABSENT)
 async def update_entry(request: Request, caller: Writer, memory_id: str, changes: EntryChangeBody) -> Any:
     """Change the text, key, type, metadata or expiry of an entry; the previous version stays in the history."""
-    given = changes.model_dump(exclude_unset=True)
-    if not given:
+    values = changes.model_dump(exclude_unset=True)
+    if not values:
         raise InvalidInput("nothing to change", hint="give content, key, type, metadata or expiresAt")
-    named = {_CHANGED.get(name, name): value for name, value in given.items()}
+    named = {_CHANGED.get(name, name): value for name, value in values.items()}
     if "expires_at" in named:
         named["expires_at"] = _parse_expiry(caller, named["expires_at"])
     try:
@@ -140,7 +140,7 @@ def _parse_expiry(caller: Caller, when: date | None) -> str | None:
     if when is None:
         return None
     expires = parse_when(when, "expiresAt")
-    if expires <= caller.engine.parts.now():
+    if expires <= caller.engine.runtime.now():
         raise InvalidInput(f"expiresAt is in the past: {expires}", hint="give a later time, or leave it out")
     return expires
 

@@ -12,7 +12,7 @@ from memstone.engine import backends
 from memstone.engine.access.admission import resolve_owner
 from memstone.errors import MemstoneError
 from memstone.registry import BUILT_IN
-from memstone.server.access import Admin, Caller, Keyed
+from memstone.server.access import Admin, AuthenticatedRoute, Caller
 from memstone.server.rest.api_engine import known_embedding_models
 from memstone.server.rest.api_settings import Guarded, read_connections, runs_it, validate_backends
 from memstone.server.schemas.api import entry_from_memory
@@ -27,10 +27,12 @@ from memstone.server.schemas.api_settings import (
     QdrantSettings,
 )
 from memstone.server.schemas.base import PROBLEMS
-from memstone.server.state import State
+from memstone.server.state import ServiceState
 from memstone.server.urls import fetch_url
 
-router = APIRouter(prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(
+    prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS, route_class=AuthenticatedRoute
+)
 
 _NAMES: Final = {
     "enabled": "qdrantEnabled",
@@ -55,20 +57,20 @@ async def get_qdrant_settings(request: Request, caller: Admin) -> Any:
 async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: QdrantBody) -> Any:
     """Change the settings of Qdrant; enabling it also selects it as the vector store, from the next start."""
     state = runs_it(request, caller)
-    given = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
-    if "qdrantEnabled" in given:
-        given["vectorStore"] = "qdrant" if given["qdrantEnabled"] else "auto"
-    await validate_backends(request, caller, guard, given)
-    answer = await caller.engine.run(backends.set_backends, given)
+    values = {_NAMES[name]: value for name, value in change.model_dump(exclude_unset=True).items()}
+    if "qdrantEnabled" in values:
+        values["vectorStore"] = "qdrant" if values["qdrantEnabled"] else "auto"
+    await validate_backends(request, caller, guard, values)
+    answer = await caller.engine.run(backends.set_backends, values)
     return {**_format_settings(state, answer["settings"]), "cleared": answer["cleared"]}
 
 
-def _format_settings(state: State, values: dict[str, Any]) -> dict[str, Any]:
+def _format_settings(state: ServiceState, values: dict[str, Any]) -> dict[str, Any]:
     reason = _unusable_reason(values)
     active = state.settings.vector_store.provider == "qdrant"
     status = "active" if active else "not_configured" if reason else "restart_required"
-    shown = {name: values[stored] for name, stored in _NAMES.items()}
-    return {**shown, "has_api_key": bool(values[QDRANT_KEY]), "status": status, "reason": None if active else reason}
+    output = {name: values[stored] for name, stored in _NAMES.items()}
+    return {**output, "has_api_key": bool(values[QDRANT_KEY]), "status": status, "reason": None if active else reason}
 
 
 def _unusable_reason(values: dict[str, Any]) -> str | None:

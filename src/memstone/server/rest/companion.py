@@ -7,14 +7,24 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from memstone.errors import ScopeError
-from memstone.server.access import Admin, DryRun, Keyed, NamedScope, Reader, ScopeId, Writer, merge_body, resolve_scope
+from memstone.server.access import (
+    Admin,
+    AuthenticatedRoute,
+    DryRun,
+    NamedScope,
+    Reader,
+    ScopeId,
+    Writer,
+    merge_body,
+    resolve_scope,
+)
 from memstone.server.rest.memories import empty_tenant
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.companion import ConversationBody, OverrideBody, OverridesBody
 from memstone.server.schemas.console import ConsolidateBody
 from memstone.server.schemas.memories import ConfirmBody, ScopeBody
 
-router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 Limit = Annotated[int, Query(ge=1, le=10_000)]
 Offset = Annotated[int, Query(ge=0, lt=2**53)]
@@ -22,18 +32,18 @@ Position = Annotated[int, Query(ge=0, le=1_000)]
 
 
 @router.post("/ingest", response_model=answer_form("ConversationResult"))
-async def ingest_conversation(caller: Writer, said: ConversationBody) -> Any:
+async def ingest_conversation(caller: Writer, body: ConversationBody) -> Any:
     """Store a whole conversation and learn from it now; one with a known id is replaced.
 
     Without ``user_id`` it belongs to the same user as a chat that names nobody: in a companion the owner.
     """
     answer = await caller.memory.sessions.ingest(
-        [turn.model_dump(exclude_none=True) for turn in said.turns],
-        user_id=_resolve_owner(caller, said.user_id),
-        agent_id=said.agent_id,
-        run_id=said.conversation_id,
-        occurred_at=said.session_date,
-        skip_extraction=said.skip_extraction,
+        [turn.model_dump(exclude_none=True) for turn in body.turns],
+        user_id=_resolve_owner(caller, body.user_id),
+        agent_id=body.agent_id,
+        run_id=body.conversation_id,
+        occurred_at=body.session_date,
+        skip_extraction=body.skip_extraction,
     )
     return {**answer, "episode_id": answer.get("episode_id")}
 
@@ -61,15 +71,15 @@ async def get_identity(caller: Reader, user_id: ScopeId = None) -> Any:
 
 
 @router.post("/identity/overrides", response_model=answer_form("IdentityResult"))
-async def add_override(caller: Writer, said: OverrideBody) -> Any:
+async def add_override(caller: Writer, body: OverrideBody) -> Any:
     """Add something to keep in mind for good."""
-    return await caller.memory.identity.add_override(said.text, user_id=_require_user(caller, said.user_id))
+    return await caller.memory.identity.add_override(body.text, user_id=_require_user(caller, body.user_id))
 
 
 @router.put("/identity/overrides", response_model=answer_form("IdentityResult"))
-async def set_overrides(caller: Writer, said: OverridesBody) -> Any:
+async def set_overrides(caller: Writer, body: OverridesBody) -> Any:
     """Replace all overrides."""
-    return await caller.memory.identity.set_overrides(said.texts, user_id=_require_user(caller, said.user_id))
+    return await caller.memory.identity.set_overrides(body.texts, user_id=_require_user(caller, body.user_id))
 
 
 @router.delete("/identity/overrides/{position}", response_model=answer_form("IdentityResult"))

@@ -9,7 +9,16 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Body, Query, Request
 
 from memstone.literals import ScopeKind
-from memstone.server.access import Admin, Keyed, Reach, Reader, ScopeId, Writer, needs_operator, resolve_scope
+from memstone.server.access import (
+    Admin,
+    AuthenticatedRoute,
+    Reach,
+    Reader,
+    ScopeId,
+    Writer,
+    needs_operator,
+    resolve_scope,
+)
 from memstone.server.schemas.base import PROBLEMS, Json, answer_form
 from memstone.server.schemas.console import (
     AnswerBody,
@@ -26,7 +35,7 @@ from memstone.server.schemas.console import (
     UnshareBody,
     VersionBody,
 )
-from memstone.server.stored import mask_settings
+from memstone.server.stored_settings import mask_settings
 
 _REPORT: Final = {
     "format": "memstone-erasure",
@@ -40,7 +49,7 @@ _REPORT: Final = {
 _PREVIEWS: Final = answer_form("PreviewList")
 _SHARED: Final = answer_form("ShareResult")
 _STATUS: Final = answer_form("StatusResult")
-router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1/console", tags=["console"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 Limit = Annotated[int, Query(ge=1, le=250)]
 Offset = Annotated[int, Query(ge=0, lt=2**53)]
@@ -93,8 +102,8 @@ async def approve_memory(caller: Admin, memory_id: str, why: ReasonBody | None =
 @router.post("/memories/{memory_id}/reject", response_model=_STATUS)
 async def reject_memory(caller: Admin, memory_id: str, why: RejectBody | None = None) -> Any:
     """Delete a memory in quarantine."""
-    given = why or RejectBody()
-    return await caller.memory.review.reject(memory_id, given.reason, dry_run=given.dry_run)
+    body = why or RejectBody()
+    return await caller.memory.review.reject(memory_id, body.reason, dry_run=body.dry_run)
 
 
 @router.post("/memories/{memory_id}/share", response_model=_SHARED)
@@ -128,8 +137,8 @@ async def undo_changes(caller: Writer, wanted: UndoBody) -> Any:
 @router.post("/rollback", response_model=answer_form("RollbackResult"))
 async def roll_back_changes(caller: Admin, wanted: RollbackBody) -> Any:
     """Undo everything by a source or since a time; only reports unless ``dry_run`` is false."""
-    given = wanted.model_dump()
-    return await caller.memory.review.rollback(**given | resolve_scope(caller, given))
+    values = wanted.model_dump()
+    return await caller.memory.review.rollback(**values | resolve_scope(caller, values))
 
 
 @router.post("/reassign", response_model=answer_form("ReassignResult"))
@@ -153,9 +162,9 @@ async def give_feedback(caller: Writer, judgement: FeedbackBody) -> Any:
 
 
 @router.post("/answers", response_model=answer_form("UseReport"))
-async def record_answer(caller: Writer, given: AnswerBody) -> Any:
+async def record_answer(caller: Writer, body: AnswerBody) -> Any:
     """Record a model's answer, to work out which memories it used."""
-    return await caller.memory.review.record_answer(given.receipt_id, given.answer)
+    return await caller.memory.review.record_answer(body.receipt_id, body.answer)
 
 
 @router.get("/metrics", response_model=answer_form("MetricsReport"))

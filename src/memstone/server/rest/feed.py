@@ -12,14 +12,14 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import AccessError, InvalidInput, MemstoneError, Unauthenticated
-from memstone.server.access import Caller, Keyed, Reach, Reader, resolve_scope, with_own_names
+from memstone.server.access import AuthenticatedRoute, Caller, Reach, Reader, resolve_scope, with_own_names
 from memstone.server.errors import log_server_fault
 from memstone.server.schemas.base import PROBLEMS, answer_form
 
 if TYPE_CHECKING:
     from memstone.results import EventFeed
 
-router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 After = Annotated[int, Query(ge=0, lt=2**53)]
 EVERY: Final = 0.5
@@ -64,10 +64,10 @@ async def stream_events(
     return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
 
-def _parse_cursor(given: str) -> int:
-    if not given.isascii() or not given.isdigit():
+def _parse_cursor(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
         raise InvalidInput("Last-Event-ID must be an id from this stream")
-    return int(given)
+    return int(text)
 
 
 async def _event_lines(request: Request, caller: Caller, scope: dict[str, Any], page: EventFeed) -> AsyncIterator[str]:

@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from fastapi import APIRouter, Request, Response
 
+from memstone.server.process import failure_of
 from memstone.server.schemas.base import AnswerModel
-from memstone.server.serving import failure_of
-from memstone.server.state import State
+from memstone.server.state import ServiceState
 from memstone.server.strict import StrictRoute
 
 router = APIRouter(tags=["health"], route_class=StrictRoute)
@@ -41,14 +41,14 @@ async def check_liveness() -> Liveness:
 @router.get("/readyz", response_model=Readiness, responses={503: {"model": Readiness, "description": "not ready"}})
 async def check_readiness(request: Request, response: Response) -> Readiness:
     """Check that the store is open, answers, and can be written. Nothing that is written for this is kept."""
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     answer = await _read_readiness(state)
     if answer.status != "ok":
         response.status_code = 503
     return answer
 
 
-async def _read_readiness(state: State) -> Readiness:
+async def _read_readiness(state: ServiceState) -> Readiness:
     if not state.ready:
         return Readiness(status="starting", reason="not_open")
     reason = await failure_of(asyncio.wait_for(state.ask_store(), _PATIENCE)) or await state.writable.reason()

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query, Request
 
 from memstone.errors import ConfigError, InvalidInput
 from memstone.literals import JobStatus
-from memstone.server.access import Admin, Keyed, NamedScope, Reach, Reader, needs_operator, resolve_scope
-from memstone.server.running import Job, Progress, Work, works_of
+from memstone.server.access import Admin, AuthenticatedRoute, NamedScope, Reach, Reader, needs_operator, resolve_scope
+from memstone.server.background_jobs import BackgroundJob, Progress, Work, works_of
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.console import ConsolidateBody, EraseBody
 
-router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(tags=["jobs"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 _FILE: Final = {"type": "string", "examples": ['[{"memory": "User lives in Oslo.", "user_id": "alice"}]']}
 UPLOAD: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": _FILE}}}}
@@ -57,9 +57,9 @@ async def cancel_job(request: Request, caller: Admin, job_id: str) -> Any:
 @router.post("/v1/console/consolidate", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_consolidation(request: Request, caller: Admin, wanted: ConsolidateBody | None = None) -> Any:
     """Consolidate, as a job."""
-    given = (wanted or ConsolidateBody()).model_dump()
-    given |= resolve_scope(caller, given)
-    return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**given))
+    values = (wanted or ConsolidateBody()).model_dump()
+    values |= resolve_scope(caller, values)
+    return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**values))
 
 
 @router.post("/v1/console/reindex", status_code=202, response_model=answer_form("ConsoleJob"))
@@ -73,10 +73,10 @@ async def start_erasure(request: Request, caller: Admin, wanted: EraseBody) -> A
     """Erase everything of a scope, or one memory, for good, as a job; its result is the report."""
     if wanted.subject is None or not (wanted.dry_run or wanted.confirm == wanted.subject):
         raise InvalidInput("this cannot be undone", hint="name a scope or a memory, and confirm by repeating its id")
-    given = wanted.model_dump(exclude={"confirm", "dry_run"})
+    values = wanted.model_dump(exclude={"confirm", "dry_run"})
 
     async def work(progress: Progress) -> Mapping[str, Any]:
-        return await caller.memory.admin.erase(**given, progress=progress, dry_run=wanted.dry_run)
+        return await caller.memory.admin.erase(**values, progress=progress, dry_run=wanted.dry_run)
 
     return _start_job(request, caller, "erase", work)
 
@@ -108,16 +108,16 @@ async def start_import(
 ) -> Any:
     """Import what another system exported, as a job; the body is the file as it is, also a zip archive."""
     caller.needs_tenant()
-    given = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
+    values = {**named.as_dict(), "format": wanted, "from_user": from_user, "trusted": trusted, "learn": learn}
     body = await request.body()
 
     async def work(progress: Progress) -> Mapping[str, Any]:
-        return await caller.memory.admin.import_from(body, **given, progress=progress)
+        return await caller.memory.admin.import_from(body, **values, progress=progress)
 
     return _start_job(request, caller, "import", work)
 
 
 def _start_job(request: Request, caller: Admin, task: str, work: Work) -> dict[str, Any]:
     caller.needs_tenant()
-    job: Job = works_of(request).start(caller.key.tenant_id, task, work)
+    job: BackgroundJob = works_of(request).start(caller.key.tenant_id, task, work)
     return job.as_dict()

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request
 
-from memstone.server.access import Admin, DryRun, Keyed
+from memstone.server.access import Admin, AuthenticatedRoute, DryRun
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.keys import KeyBody, KeyChangeBody, RotationBody
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 
 @router.get("", response_model=answer_form("KeyList"))

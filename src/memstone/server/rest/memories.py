@@ -12,10 +12,10 @@ from memstone.errors import NotFoundError, ScopeError
 from memstone.literals import CallerKind, LayerName, SearchScope, StatusName
 from memstone.server.access import (
     Admin,
+    AuthenticatedRoute,
     Caller,
     Confirm,
     DryRun,
-    Keyed,
     NamedScope,
     Reach,
     Reader,
@@ -43,7 +43,7 @@ from memstone.server.schemas.memories import (
 )
 
 _EMPTIES: Final = "name one, with or without confirm; POST /memory/clear removes all memories of the tenant for good"
-router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1", tags=["memories"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=256)]
 Limit = Annotated[int, Query(ge=1)]
@@ -51,9 +51,9 @@ Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
 @router.post("/memories", response_model=answer_form("AddResult"))
-async def add_memories(caller: Writer, said: AddBody) -> Any:
+async def add_memories(caller: Writer, body: AddBody) -> Any:
     """Learn from messages."""
-    answer = await caller.memory.add(**said.model_dump())
+    answer = await caller.memory.add(**body.model_dump())
     return {**_wrap_list(answer), "status": "ok"} if isinstance(answer, list) else answer
 
 
@@ -146,8 +146,8 @@ async def get_memory(caller: Reader, memory_id: str) -> Any:
 @router.put("/memories/{memory_id}", response_model=answer_form("UpdateResult"))
 async def update_memory(caller: Writer, memory_id: str, changes: UpdateBody) -> Any:
     """Change a memory; the old version stays in the history."""
-    given = changes.model_dump(exclude_unset=True)
-    return await caller.memory.update(memory_id, given.pop("text", None), **given)
+    values = changes.model_dump(exclude_unset=True)
+    return await caller.memory.update(memory_id, values.pop("text", None), **values)
 
 
 @router.delete("/memories/{memory_id}", response_model=answer_form("DeleteResult"))
@@ -198,9 +198,9 @@ async def get_receipt(caller: Reader, receipt_id: str) -> Any:
 @router.post("/ingest", response_model=answer_form("IngestResult"))
 async def ingest_transcript(caller: Writer, transcript: IngestBody) -> Any:
     """Store a transcript as it is, turn by turn."""
-    given = transcript.model_dump()
-    refuse_unknown(given["turns"] if isinstance(given["turns"], list) else [given["turns"]])
-    return await caller.memory.ingest(given.pop("turns"), **given)
+    values = transcript.model_dump()
+    refuse_unknown(values["turns"] if isinstance(values["turns"], list) else [values["turns"]])
+    return await caller.memory.ingest(values.pop("turns"), **values)
 
 
 @router.post("/flush", response_model=answer_form("FlushResult"))

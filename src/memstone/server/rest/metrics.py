@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 
 from memstone.server import metrics
-from memstone.server.access import Admin, Keyed
+from memstone.server.access import Admin, AuthenticatedRoute
 from memstone.server.schemas.base import PROBLEMS
-from memstone.server.state import State
+from memstone.server.state import ServiceState
 
-router = APIRouter(tags=["health"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(tags=["health"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 _TEXT: dict[int | str, dict[str, Any]] = {
     200: {"description": "metrics in the text format of Prometheus", "content": {"text/plain": {}}}
 }
@@ -25,7 +25,7 @@ async def get_metrics(request: Request, caller: Admin) -> PlainTextResponse:
     Metrics of the whole process are for administrators of the tenant that runs it; others see their own store.
     """
     caller.needs_tenant()
-    state: State = request.app.state.memstone
+    state: ServiceState = request.app.state.memstone
     status = await caller.memory.admin.status()
     figures = {
         "rates": await caller.memory.admin.metrics(everybody=True),
@@ -34,5 +34,5 @@ async def get_metrics(request: Request, caller: Admin) -> PlainTextResponse:
         "llm_tokens_today": await state.spent_today(caller.key.tenant_id),
         "receipts_lost": state.receipts_lost,
     }
-    whole = caller.key.tenant_id == state.settings.tenant
-    return PlainTextResponse(metrics.format_metrics(figures, process=whole), media_type=metrics.CONTENT_TYPE)
+    is_complete = caller.key.tenant_id == state.settings.tenant
+    return PlainTextResponse(metrics.format_metrics(figures, process=is_complete), media_type=metrics.CONTENT_TYPE)

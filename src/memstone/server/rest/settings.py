@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 from memstone.literals import Vocabulary
 from memstone.model.access import Verb
 from memstone.server.access import (
+    AuthenticatedRoute,
     Caller,
     Confirm,
     DryRun,
-    Keyed,
     NamedScope,
     Reach,
     Reader,
@@ -26,7 +26,7 @@ from memstone.server.access import (
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.console import PauseBody, SettingsBody
 
-router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1", tags=["settings"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 
 @router.get("/settings", response_model=answer_form("SettingsReport"))
@@ -58,9 +58,9 @@ async def unset_settings(
     """Remove stored settings; without names all of them, except quotas and masking of a user or an agent."""
     _require_admin_for_tenant(caller, user_id, agent_id)
     require_setting_rights(caller, names)
-    whose = {"user_id": user_id or None, "agent_id": agent_id or None}
-    require_confirmation(caller, {**whose, "names": names}, confirm, dry_run=dry_run)
-    return await caller.memory.settings.unset(names, **whose, dry_run=dry_run)
+    owner = {"user_id": user_id or None, "agent_id": agent_id or None}
+    require_confirmation(caller, {**owner, "names": names}, confirm, dry_run=dry_run)
+    return await caller.memory.settings.unset(names, **owner, dry_run=dry_run)
 
 
 @router.get("/pause", response_model=answer_form("PauseList"))

@@ -11,11 +11,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 
 from memstone.errors import InvalidInput
-from memstone.server.access import Admin, Keyed, Reach, Reader, resolve_scope
+from memstone.server.access import Admin, AuthenticatedRoute, Reach, Reader, resolve_scope
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.strict import read_once
 
-router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 MEDIA: Final = "application/x-ndjson"
 _HEAD: Final = '{"type": "header", "format": "memstone-export", "version": 1}\n'

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter
 
 from memstone.model.access import Verb
-from memstone.server.access import Keyed, Reader, Writer, is_bound
+from memstone.server.access import AuthenticatedRoute, Reader, Writer, is_bound
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.schemas.vectors import (
     VectorDeleteBody,
@@ -18,7 +18,7 @@ from memstone.server.schemas.vectors import (
     VectorUnlinkBody,
 )
 
-router = APIRouter(tags=["vectors"], responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(tags=["vectors"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from memstone.api.aio.verbs import AsyncMemoryVerbs
 from memstone.core.checks.arguments import WORDS
-from memstone.remote.routes import LEFT_OUT, Route
+from memstone.remote.routes import LEFT_OUT, VerbRoute
 from memstone.server.schemas.base import FilterForm, Json, RequestBody
 from memstone.server.schemas.memories import Messages
 
 _Items = list[Json]
 _Turns = str | Json | list[str | Json]
-_Whole = Annotated[int, Field(ge=-(2**53), le=2**53)]  # what every reader of JSON holds exactly, and every store
+_SafeInteger = Annotated[int, Field(ge=-(2**53), le=2**53)]  # what every reader of JSON holds exactly, and every store
 
 TYPES: Final[dict[str, Any]] = {
     "ExportLines": _Items,
@@ -33,7 +33,7 @@ TYPES: Final[dict[str, Any]] = {
     "When": str,
     "bool": bool,
     "float": float,
-    "int": _Whole,
+    "int": _SafeInteger,
     "str": str,
     "str | Sequence[str]": str | list[str],
     "str | int": str | int,
@@ -104,7 +104,7 @@ def call_parameters(method: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def form_of(
-    name: str, method: Callable[..., Any], route: Route, *, leave_out: Sequence[str] = ()
+    name: str, method: Callable[..., Any], route: VerbRoute, *, leave_out: Sequence[str] = ()
 ) -> tuple[type[BaseModel], bool]:
     """Return the form of a call, and whether it must be sent; what the method does not know is an error.
 

@@ -15,11 +15,11 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from pydantic import BaseModel
 
 from memstone.model.access import Verb
-from memstone.remote.routes import ROUTES, Route
+from memstone.remote.routes import ROUTES, VerbRoute
 from memstone.server.access import (
     Admin,
+    AuthenticatedRoute,
     Caller,
-    Keyed,
     KeyHolder,
     Reader,
     Writer,
@@ -30,7 +30,7 @@ from memstone.server.access import (
 from memstone.server.rest.verb_forms import form_of, parameter_names, path_type, verb_method
 from memstone.server.schemas.base import PROBLEMS, answer_form
 
-router = APIRouter(responses=PROBLEMS, route_class=Keyed)
+router = APIRouter(responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 
@@ -43,21 +43,21 @@ async def get_key_rights(caller: KeyHolder) -> Any:
     return {"tenant_id": caller.key.tenant_id, **named, "verbs": list(caller.key.verbs)}
 
 
-def _require_rights(caller: Caller, route: Route, given: dict[str, Any]) -> None:
+def _require_rights(caller: Caller, route: VerbRoute, values: dict[str, Any]) -> None:
     """Go on only if this key may make this call."""
     if route.of_all:
-        resolve_scope(caller, given)
-    if given.get("everybody"):
+        resolve_scope(caller, values)
+    if values.get("everybody"):
         caller.needs(Verb.ADMIN)
-    if route.tenant or given.get("everybody"):
+    if route.tenant or values.get("everybody"):
         caller.needs_tenant()
 
 
-def _make_endpoint(name: str, route: Route) -> Callable[..., Any]:
+def _make_endpoint(name: str, route: VerbRoute) -> Callable[..., Any]:
     """Return a function for a route, whose signature says what it takes."""
 
-    async def endpoint(request: Request, caller: Caller, given: BaseModel | None = None, **values: Any) -> Any:
-        values |= {} if given is None else {one: getattr(given, one) for one in given.model_fields_set}
+    async def endpoint(request: Request, caller: Caller, body: BaseModel | None = None, **values: Any) -> Any:
+        values |= {} if body is None else {one: getattr(body, one) for one in body.model_fields_set}
         confirm = values.pop("confirm", None)
         _require_rights(caller, route, values)
         if route.narrowed_by and is_bound(caller):  # others are refused by the memory itself
@@ -75,7 +75,7 @@ def _make_endpoint(name: str, route: Route) -> Callable[..., Any]:
     return endpoint
 
 
-def _route_parameters(name: str, method: Callable[..., Any], route: Route) -> list[inspect.Parameter]:
+def _route_parameters(name: str, method: Callable[..., Any], route: VerbRoute) -> list[inspect.Parameter]:
     """Return what a route takes: in its path, and then in its query or its body."""
     in_path = parameter_names(route.path)
     found = [_parameter(one, Annotated[path_type(method, one), Path()]) for one in in_path]
@@ -93,7 +93,7 @@ def _route_parameters(name: str, method: Callable[..., Any], route: Route) -> li
     if not form.model_fields:
         return found
     wanted = Annotated[form, Body()] if is_needed else Annotated[form | None, Body()]
-    return [*found, _parameter("given", wanted, inspect.Parameter.empty if is_needed else None)]
+    return [*found, _parameter("body", wanted, inspect.Parameter.empty if is_needed else None)]
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

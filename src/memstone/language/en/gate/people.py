@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from memstone.language.en.gate.phrases import QUOTED_MARK, Said
+from memstone.language.en.gate.phrases import QUOTED_MARK, OwnWords
 from memstone.language.en.gate.words import (
     CALENDAR,
     COMMON_WORDS,
@@ -69,35 +69,35 @@ _ABOUT_NAMES: Final = re.compile(
 """Names as words, and people in stories."""
 
 
-def known_name(said: Said, names: Collection[str]) -> str:
+def known_name(words: OwnWords, names: Collection[str]) -> str:
     """The one of ``names`` that stands first in a message as a word of its own, in either case; '' when none does."""
-    low, found = said.low.casefold(), []
+    low, found = words.low.casefold(), []
     for name in names:
         folded = name.strip().casefold()
-        if len(folded) >= SHORTEST_NAME and folded in low and _is_mentioned(said, low, name.strip(), folded):
+        if len(folded) >= SHORTEST_NAME and folded in low and _is_mentioned(words, low, name.strip(), folded):
             found.append((low.index(folded), name))
     return min(found)[1] if found else ""
 
 
-def _is_mentioned(said: Said, low: str, name: str, folded: str) -> bool:
+def _is_mentioned(words: OwnWords, low: str, name: str, folded: str) -> bool:
     if folded in COMMON_WORDS or folded in STOP_WORDS:
         return any(
-            found["name"] == name and not _begins_sentence(said.text[: found.start()])
-            for found in _CAPITALISED.finditer(said.text)
+            found["name"] == name and not _begins_sentence(words.text[: found.start()])
+            for found in _CAPITALISED.finditer(words.text)
         )
     return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", low) is not None
 
 
-def private_person(said: Said) -> str:
+def private_person(words: OwnWords) -> str:
     """A name that is asked about as one asks about people one knows; '' when there is none."""
-    if QUOTED_MARK in said.text or said.words & FAMOUS:  # whoever is asked about is in what was quoted, or public
+    if QUOTED_MARK in words.text or words.words & FAMOUS:  # whoever is asked about is in what was quoted, or public
         return ""
-    in_story = _ABOUT_NAMES.search(said.low) is not None
-    for found in _CAPITALISED.finditer(said.text):
-        if _may_be_private(said.text, found) and _is_asked_about(said, found, in_story=in_story):
+    in_story = _ABOUT_NAMES.search(words.low) is not None
+    for found in _CAPITALISED.finditer(words.text):
+        if _may_be_private(words.text, found) and _is_asked_about(words, found, in_story=in_story):
             return found["name"]
-    if said.text.islower() and not in_story:
-        return next((word for word in said.tokens if word in FIRST_NAMES and word not in COMMON_WORDS), "")
+    if words.text.islower() and not in_story:
+        return next((word for word in words.tokens if word in FIRST_NAMES and word not in COMMON_WORDS), "")
     return ""
 
 
@@ -129,17 +129,17 @@ def _is_part_of_more(before: str) -> bool:
     return found[1][0].isupper() and word not in _TITLES and not _begins_sentence(before[: found.start()])
 
 
-def _is_asked_about(said: Said, found: re.Match[str], *, in_story: bool) -> bool:
+def _is_asked_about(words: OwnWords, found: re.Match[str], *, in_story: bool) -> bool:
     """A first name is enough; another word must be somebody by what is said of it."""
-    if said.words & _PERSON and not in_story:
+    if words.words & _PERSON and not in_story:
         return True
-    deed = _DEED.match(said.text, found.end()) and _DOES.search(said.text[: found.start()])
+    deed = _DEED.match(words.text, found.end()) and _DOES.search(words.text[: found.start()])
     if found["name"].casefold() in FIRST_NAMES:
-        return bool(deed) or not (in_story or said.words & PUBLIC_WORDS)
-    if found["own"] and not said.words & PUBLIC_WORDS and not _EPONYM.match(said.text, found.end()):
+        return bool(deed) or not (in_story or words.words & PUBLIC_WORDS)
+    if found["own"] and not words.words & PUBLIC_WORDS and not _EPONYM.match(words.text, found.end()):
         return True
-    if _TOUCHED.search(said.text[: found.start()]):
+    if _TOUCHED.search(words.text[: found.start()]):
         return not in_story
-    if said.words & PUBLIC_WORDS:
+    if words.words & PUBLIC_WORDS:
         return bool(deed)
-    return bool(deed or said.words & PRIVATE_NOUNS or (_WHO.search(said.text[: found.start()]) and not in_story))
+    return bool(deed or words.words & PRIVATE_NOUNS or (_WHO.search(words.text[: found.start()]) and not in_story))

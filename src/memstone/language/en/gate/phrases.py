@@ -69,7 +69,7 @@ IDENTITY_WORDS: Final = frozenset(
 )
 
 _ADVICE: Final = "mention|promise|suggest|propose|recommend|advise"
-_SAID: Final = (
+_SPEECH_VERBS: Final = (
     r"(?:i|we|you)(?: \w+)? (?:said|told|wrote|asked|put|phrased|worded|called|typed|texted"
     rf"|(?:{_ADVICE})e?d)"
 )
@@ -81,7 +81,7 @@ _LITERAL: Final = (
 )
 TRANSCRIPT: Final = any_of(
     rf"\b{_LITERAL}\b.{{0,40}}\b{_SAY}\b|\b{_SAY}\b.{{0,60}}\b{_LITERAL}\b|\b(?:did|had|have) (?:i|we|you) {_LITERAL} {_SAYING}\b",
-    rf"\b{_SHOW}\b.{{0,50}}\b{_LITERAL}\b.{{0,40}}\b(?!you just){_SAID}\b|\b{_SHOW}\b.{{0,30}}\b(?!you just){_SAID}\b.{{0,60}}\b{_LITERAL}\b",
+    rf"\b{_SHOW}\b.{{0,50}}\b{_LITERAL}\b.{{0,40}}\b(?!you just){_SPEECH_VERBS}\b|\b{_SHOW}\b.{{0,30}}\b(?!you just){_SPEECH_VERBS}\b.{{0,60}}\b{_LITERAL}\b",
     r"\b(?:my|our|your) (?:exact|own|literal|original|very|precise) (?:words|wording|phrasing|quote|message|sentence)\b",
     r"\b(?:the )?(?:exact|literal|original|precise) (?:words|wording|phrasing|quote) (?:that )?(?:i|we|you)\b",
     r"\bquote (?:me|my|back|what i|what we)\b|\bhow (?:exactly )?did i (?:phrase|word|put|formulate)\b",
@@ -244,7 +244,7 @@ _MATERIAL: Final = (
     r"|article|essay|poem|lyrics|letter|note|review|code|snippet|log|error|output|word|words|phrase|title|tweet|story"
     r"|list|quote|question|riddle|puzzle|statement|transcript|conversation|dialogue|abstract|post)"
 )
-_GIVEN: Final = re.compile(rf"\b(?:{_WORK}|{_MATERIAL}|this|following)\b", re.IGNORECASE)
+_SUPPLIED_MATERIAL: Final = re.compile(rf"\b(?:{_WORK}|{_MATERIAL}|this|following)\b", re.IGNORECASE)
 _COMMAND: Final = re.compile(
     rf"(?:\W|please|can you|could you|would you|now|ok|hey|hi)*(?:{_WORK})\b|.*\b{_MATERIAL}\b|.*\b(?:this|following)\W*\Z",
     re.IGNORECASE,
@@ -301,7 +301,7 @@ _COUNTRY: Final = re.compile(r"\bU\.?S\.?(?![\w])")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OwnWords:
     """A message's own words.
 
     ``text`` is as it was written, ``low`` in small letters with contractions written out, ``tokens`` its words and
@@ -314,7 +314,7 @@ class Said:
     words: frozenset[str]
 
 
-def own_words_of(message: str) -> Said:
+def own_words_of(message: str) -> OwnWords:
     """The user's own words in a message."""
     text = own_words(message)
     low = " ".join((_COUNTRY.sub("usa", text) if "U" in text else text).lower().split())
@@ -324,7 +324,7 @@ def own_words_of(message: str) -> Said:
         low = _CONTRACTED.sub(_expand_contraction, low)
         tokens = _TOKEN.findall(low)
         words = frozenset(tokens)
-    return Said(text, low, tokens, words)
+    return OwnWords(text, low, tokens, words)
 
 
 def _expand_contraction(found: re.Match[str]) -> str:
@@ -369,12 +369,12 @@ def _before_material(text: str) -> str:
     if colon is None:
         return text
     head = text[: colon.start()]
-    return f"{head}:" if _GIVEN.search(head) or _LABELLED.match(text) else text
+    return f"{head}:" if _SUPPLIED_MATERIAL.search(head) or _LABELLED.match(text) else text
 
 
 def _keep_frame(found: re.Match[str]) -> str:
-    kept = [part for part in found.groups() if part]
-    return QUOTED_MARK.join(kept) if len(kept) > 1 else f"{kept[0]} {QUOTED_MARK}"
+    remaining = [part for part in found.groups() if part]
+    return QUOTED_MARK.join(remaining) if len(remaining) > 1 else f"{remaining[0]} {QUOTED_MARK}"
 
 
 def _asking_lines(text: str) -> str:
@@ -441,22 +441,22 @@ _SHARED: Final = re.compile(r"\b(?:each|every|per|left|total|twice|sum|ratio|pro
 _RIDDLE: Final = re.compile(r"^if [a-z]+ (?:is|has|was|and)\b|\b(?:twice|sum of|ratio of|probability of)\b")
 
 
-def is_general(said: Said) -> bool:
+def is_general(words: OwnWords) -> bool:
     """Whether it asks about the world: a public subject, and nobody who speaks."""
-    if said.words & _SPEAKERS or (said.words & {"we", "us"} and not said.words & PUBLIC_WORDS):
+    if words.words & _SPEAKERS or (words.words & {"we", "us"} and not words.words & PUBLIC_WORDS):
         return False
-    return has_public_subject(said) or (_has_public_name(said) and not _THE_OWN.search(said.text))
+    return has_public_subject(words) or (_has_public_name(words) and not _THE_OWN.search(words.text))
 
 
-def has_public_subject(said: Said) -> bool:
+def has_public_subject(words: OwnWords) -> bool:
     """Whether it names what everybody means the same by."""
-    return bool(said.words & PUBLIC_WORDS or said.words & FAMOUS or _GENERIC.search(said.low))
+    return bool(words.words & PUBLIC_WORDS or words.words & FAMOUS or _GENERIC.search(words.low))
 
 
-def _has_public_name(said: Said) -> bool:
-    if QUOTED_MARK in said.text or not said.words.isdisjoint(PLACES_AND_BRANDS):
+def _has_public_name(words: OwnWords) -> bool:
+    if QUOTED_MARK in words.text or not words.words.isdisjoint(PLACES_AND_BRANDS):
         return True
-    return _PUBLIC_NAME.search(said.text) is not None
+    return _PUBLIC_NAME.search(words.text) is not None
 
 
 def is_everybodys(name: str) -> bool:
@@ -464,42 +464,42 @@ def is_everybodys(name: str) -> bool:
     return all(word in _PUBLIC for word in name.casefold().split() if not word.isdigit())
 
 
-def is_of_the_world(said: Said) -> bool:
+def is_of_the_world(words: OwnWords) -> bool:
     """Whether what is asked about is the world, or how anybody does something."""
-    return is_general(said) or is_technical_how_to(said) or _ANYBODY.search(said.low) is not None
+    return is_general(words) or is_technical_how_to(words) or _ANYBODY.search(words.low) is not None
 
 
-def is_technical(said: Said) -> bool:
+def is_technical(words: OwnWords) -> bool:
     """Whether it is about programs."""
-    return bool(said.words & TECH or len(said.words & TECH_WEAK) > 1) or _IDENTIFIER.search(said.text) is not None
+    return bool(words.words & TECH or len(words.words & TECH_WEAK) > 1) or _IDENTIFIER.search(words.text) is not None
 
 
-def is_technical_how_to(said: Said) -> bool:
+def is_technical_how_to(words: OwnWords) -> bool:
     """Whether it asks how a program is made to do something."""
-    return is_technical(said) and _HOW_TO.search(said.low) is not None
+    return is_technical(words) and _HOW_TO.search(words.low) is not None
 
 
-def is_trouble(said: Said) -> bool:
+def is_trouble(words: OwnWords) -> bool:
     """Whether it asks about a program as anybody might who has the same one."""
-    if not (is_technical(said) or TECH_POSSESSIVE.search(said.low)):
+    if not (is_technical(words) or TECH_POSSESSIVE.search(words.low)):
         return False
-    return _TROUBLE.search(said.low) is not None
+    return _TROUBLE.search(words.low) is not None
 
 
-def is_puzzle(said: Said) -> bool:
+def is_puzzle(words: OwnWords) -> bool:
     """Whether it is arithmetic in words."""
-    numbers = len(_NUMBER.findall(said.low))
+    numbers = len(_NUMBER.findall(words.low))
     if not numbers:
-        return _RIDDLE.search(said.low) is not None
-    if numbers > 1 and _REASONED.search(said.low):
+        return _RIDDLE.search(words.low) is not None
+    if numbers > 1 and _REASONED.search(words.low):
         return True
-    return _SHARED.search(said.low) is not None and "how" in said.words
+    return _SHARED.search(words.low) is not None and "how" in words.words
 
 
-def is_anybodys(said: Said) -> bool:
+def is_anybodys(words: OwnWords) -> bool:
     """Whether somebody else could have asked the same and wanted the same answer."""
-    if is_general(said) or is_technical(said) or QUOTED_MARK in said.text or _WORLD_MATERIAL.search(said.low):
+    if is_general(words) or is_technical(words) or QUOTED_MARK in words.text or _WORLD_MATERIAL.search(words.low):
         return True
-    if _ANYBODY.search(said.low):
+    if _ANYBODY.search(words.low):
         return True
-    return not said.words & _SPEAKERS and _TYPICAL.search(said.low) is not None
+    return not words.words & _SPEAKERS and _TYPICAL.search(words.low) is not None

@@ -15,7 +15,7 @@ from memstone.language.en.gate.people import FIRST_NAMES, known_name, private_pe
 from memstone.language.en.gate.phrases import (
     DAY,
     PAST_FORMS,
-    Said,
+    OwnWords,
     any_of,
     is_anybodys,
     is_everybodys,
@@ -148,25 +148,25 @@ _ENOUGH: Final = 1.0
 _REFUTED: Final = -2.0
 """Evidence against which a pattern alone does not stand."""
 
-_Rule: TypeAlias = Callable[[Said, Collection[str]], GateDecision | None]
+_Rule: TypeAlias = Callable[[OwnWords, Collection[str]], GateDecision | None]
 
 
 def first_match(message: str, names: Collection[str]) -> GateDecision:
     """What the first rule that applies says about a message."""
-    said = own_words_of(message)
-    if phrases.THIS_TURN.search(said.low):
+    words = own_words_of(message)
+    if phrases.THIS_TURN.search(words.low):
         return GateDecision(Route.NONE, "is about the answer just given")
-    decisions = (rule(said, names) for rule in _RULES)
+    decisions = (rule(words, names) for rule in _RULES)
     found = next((one for one in decisions if one), GateDecision(Route.NONE, "nothing in it refers to memory"))
     # How something went stands in what was said then, and seldom in a fact.
-    went = found.route is Route.PINNED and phrases.OUTCOME.search(said.low)
+    went = found.route is Route.PINNED and phrases.OUTCOME.search(words.low)
     return replace(found, route=Route.EPISODE) if went else found
 
 
 def may_ask_for_words(message: str) -> bool:
     """Return whether a message may ask for the very words somebody said; cheap, and most do not."""
-    said = own_words_of(message)
-    return not phrases.TRANSCRIPT_WORDS.isdisjoint(said.words) or not said.low.isascii()
+    words = own_words_of(message)
+    return not phrases.TRANSCRIPT_WORDS.isdisjoint(words.words) or not words.low.isascii()
 
 
 def asks_for_words(message: str, names: Collection[str]) -> GateDecision | None:
@@ -174,110 +174,110 @@ def asks_for_words(message: str, names: Collection[str]) -> GateDecision | None:
     return _match_transcript(own_words_of(message), names)
 
 
-def _search_pattern(pattern: re.Pattern[str], words: frozenset[str], said: Said) -> re.Match[str] | None:
+def _search_pattern(pattern: re.Pattern[str], words: frozenset[str], own_words: OwnWords) -> re.Match[str] | None:
     """Search, but only where one of the words occurs that it takes; scripts without blanks are always searched."""
-    if words.isdisjoint(said.words) and said.low.isascii():
+    if words.isdisjoint(own_words.words) and own_words.low.isascii():
         return None
-    return pattern.search(said.low)
+    return pattern.search(own_words.low)
 
 
-def _match_identity(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = _search_pattern(phrases.IDENTITY, phrases.IDENTITY_WORDS, said)
+def _match_identity(words: OwnWords, _: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.IDENTITY, phrases.IDENTITY_WORDS, words)
     return GateDecision(Route.IDENTITY, "asks who the user is", found[0], asks_memory=True) if found else None
 
 
-def _match_transcript(said: Said, names: Collection[str]) -> GateDecision | None:
-    found = _search_pattern(phrases.TRANSCRIPT, phrases.TRANSCRIPT_WORDS, said)
-    of_whom = found[0] if found else _whose_words(said, names)
+def _match_transcript(words: OwnWords, names: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.TRANSCRIPT, phrases.TRANSCRIPT_WORDS, words)
+    of_whom = found[0] if found else _whose_words(words, names)
     return GateDecision(Route.TRANSCRIPT, "asks for the very words", of_whom, asks_memory=True) if of_whom else None
 
 
-def _whose_words(said: Said, names: Collection[str]) -> str:
+def _whose_words(words: OwnWords, names: Collection[str]) -> str:
     """The known name whose very words are asked for, as one asks for one's own; '' when there is none."""
-    if phrases.TRANSCRIPT_WORDS.isdisjoint(said.words):
+    if phrases.TRANSCRIPT_WORDS.isdisjoint(words.words):
         return ""
-    put = rephrase_as_speaker(" ".join(said.text.split()), {name.strip().lower() for name in names if name.strip()})
+    put = rephrase_as_speaker(" ".join(words.text.split()), {name.strip().lower() for name in names if name.strip()})
     return put.named[-1] if phrases.TRANSCRIPT.search(put.text.lower()) else ""
 
 
-def _match_outcome_question(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = phrases.WENT.match(said.low)
+def _match_outcome_question(words: OwnWords, _: Collection[str]) -> GateDecision | None:
+    found = phrases.WENT.match(words.low)
     return GateDecision(Route.EPISODE, ASKS_HOW_IT_WENT, found[0], asks_memory=True) if found else None
 
 
-def _match_earlier_talk(said: Said, _: Collection[str]) -> GateDecision | None:
-    if is_general(said) or is_puzzle(said) or is_technical_how_to(said):
+def _match_earlier_talk(words: OwnWords, _: Collection[str]) -> GateDecision | None:
+    if is_general(words) or is_puzzle(words) or is_technical_how_to(words):
         return None
-    found = _search_pattern(phrases.PRIOR, phrases.PRIOR_WORDS, said)
-    if found and not phrases.NOT_RECALL.search(said.low):
+    found = _search_pattern(phrases.PRIOR, phrases.PRIOR_WORDS, words)
+    if found and not phrases.NOT_RECALL.search(words.low):
         return GateDecision(Route.EPISODE, "refers to earlier talk", found[0], asks_memory=True)
-    when = _search_pattern(phrases.CLOCK, phrases.CLOCK_WORDS, said) or phrases.DATE.search(said.low)
+    when = _search_pattern(phrases.CLOCK, phrases.CLOCK_WORDS, words) or phrases.DATE.search(words.low)
     if when:
         return GateDecision(Route.EPISODE, "names a time", when[0])
-    when = phrases.LOOSE_CLOCK.search(said.low)
+    when = phrases.LOOSE_CLOCK.search(words.low)
     if when is None:
         return None
     # "When did WW2 end?" asks about the world: beside the time there must be something that is somebody's.
-    rest = said.low.replace("when did ", "", 1)
-    if phrases.HAPPENED.search(rest) or not phrases.OPENS_QUESTION.match(said.low):
+    rest = words.low.replace("when did ", "", 1)
+    if phrases.HAPPENED.search(rest) or not phrases.OPENS_QUESTION.match(words.low):
         return GateDecision(Route.EPISODE, "names a time", when[0])
     return None
 
 
-def _match_known_name(said: Said, names: Collection[str]) -> GateDecision | None:
-    name = known_name(said, names)
-    if name and is_everybodys(name) and _asks_the_world(said, name):
-        name = known_name(said, [one for one in names if not is_everybodys(one)])
+def _match_known_name(words: OwnWords, names: Collection[str]) -> GateDecision | None:
+    name = known_name(words, names)
+    if name and is_everybodys(name) and _asks_the_world(words, name):
+        name = known_name(words, [one for one in names if not is_everybodys(one)])
     return GateDecision(Route.PINNED, "mentions something known", name) if name else None
 
 
-def _asks_the_world(said: Said, name: str) -> bool:
+def _asks_the_world(words: OwnWords, name: str) -> bool:
     """Whether a question that names what everybody knows is about that: who lives in Paris may ask how old it is."""
-    alone = said.low.strip(" .!?") == name.casefold()
-    if alone or phrases.OWN_CHOICE.search(said.low):
+    alone = words.low.strip(" .!?") == name.casefold()
+    if alone or phrases.OWN_CHOICE.search(words.low):
         return False
-    return is_of_the_world(said) and not _search_pattern(TASTE, TASTE_WORDS, said)
+    return is_of_the_world(words) and not _search_pattern(TASTE, TASTE_WORDS, words)
 
 
-def _match_recall(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = _search_pattern(phrases.RECALL, phrases.RECALL_WORDS, said)
-    if not found or phrases.NOT_RECALL.search(said.low):
+def _match_recall(words: OwnWords, _: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.RECALL, phrases.RECALL_WORDS, words)
+    if not found or phrases.NOT_RECALL.search(words.low):
         return None
     return GateDecision(Route.PINNED, "asks to remember", found[0], asks_memory=True)
 
 
-def _match_possessive(said: Said, _: Collection[str]) -> GateDecision | None:
-    found = _search_pattern(phrases.POSSESSIVE, phrases.POSSESSIVE_WORDS, said)
-    if not found or is_puzzle(said) or (is_trouble(said) and "our" not in said.words):
+def _match_possessive(words: OwnWords, _: Collection[str]) -> GateDecision | None:
+    found = _search_pattern(phrases.POSSESSIVE, phrases.POSSESSIVE_WORDS, words)
+    if not found or is_puzzle(words) or (is_trouble(words) and "our" not in words.words):
         return None
     return GateDecision(Route.PINNED, "speaks of something of the user's", found[0])
 
 
-def _match_implied_need(said: Said, _: Collection[str]) -> GateDecision | None:
-    if is_puzzle(said) or not said.words:
+def _match_implied_need(words: OwnWords, _: Collection[str]) -> GateDecision | None:
+    if is_puzzle(words) or not words.words:
         return None
-    found = _search_pattern(ABOUT_USER, ABOUT_USER_WORDS, said)
+    found = _search_pattern(ABOUT_USER, ABOUT_USER_WORDS, words)
     if found:
         return GateDecision(Route.PINNED, "asks about the user", found[0], asks_memory=True)
-    return None if is_technical(said) else _match_by_evidence(said)
+    return None if is_technical(words) else _match_by_evidence(words)
 
 
-def _match_by_evidence(said: Said) -> GateDecision | None:
-    evidence = score_evidence(said)
-    found = _match_personal_question(said) if evidence > _REFUTED else None
-    if found is None and evidence > _ENOUGH and not is_anybodys(said):
+def _match_by_evidence(words: OwnWords) -> GateDecision | None:
+    evidence = score_evidence(words)
+    found = _match_personal_question(words) if evidence > _REFUTED else None
+    if found is None and evidence > _ENOUGH and not is_anybodys(words):
         found = GateDecision(
             Route.PINNED, "reads like a question about the user's own life", f"evidence {evidence:.2f}"
         )
     return found
 
 
-def _match_personal_question(said: Said) -> GateDecision | None:
-    found = _search_pattern(DECISION, DECISION_WORDS, said)
-    found = found or _search_pattern(TASTE, TASTE_WORDS, said) or AT_HOME.search(said.low)
+def _match_personal_question(words: OwnWords) -> GateDecision | None:
+    found = _search_pattern(DECISION, DECISION_WORDS, words)
+    found = found or _search_pattern(TASTE, TASTE_WORDS, words) or AT_HOME.search(words.low)
     if found:
         return GateDecision(Route.PINNED, DEPENDS_ON_WHO_ASKS, found[0])
-    name = private_person(said) if ASKS.search(said.low) else ""
+    name = private_person(words) if ASKS.search(words.low) else ""
     return GateDecision(Route.PINNED, "asks about a private person", name, asks_memory=True) if name else None
 
 
@@ -327,8 +327,8 @@ def asks_what_is_up(message: str) -> bool:
         return False
     from memstone.language.en.gate.phrases import is_puzzle, is_technical, own_words_of
 
-    said = own_words_of(message)
-    return _ASKS.search(said.text) is not None and not is_technical(said) and not is_puzzle(said)
+    words = own_words_of(message)
+    return _ASKS.search(words.text) is not None and not is_technical(words) and not is_puzzle(words)
 
 
 # --- how much a message reads like one about the user's own life: weighed over the build of the sentence --------------
@@ -376,10 +376,10 @@ _PUBLIC_KIND: Final = _by_word(_CERTAIN)
 _PRIVATE_KIND: Final = _by_word(_OTHERWISE)
 
 
-def score_evidence(said: Said) -> float:
+def score_evidence(words: OwnWords) -> float:
     """The evidence that a message is about the user's life; zero is undecided."""
     weights = weight_table()
-    return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in extract_features(said))
+    return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in extract_features(words))
 
 
 @cache
@@ -390,9 +390,9 @@ def weight_table() -> dict[str, float]:
     return {feature: int(hundredths) / 100 for feature, hundredths in pairs}
 
 
-def extract_features(said: Said) -> set[str]:
+def extract_features(words: OwnWords) -> set[str]:
     """What is weighed: kinds of words, which of them follow one another, how it begins, and its length."""
-    kinds = list(_word_kinds(said))
+    kinds = list(_word_kinds(words))
     ends = ["^", *kinds, "$"]
     found = {*kinds, f"^ {' '.join(kinds[:2])}", _length_feature(len(kinds))}
     found.update(f"{one} {other}" for one, other in pairwise(ends))
@@ -404,10 +404,10 @@ def _length_feature(count: int) -> str:
     return next((f"length {name}" for below, name in _LENGTHS if count < below), "length very long")
 
 
-def _word_kinds(said: Said) -> Iterator[str]:
-    lower = said.text.islower()
-    within, first = (frozenset[str](), frozenset[str]()) if lower else _capitalized_words(said.text)
-    for token in said.tokens[:_MOST_WORDS]:
+def _word_kinds(words: OwnWords) -> Iterator[str]:
+    lower = words.text.islower()
+    within, first = (frozenset[str](), frozenset[str]()) if lower else _capitalized_words(words.text)
+    for token in words.tokens[:_MOST_WORDS]:
         if token in _CARRIERS or not token[0].isalnum():
             yield token
         elif token in FAMOUS and token not in CALENDAR and (token in within or token in first):

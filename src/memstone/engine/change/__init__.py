@@ -1,0 +1,1 @@
+"""Changes to what is stored: erase it, mask it, undo what was done, hand it over."""

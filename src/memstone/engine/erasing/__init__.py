@@ -1,1 +1,0 @@
-"""Gone for good, and proven so."""

@@ -1,0 +1,1 @@
+"""What is said becomes memory."""

@@ -1,0 +1,102 @@
+"""What is said now and becomes memory later: kept, with a row in the inbox, in one transaction and without a model.
+
+When it is due stands in the row, so that any process sees it: at once, after so many seconds of silence, or only when
+somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memstone.engine.access.admission import why_idle
+from memstone.engine.learn.commit import CommitPlan, apply_plan
+from memstone.engine.learn.converse import ConverseConversation, signal_of
+from memstone.engine.learn.inbox import QUEUED
+from memstone.engine.runtime import Runtime
+from memstone.model.instant import Instant, datetime_from_instant, to_instant
+from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import AddResult
+
+
+def is_on(runtime: Runtime) -> bool:
+    """Whether anything is learned from those for whom these parts are tuned."""
+    return runtime.policy.learns and why_idle(runtime) is None
+
+
+def is_inline(runtime: Runtime) -> bool:
+    """Whether it is learned inside the call."""
+    return runtime.policy.formation.mode == "inline"
+
+
+def due_at(runtime: Runtime, now: Instant, *, silence: bool = True) -> Instant | None:
+    """When what is said now is due: '' is at once, None only when somebody asks for it."""
+    formation = runtime.policy.formation
+    if formation.mode == "manual":
+        return None
+    if formation.mode != "session_end" or not silence:
+        return ""
+    return to_instant(datetime_from_instant(now) + timedelta(seconds=formation.debounce_seconds))
+
+
+async def queue_conversation(
+    runtime: Runtime, conversation: ConverseConversation, warnings: Sequence[str]
+) -> AddResult:
+    """Keep what was said for later and wake whoever forms memory of it."""
+    counters, now = runtime.worker_state.counters, runtime.now()
+    if not conversation.turns:
+        counters.early_returns_empty_message += 1
+        return _format_answer(0, warnings)
+    try:
+        stored_count = await runtime.ledger.write(
+            partial(_store_and_queue, runtime=runtime, conversation=conversation, now=now)
+        )
+    except Exception as error:
+        counters.record_failure(error)
+        raise
+    counters.record_success(now)
+    if stored_count:
+        runtime.worker_state.touched[conversation.scope] = None
+        wake_worker(runtime)
+    return _format_answer(stored_count, warnings)
+
+
+def wake_worker(runtime: Runtime) -> None:
+    """Let the worker of this process see that there is something to do, and start it where there is none."""
+    from memstone.engine.background.worker import start_worker
+
+    start_worker(runtime)
+    runtime.worker_state.bell(runtime.io).ring()
+
+
+async def _store_and_queue(tx: Tx, *, runtime: Runtime, conversation: ConverseConversation, now: Instant) -> int:
+    """Turns and one row of the inbox; words that are known already are not learned from again. Gives how many are new.
+
+    The vectors of the turns are made when memory is formed of them.
+    """
+    await apply_plan(
+        runtime,
+        tx,
+        CommitPlan(conversation.scope, conversation.stored_turns, [], 0, None, project=conversation.project),
+        now,
+    )
+    fresh = [turn for turn in conversation.turns if not turn.said_before]
+    if not fresh:
+        return 0
+    if runtime.policy.formation.mode == "session_end":
+        await tx.signals.hurry(conversation.scope, now)
+    await tx.signals.put([signal_of(conversation, fresh, now, due_at=due_at(runtime, now), mark=QUEUED)])
+    return len(fresh)
+
+
+def _format_answer(stored_count: int, warnings: Sequence[str]) -> AddResult:
+    answer: AddResult = {"results": [], "status": "queued" if stored_count else "ok"}
+    if stored_count:
+        answer["queued"] = stored_count
+    if warnings:
+        answer["warnings"] = list(warnings)
+    return answer

@@ -1,0 +1,38 @@
+"""What a first question would wait for, done before anybody asks."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from types import ModuleType
+from typing import Final
+
+from memstone.engine.runtime import Runtime
+from memstone.errors import MemstoneError
+from memstone.language.language import Language
+
+_ANYTHING: Final = "What did I say about that?"
+
+
+async def preload_models(runtime: Runtime) -> None:
+    """Load the models that run in this process, and the modules of recall; what cannot be loaded is not missed yet.
+
+    A recall that has to be ready in a fraction of a second would else come too late for the first chat. What learning
+    needs is left for when it is needed: nobody waits for that, and it would take up room where nothing is learned.
+    """
+    judge = await runtime.io.run(partial(_load_modules, runtime.language))
+    if not runtime.embedding.in_process:
+        return
+    with suppress(MemstoneError):
+        await runtime.embedding.many([_ANYTHING])
+        if runtime.reader is not None and runtime.reader.reads(judge.TASK):
+            await runtime.reader.read([(_ANYTHING, _ANYTHING)], judge.TASK)
+
+
+def _load_modules(language: Language) -> ModuleType:
+    """Also those that are loaded when they are first needed: most of their time goes into patterns."""
+    from memstone.engine.recall import context, judge  # noqa: F401 - the first is loaded for its own sake
+
+    language.load()
+    judge.load_weights()
+    return judge

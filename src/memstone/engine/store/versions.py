@@ -1,0 +1,290 @@
+"""Steps inside a write transaction that every kind of change shares.
+
+A version enters and leaves all mirrors here and nowhere else, so that ledger, full text, vectors and the change
+counter cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, TypeVar
+
+from memstone.core.checks.arguments import IDS
+from memstone.engine.store.deleted_spans import as_told
+from memstone.engine.store.draft import links_of, text_doc
+from memstone.engine.store.mention import note_of, write_mentions
+from memstone.errors import Conflict, InvalidInput
+from memstone.language.language import Language
+from memstone.model.instant import Instant
+from memstone.model.memory import INDEXED, Layer, Link, Record, Status, owner_of
+from memstone.model.memory import EntityFound as Named
+from memstone.model.scope import Scope
+from memstone.ports.ledger import IndexInfo, Tx
+
+# --- steps inside a write transaction that every kind of change shares ------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The vector space new vectors belong to."""
+
+    signature: str
+    dim: int
+
+
+Vectors: TypeAlias = Sequence[tuple[Space, bytes]]
+"""The vectors of one version: none without an embedder, several while a new space is being built."""
+
+
+@dataclass(slots=True)
+class NewVersion:
+    """A version that is about to be stored, with its links and vectors."""
+
+    record: Record
+    links: Sequence[Link]
+    vectors: Vectors
+    named: Named | None = None
+    """Whom and what it speaks of, where that was found out before; else it is looked for."""
+
+
+async def insert_version(
+    tx: Tx, language: Language, record: Record, links: Sequence[Link], vectors: Vectors, named: Named | None = None
+) -> None:
+    """Store a version and index it; the spaces of its vectors are registered (``ensure_space``)."""
+    await enter_all(tx, language, [NewVersion(record, links, vectors, named)])
+
+
+async def enter_all(tx: Tx, language: Language, entries: Sequence[NewVersion]) -> None:
+    """Store versions of one tenant and index them: one statement for each table.
+
+    ``language`` says which days and names their texts speak of.
+    """
+    if not entries:
+        return
+    if len(entries) == 1:  # most writes; the database numbers it
+        await tx.memories.insert(entries[0].record)
+    else:
+        await tx.memories.insert_all([entry.record for entry in entries])
+    tenant = entries[0].record.tenant_id
+    await tx.links.add_many(
+        tenant, ((entry.record.seq, link) for entry in entries for link in _clear_repeated_dedupes(entry.links))
+    )
+    indexed = [entry for entry in entries if entry.record.status in INDEXED]
+    await tx.text.put_many((entry.record.seq, text_doc(entry.record, entry.links, language.dates)) for entry in indexed)
+    by_space: dict[str, list[tuple[int, bytes]]] = {}
+    for entry in indexed:
+        for space, vector in entry.vectors:
+            by_space.setdefault(space.signature, []).append((entry.record.seq, vector))
+    for signature, vectors in by_space.items():
+        await tx.vectors.put(tenant, signature, vectors)
+    news = ((user, entry.record.seq) for entry in entries for user in {link.scope.user_id for link in entry.links})
+    await tx.vectors.note(tenant, news)
+    waits = Status.QUARANTINED  # nobody has said yet that it may be known
+    learned = (
+        note_of(entry.record, entry.links, language.names, entry.named)
+        for entry in indexed
+        if is_learned(entry.record) and entry.record.status != waits
+    )
+    await write_mentions(tx, learned, entries[0].record.updated_at)
+
+
+def is_learned(record: Record) -> bool:
+    """What was said and what was learned is looked at for names; what a caller stores as it is stays as it is."""
+    return record.layer == Layer.TURN or record.source != "manual"
+
+
+async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
+    """End a version and take it out of every index; its row and links stay for the history."""
+    if not await tx.memories.close(record.seq, status, at):
+        raise Conflict(f"{record.id} was changed in the meantime", hint="read it again and retry")
+    await tx.links.release(record.tenant_id, record.seq)
+    await tx.text.drop([record.seq])
+    await tx.entities.leave(record.tenant_id, [record.seq])
+    await tx.vectors.drop(record.tenant_id, [record.seq])
+    await tx.vectors.touch(record.tenant_id, [record.seq])
+
+
+async def supersede_version(
+    tx: Tx, language: Language, old: Record, new: Record, links: Sequence[Link], vectors: Vectors
+) -> None:
+    """Put the next version of a memory in the place of the current one, under the same id.
+
+    A version that was not active keeps its status: a look at the past never shows what nobody saw then.
+    """
+    await end_version(tx, old, Status.SUPERSEDED if old.status == Status.ACTIVE else old.status, new.valid_from)
+    await insert_version(tx, language, new, links, vectors)
+
+
+async def add_links(tx: Tx, language: Language, record: Record, links: Sequence[Link], at: Instant) -> None:
+    """Let further links see a version, in the ledger and in every mirror."""
+    await replace_links(tx, language, record, (), links, at)
+
+
+def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
+    """The links, each name held by the first of them: what a user says in several conversations is one memory."""
+    seen: set[str] = set()
+    remaining: list[Link] = []
+    for link in links:
+        remaining.append(replace(link, dedupe=None) if link.dedupe in seen else link)
+        seen |= {link.dedupe} if link.dedupe else set()
+    return remaining
+
+
+async def link_to(tx: Tx, language: Language, record: Record, scope: Scope, now: Instant) -> None:
+    """Let whoever repeats a memory in another conversation find it there, too."""
+    links = await tx.links.of(record.tenant_id, record.seq)
+    owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
+    if record.valid_to is None and owned and not any(_is_seen(one, scope) for one in owned):
+        await add_links(tx, language, record, [Link(scope, now)], now)
+
+
+def _is_seen(link: Scope, scope: Scope) -> bool:
+    """Whether whoever looks in a scope sees what is linked so."""
+    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("agent_id", "run_id"))
+    return all(not wanted or have == wanted for have, wanted in pairs)
+
+
+async def remove_links(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
+    """Take links from a version that others still see: it leaves the mirrors for those alone."""
+    await replace_links(tx, language, record, links, (), record.updated_at)
+
+
+async def replace_links(
+    tx: Tx, language: Language, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant
+) -> None:
+    """Let new links see a version in the place of others, in the ledger and in every mirror."""
+    tenant = record.tenant_id
+    if gone:
+        await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
+    for link in gone:
+        await tx.links.remove(record.seq, link.scope)
+    await tx.links.add(tenant, record.seq, _clear_repeated_dedupes(new))
+    links = await tx.links.of(tenant, record.seq)
+    if new:
+        await tx.vectors.touch(tenant, [record.seq])
+    await _update_text_index(tx, language, record, links)
+    if new and record.valid_to is None and is_learned(record):
+        answer = await as_told(tx, record)
+        await write_mentions(tx, [note_of(answer, new, language.names)] if answer is not None else [], at)
+    for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in links}:
+        await tx.entities.leave(tenant, [record.seq], owner)
+
+
+async def _update_text_index(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
+    """Let the full text know who sees a version now."""
+    if record.valid_to is None and record.status in INDEXED:
+        await tx.text.drop([record.seq])
+        await tx.text.put(record.seq, text_doc(record, links, language.dates))
+
+
+async def vectors_of(tx: Tx, record: Record) -> Vectors:
+    """The vectors a version has, in every space."""
+    spaces = [Space(info.signature, info.dim) for info in await tx.indexes.all(record.tenant_id)]
+    found = [(space, await tx.vectors.get(record.tenant_id, record.seq, space.signature)) for space in spaces]
+    return [(space, vector) for space, vector in found if vector is not None]
+
+
+async def add_vectors(tx: Tx, tenant_id: str, space: Space, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Give current versions that were stored without a vector theirs."""
+    await ensure_space(tx, tenant_id, space)
+    await tx.vectors.fill(tenant_id, space.signature, vectors)
+    await tx.vectors.touch(tenant_id, [seq for seq, _ in vectors])
+
+
+async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:
+    """Register a vector space; the first one of a tenant is active, a later one waits for a reindex."""
+    known = await tx.indexes.state(tenant_id, space.signature)
+    if known is not None:
+        return known
+    others = await tx.indexes.all(tenant_id)
+    state = "building" if any(info.state == "active" for info in others) else "active"
+    await tx.indexes.put(tenant_id, IndexInfo(space.signature, space.dim, state))
+    return state
+
+
+# --- what a person deleted must not come back by itself, under no name by which it was known --------------------------
+
+
+async def suppress_memory(
+    tx: Tx, record: Record, links: Sequence[Link], now: Instant, turn_id: str | None = None
+) -> None:
+    """Remember that a person deleted this, for the holders of these links, and in which turn they asked for it."""
+    for name in await names_of(tx, record, links):
+        await tx.suppressions.put(record.tenant_id, name, record.id, now, turn_id)
+
+
+async def lift_suppression(tx: Tx, record: Record, links: Sequence[Link]) -> bool:
+    """Let it come back; gives whether a person had deleted it."""
+    names = await names_of(tx, record, links)
+    current = [name for name in names if await tx.suppressions.has(record.tenant_id, name)]
+    for name in current:
+        await tx.suppressions.lift(record.tenant_id, name)
+    return bool(current)
+
+
+async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
+    """By what a memory is or was known to these holders, itself and each that has become part of it."""
+    scopes = {link.scope for link in links}
+    names = [link.dedupe for link in links if link.dedupe]
+    if record.version > 1:
+        names += await _read_earlier_dedupes(tx, record.tenant_id, record.id, scopes)
+    for twin in record.data.get("merged") or ():
+        last = await tx.memories.last(record.tenant_id, str(twin))
+        if last is not None and last.valid_to is not None:  # else it was parted again, and is there
+            names += await _read_earlier_dedupes(tx, record.tenant_id, last.id, scopes)
+    return list(dict.fromkeys(names))
+
+
+async def _read_earlier_dedupes(tx: Tx, tenant_id: str, memory_id: str, scopes: Iterable[Scope]) -> list[str]:
+    """The names of a memory that its history tells, also under the id it had before it was split."""
+    names: list[str] = []
+    left, seen = [memory_id], set[str]()
+    while left:
+        seen.add(one := left.pop())
+        for event in await tx.events.of(tenant_id, one):
+            links = links_of(event.before, tenant_id) if event.before else None
+            names += [link.dedupe for link in links or () if link.dedupe and link.scope in scopes]
+            if event.old_id and event.memory_id == one and event.old_id not in seen:
+                left.append(event.old_id)
+    return names
+
+
+# --- what there is under an id that a caller gives --------------------------------------------------------------------
+
+
+T = TypeVar("T")
+_NO_NUL: Final = "not every database can look for one"
+_UUID: Final = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+def as_text(memory_id: Any) -> Any:
+    """An id as Memstone writes it, where it is given as a UUID; anything else as it is."""
+    from uuid import UUID  # whoever has one has loaded it
+
+    return str(memory_id) if isinstance(memory_id, UUID) else memory_id
+
+
+def checked_id(argument: Any, name: str = "memory_id") -> str:
+    """An id as callers give it: text, or the UUID that some have of it."""
+    (what, hint), value = IDS[name], as_text(argument)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{name} must be the id of {what}, not {value!r}", hint=hint)
+    return without_nul(value.strip(), name)
+
+
+def without_nul(value: str, name: str) -> str:
+    """The same text, which every database can look for."""
+    if "\0" in value:
+        raise InvalidInput(f"{name} contains a NUL character", hint=_NO_NUL)
+    return value
+
+
+async def under_id(look: Callable[[str, str], Awaitable[T]], tenant_id: str, memory_id: str) -> T:
+    """What ``look`` finds; a UUID in capitals, as some languages write them, is then looked for in our spelling."""
+    found = await look(tenant_id, without_nul(memory_id, "memory_id"))
+    lower = memory_id.lower()
+    if found or lower == memory_id or not _UUID.fullmatch(lower):
+        return found
+    return await look(tenant_id, lower)

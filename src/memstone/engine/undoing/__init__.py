@@ -1,1 +1,0 @@
-"""Back to how it was."""
