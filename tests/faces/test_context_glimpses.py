@@ -9,7 +9,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.sql.memories import MemoriesTable
-from memstone.engine import context as module
+from memstone.engine.recall import block_hits as module
 from memstone.engine.recall.block_hits import READ
 from memstone.engine.recall.hits import Hits, find_hits, hydrate_hits
 from memstone.engine.recall.judge import LOOKED_AT, Relevance
