@@ -337,7 +337,7 @@ NOT_FOR_TEXTS: Final = frozenset(
     core.access.passwords.hash_password core.access.passwords.is_correct_password
     language.en.gate.phrases.any_of core.redact.pattern_finder core.prompts.prompt_text
     language.text.clues.compile_with_clues language.text.clues.is_possible core.llm.questions.system_message
-    core.checks.own_rules.runs_away core.settings.lenient.scope_key
+    core.checks.own_rules.runs_away core.settings.lenient.scope_key language.lists.read_data
     """.split()
 )
 """What makes expressions, reads those of an operator (which are short), looks up names of our own, takes long on
