@@ -94,7 +94,7 @@ class OpenAiEmbedder(RemoteEmbedder):
 
 
 def _parse_embeddings(body: bytes, count: int) -> list[Any] | None:
-    """The embeddings in the order of the texts; None when there is not exactly one for each."""
+    """Return the embeddings in the order of the texts; None when there is not exactly one for each."""
     try:
         rows = json.loads(body)["data"]
         by_index = {int(row.get("index", place)): row["embedding"] for place, row in enumerate(rows)}

@@ -81,7 +81,7 @@ class OpenAiLlm:
         return _parse_reply(body, f"model {self.model} at {self.destination}")
 
     async def _ask(self, prompt: Prompt) -> bytes:
-        """The body of a successful answer, after as many changes of manner as the server wants."""
+        """Return the body of a successful answer, after as many changes of manner as the server wants."""
         # The manner is this call's own while it asks: what a call beside it has learned must not count twice.
         manner = self._manner
         while True:  # each change is made once, so there are few
@@ -181,7 +181,7 @@ def _parse_reply(body: bytes, source: str) -> Reply:
 
 
 def _parse_completion(body: bytes, source: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The answer, its first choice and the message in that."""
+    """Return the answer, its first choice and the message in that."""
     try:
         answer = json.loads(body)
         choice = answer["choices"][0]

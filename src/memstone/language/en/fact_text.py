@@ -227,7 +227,7 @@ def is_context_dependent(clause: Clause) -> bool:
 
 
 def reword_continuation(clause: Clause, who: str) -> str:
-    """A piece behind a sentence that is told of the speaker; '' where it has to be quoted."""
+    """Return a piece behind a sentence that is told of the speaker; '' where it has to be quoted."""
     text = reword_in_third_person(clause.text, who, clause.subject, is_own=clause.is_own, follows=True)
     bare = expand_contractions(clause.text).strip(f"{_MARKS} ")
     is_plain = is_fragment(clause.text) and bare and not _OWN.search(bare) and not _TO_YOU.search(bare)
@@ -252,7 +252,7 @@ _VERBS: Final = {"do": ("I", "I do not"), "are": ("I am", "I am not"), "have": (
 
 
 def statement_from_answer(question: str, answer: str, who: str) -> str:
-    """What the answer to a plain question says; '' where only both together tell it."""
+    """Return what the answer to a plain question says; '' where only both together tell it."""
     bare = strip_filler(answer).rstrip(".!") if not _YES.match(answer) else answer
     if (found := _WHAT.match(question)) and bare and not _YES.match(bare) and not _NO.match(bare):
         return f"{who}'s {found['what']} is {bare[:1] + bare[1:]}."
@@ -295,7 +295,7 @@ def _truncate_quote(text: str) -> str:
 
 
 def strip_filler(text: str) -> str:
-    """The piece without what only leads to it or closes it."""
+    """Return the piece without what only leads to it or closes it."""
     bare = _OPENERS.sub("", _SPACES.sub(" ", text).strip())
     bare = _AND_ORDERS.sub("", bare).rstrip(_MARKS) if bare else ""
     end = len(bare)
@@ -309,7 +309,7 @@ def strip_filler(text: str) -> str:
 def reword_in_third_person(
     text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False
 ) -> str:
-    """The piece in the third person; '' where that is not sure to be right, or not clear.
+    """Return the piece in the third person; '' where that is not sure to be right, or not clear.
 
     What ``follows`` the words that explain it may point at them.
     """
@@ -329,7 +329,7 @@ def _subject_behind_name(who: str) -> re.Pattern[str]:
 
 
 def _reword(text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False) -> str:
-    """The same, clear or not."""
+    """Return the same, clear or not."""
     sentence = strip_filler(expand_contractions(text))
     if (
         not sentence
@@ -409,7 +409,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def _reject_first_person(text: str, who: str) -> str:
-    """A sentence in which nobody speaks of themselves any more; '' otherwise."""
+    """Return a sentence in which nobody speaks of themselves any more; '' otherwise."""
     return "" if _OWN.search(text.replace(who, "")) or len(text) > MAX_CHARS else text
 
 
@@ -461,7 +461,7 @@ _SUPPOSED: Final = re.compile(
 
 
 def trigger_of(text: str) -> str:
-    """The category that a clause without contractions names in so many words, or ''."""
+    """Return the category that a clause without contractions names in so many words, or ''."""
     return next((name for name, pattern in (*_TRIGGERS, *_NAMED) if pattern.search(text)), "")
 
 
