@@ -213,3 +213,22 @@ def test_a_store_nobody_knows_is_refused_with_the_names_that_are_known() -> None
         Memory({"store": {"url": "memory:"}, "vector_store": {"provider": "nosuch"}})
     with pytest.raises(ConfigError, match="path"):
         Memory({"store": {"url": "memory:"}, "vector_store": {"provider": "memory", "config": {"path": "x"}}})
+
+
+@pytest.mark.req("C-39", "C-39.1")
+@pytest.mark.parametrize(
+    ("provider", "config", "hint"),
+    [
+        ("qdrant", {"hots": "db"}, "did you mean host?"),
+        ("qdrant", {"apikey": "k"}, "did you mean api_key?"),
+        ("chroma", {"databse": "d"}, "did you mean database?"),
+        ("redis", {"zzz": 1}, "known: ef_search, index, password, prefix, timeout, url"),
+        ("faiss", {"folder": "x"}, "known: ef_search, index, path"),
+    ],
+)
+def test_an_option_that_there_is_not_is_refused_with_the_one_that_was_meant(
+    provider: str, config: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(ConfigError, match=next(iter(config))) as refused:
+        Memory({"store": {"url": "memory:"}, "vector_store": {"provider": provider, "config": config}})
+    assert hint in (refused.value.hint or "")

@@ -108,9 +108,11 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
         return {"available": False, "reason": error.message, "backend": backend, "pending": 0}
     active = next((one.signature for one in spaces if one.state == "active"), None)
     other = active is not None and active != signature
+    outage: MemstoneError | None = getattr(runtime.index, "outage", None)
+    down = "" if outage is None else f"{outage.message}; the embedded index answers meanwhile"
     return {
-        "available": not other,
-        "reason": "the index belongs to another embedder: run reindex" if other else None,
+        "available": not other and not down,
+        "reason": "the index belongs to another embedder: run reindex" if other else down or None,
         "backend": backend,
         "pending": waiting,
         "signature": signature,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from memstone.errors import BackendError
 from memstone.model.instant import Instant
 from memstone.model.memory import Record, TextDoc, Vector
 from memstone.model.query import Op, TextQuery, VectorQuery, Where, WordsQuery
@@ -35,6 +36,8 @@ class DenseHits(HitColumns[DenseHit]):
     cosines: Any
     near: int
     level: float = 0.0
+    failure: BackendError | None = None
+    """Why the store that was asked did not answer, where another one answered in its place."""
 
     @classmethod
     def of(cls, hits: Sequence[DenseHit]) -> DenseHits:

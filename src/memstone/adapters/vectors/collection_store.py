@@ -12,7 +12,15 @@ import numpy as np
 from memstone.adapters.io.http import error_from_response, host_of, is_success
 from memstone.adapters.retry import with_retry
 from memstone.adapters.vectors.labels import check_operators
-from memstone.errors import ConfigError, DimensionMismatch, MemstoneError, VectorStoreError
+from memstone.errors import (
+    AuthenticationFailed,
+    BackendUnavailable,
+    ConfigError,
+    DimensionMismatch,
+    MemstoneError,
+    RateLimited,
+    VectorStoreError,
+)
 from memstone.model.query import Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import HttpRequest, HttpResponse, Io
@@ -246,7 +254,12 @@ class HttpStore(CollectionStore):
                 raise error_from_response(request, response, self._rejection_error)
             return response
 
-        response = await with_retry(self._io, attempt, retries=2, base=0.2)
+        try:
+            response = await with_retry(self._io, attempt, retries=2, base=0.2)
+        except AuthenticationFailed as error:  # which callers would take for their own
+            raise self.store_error(error.message, "check the api_key of vector_store") from error
+        except RateLimited as error:
+            raise BackendUnavailable(error.message, kind="vectors", name=self.name) from error
         return None if response.status == _ABSENT else response
 
     def _parse(self, response: HttpResponse) -> Any:

@@ -20,7 +20,7 @@ from redis.retry import Retry
 
 from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
-from memstone.errors import AuthenticationFailed, BackendUnavailable
+from memstone.errors import BackendUnavailable
 from memstone.model.query import Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
@@ -184,7 +184,7 @@ class RedisStore(CollectionStore):
         try:
             return await self._io.run(work)
         except redis.AuthenticationError as error:
-            raise AuthenticationFailed("Redis refused the password") from error
+            raise self.store_error("Redis refused the password", "check the password of vector_store") from error
         except (redis.ConnectionError, redis.TimeoutError) as error:
             raise BackendUnavailable("Redis does not answer", kind="vectors", name="redis") from error
         except redis.RedisError as error:

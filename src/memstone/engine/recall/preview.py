@@ -14,6 +14,7 @@ from memstone.engine import results
 from memstone.engine.policy import policy_for
 from memstone.engine.recall.context import chat_scope, preview_block, validate_context
 from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.retrieve import STORE
 from memstone.engine.recall.search import Hits, hits_of
 from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime
@@ -120,7 +121,7 @@ def _describe_resolution(runtime: Runtime, strategy: str, hits: Hits) -> SearchR
     return {
         "strategy": cast("Strategy", strategy),
         "embedding": runtime.embedding.name or None,
-        "vectors": by_meaning and runtime.embedding.on and not hits.degraded,
+        "vectors": by_meaning and runtime.embedding.on and all(note.get("channel") == STORE for note in hits.degraded),
         "rerank": runtime.reranker is not None,
         "degraded": hits.degraded,
         "fallback_reason": "; ".join(reasons) or None,
