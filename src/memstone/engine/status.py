@@ -129,6 +129,18 @@ async def pending_vectors(runtime: Runtime) -> int:
     return await runtime.ledger.read(lambda tx: tx.vectors.missing_count(runtime.tenant_id, signature))
 
 
+async def clean_up_vectors(runtime: Runtime, *, dry_run: bool) -> int:
+    """Remove what a vector store outside holds in vain, and say how much that is; without one there is nothing."""
+    if runtime.bounds is not None:
+        raise Forbidden("this key cannot clean up a vector store", hint="use a key for the whole tenant")
+    clean_up = getattr(runtime.index, "clean_up", None)
+    if clean_up is None or not runtime.embedding.on:
+        return 0
+    signature = await runtime.embedding.signature()
+    removed: int = await clean_up(runtime.tenant_id, signature, runtime.now(), dry_run=dry_run)
+    return removed
+
+
 async def refresh_vectors(runtime: Runtime) -> RefreshResult:
     """Make every vector anew, in place: what has one keeps it until the new one is there."""
     if runtime.bounds is not None:

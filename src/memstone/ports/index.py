@@ -352,6 +352,8 @@ class LinkedVector:
     layer: str
     status: str
     vector: bytes
+    created_at: Instant
+    expires_at: Instant | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ import numpy as np
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.store.vector_items import VECTOR, ensure_external, is_own, space_of
 from memstone.errors import BackendError, InvalidInput
+from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Record
 from memstone.model.query import And, Condition, Op, VectorQuery, Where
 from memstone.model.scope import Scope
@@ -126,15 +127,15 @@ class MirroredIndex:
         """Give the connections of the store back."""
         await self._store.close()
 
-    async def clean_up(self, tenant_id: str, signature: str, *, dry_run: bool) -> int:
-        """Remove points of which the ledger knows nothing; gives how many there were."""
+    async def clean_up(self, tenant_id: str, signature: str, now: Instant, *, dry_run: bool) -> int:
+        """Remove points that the ledger does not know or that have expired; gives how many there were."""
         mirror = await self._current((tenant_id, signature))
         if mirror is None:
             return 0
         points = await self._store.scan(mirror.collection, None, _EVERY)
         seqs = sorted({int(point.payload["seq"]) for point in points})
         rows = await self._ledger.of(tenant_id).read(lambda tx: tx.vectors.rows_of(tenant_id, signature, seqs))
-        known = {_build_point(tenant_id, row).id for row in rows}
+        known = {_build_point(tenant_id, row).id for row in rows if row.expires_at is None or row.expires_at > now}
         stale = [point.id for point in points if point.id not in known]
         if stale and not dry_run:
             await self._store.delete(mirror.collection, stale)
@@ -353,6 +354,8 @@ def _build_point(tenant_id: str, row: LinkedVector) -> Point:
         "user_id": row.user_id,
         "agent_id": row.agent_id,
         "run_id": row.run_id,
+        "created_at": row.created_at,
+        "expires_at": row.expires_at,
     }
     name = "\0".join((str(row.seq), row.user_id, row.agent_id, row.run_id))
     return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)
