@@ -51,7 +51,10 @@ MEANING: Final = {
     ),
     "llm.config": "options of the provider",
     "llm.max_concurrent": "maximum number of calls at once, others wait; a function of your own is not limited",
-    "vector_store.provider": "where to search for similar vectors: `local`, `pgvector`, or `memory` for tests",
+    "vector_store.provider": (
+        "where to search for similar vectors: `local`, a [vector store](guides/vector-stores.md) by its name, "
+        "or `memory` for tests"
+    ),
     "vector_store.config": "options of the provider, see below",
     "vector_store.collection_name": "the name of collections in a separate vector store; `local` has none",
     "history.db_path": "another way to set where the store is: the history is part of it",
@@ -277,6 +280,32 @@ MEANING: Final = {
     "vectors pgvector.exact_rows": "collections of up to this many points are compared one by one",
     "vectors pgvector.ef_search": "how many candidates an index considers at once; more find more and take longer",
     "vectors pgvector.pool_size": "maximum number of connections per process",
+    "vectors qdrant.url": "the address; without a port, 6333. Or set `host`",
+    "vectors qdrant.host": "the host, with or without a scheme",
+    "vectors qdrant.port": "the port, if the address has none",
+    "vectors qdrant.https": "use https if the host has no scheme",
+    "vectors qdrant.api_key": "sent in the header `api-key`; never logged",
+    "vectors qdrant.timeout": "seconds for one request",
+    "vectors qdrant.exact": "compare every point, without the approximate index",
+    "vectors chroma.url": "the address of the server; without a port, 8000. Or set `host`",
+    "vectors chroma.host": "the host, with or without a scheme",
+    "vectors chroma.port": "the port, if the address has none",
+    "vectors chroma.https": "use https if the host has no scheme",
+    "vectors chroma.tenant": "the tenant in Chroma; Memstone's own tenants have collections of their own",
+    "vectors chroma.database": "the database in Chroma",
+    "vectors chroma.api_key": "the token; never logged",
+    "vectors chroma.auth_header": "the header for the token; `authorization` sends it as a bearer token",
+    "vectors chroma.ef_search": "how many candidates an index considers at once; more find more and take longer",
+    "vectors chroma.timeout": "seconds for one request",
+    "vectors faiss.path": "the folder for the points; none: they end with the process",
+    "vectors faiss.index": "`flat` compares every point; `hnsw` uses an approximate index",
+    "vectors faiss.ef_search": "how many candidates `hnsw` considers at once",
+    "vectors redis.url": "the server, `redis://…` or `rediss://…`; it needs the search module",
+    "vectors redis.password": "the password, if it is not in the address; never logged",
+    "vectors redis.prefix": "how all keys begin",
+    "vectors redis.index": "`flat` compares every point; `hnsw` uses an approximate index",
+    "vectors redis.ef_search": "how many candidates `hnsw` considers at once",
+    "vectors redis.timeout": "seconds for one command",
 }
 """What each setting is for. A setting without a line here, or a line without a setting, is an error."""
 
@@ -288,6 +317,10 @@ PROVIDERS: Final = (
     ("index", "local"),
     ("index", "postgres"),
     ("vectors", "pgvector"),
+    ("vectors", "qdrant"),
+    ("vectors", "chroma"),
+    ("vectors", "faiss"),
+    ("vectors", "redis"),
     ("reranker", "http"),
 )
 HEADINGS: Final = {
