@@ -21,6 +21,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("vectors", "memory"): ("memstone.adapters.vectors.memory:MemoryVectors", ""),
     ("vectors", "qdrant"): ("memstone.adapters.vectors.qdrant:QdrantStore", ""),
     ("vectors", "chroma"): ("memstone.adapters.vectors.chroma:ChromaStore", ""),
+    ("vectors", "elasticsearch"): ("memstone.adapters.vectors.elasticsearch:ElasticsearchStore", ""),
+    ("vectors", "opensearch"): ("memstone.adapters.vectors.opensearch:OpenSearchStore", ""),
     ("vectors", "faiss"): ("memstone.adapters.vectors.faiss:FaissStore", "faiss"),
     ("vectors", "milvus"): ("memstone.adapters.vectors.milvus:MilvusStore", "milvus"),
     ("vectors", "redis"): ("memstone.adapters.vectors.redis:RedisStore", "redis"),

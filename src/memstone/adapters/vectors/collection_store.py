@@ -232,21 +232,32 @@ class HttpStore(CollectionStore):
         """The host that vectors are sent to."""
         return host_of(self._base_url)
 
-    async def _ask(self, method: str, path: str, body: Any = None, *, collection: str = "", base: str = "") -> Any:
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        collection: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
         """The answer; where a collection is named and is not there, the error that says so."""
-        answer = await self._send(method, path, body, base=base)
+        answer = await self._send(method, path, body, headers=headers)
         if answer is None:
             raise self.missing_error(collection) if collection else self.store_error("not found", "check the address")
         return answer
 
-    async def _send(self, method: str, path: str, body: Any = None, *, base: str = "") -> Any:
+    async def _send(self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None) -> Any:
         """The answer, or None for what is not there."""
-        response = await self._send_raw(method, path, body, base=base)
+        response = await self._send_raw(method, path, body, headers=headers)
         return None if response is None else self._parse(response)
 
-    async def _send_raw(self, method: str, path: str, body: Any = None, *, base: str = "") -> HttpResponse | None:
+    async def _send_raw(
+        self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
+    ) -> HttpResponse | None:
         """The answer as it came, or None for what is not there; tried again where that may help."""
-        request = HttpRequest(method, (base or self._base_url) + path, body, self._headers, self._timeout)
+        sent = {**self._headers, **(headers or {})}
+        request = HttpRequest(method, self._base_url + path, body, sent, self._timeout)
 
         async def attempt() -> HttpResponse:
             response = await self._io.http(request)
