@@ -60,6 +60,8 @@ STORES: Final = (
     StoreRow(
         "faiss", "tests/stores/test_faiss.py", ("TestFaiss", "TestFaissGraph"), "real: in process", ("faiss-cpu",)
     ),
+    StoreRow("elasticsearch", "tests/stores/test_elasticsearch.py", ("TestElasticsearch",), "fake", ("elasticsearch",)),
+    StoreRow("opensearch", "tests/stores/test_elasticsearch.py", ("TestOpenSearch",), "fake", ("opensearch-py",)),
     StoreRow(
         "milvus",
         "tests/stores/test_milvus.py",
@@ -96,7 +98,7 @@ def _run_suites() -> tuple[Counter[str], Counter[str]]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         options = ["-q", "-p", "no:randomly", "-n", "2", "-m", "not llm", f"--junitxml={report}"]
-        files = [store.tests for store in STORES]
+        files = sorted({store.tests for store in STORES})
         subprocess.run([sys.executable, "-m", "pytest", *options, *files], cwd=ROOT, check=False)
         for case in ET.parse(report).iter("testcase"):  # noqa: S314 - written by the line above
             suite = case.get("classname", "").rpartition(".")[2]

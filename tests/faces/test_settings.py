@@ -18,7 +18,7 @@ from tests.faces.harness import ANYWHERE, FACES, ON_DISK, Face, Opens, texts
 from tests.patience import LONG
 from tests.postgres.server import Server
 
-STORES = ("chroma", "faiss", "local", "memory", "milvus", "pgvector", "qdrant", "redis")
+STORES = ("chroma", "elasticsearch", "faiss", "local", "memory", "milvus", "opensearch", "pgvector", "qdrant", "redis")
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ class FakeElasticsearch:
             return WireReply(error.status, json=body, headers=headers)
         return WireReply(json=answer, headers=headers)
 
-    def _route(self, request: WireRequest, parts: list[str]) -> Any:  # noqa: PLR0911 - one a route
+    def _route(self, request: WireRequest, parts: list[str]) -> Any:  # noqa: C901, PLR0911 - one a route
         body = None
         if request.body and parts[-1] != "_bulk":
             body = json.loads(request.body)
@@ -170,7 +170,7 @@ class FakeElasticsearch:
             raise _Refused(400, "illegal_argument_exception", "[num_candidates] cannot be less than [k]")
         self._check_vector(index, asked)
         where = knn.get("filter", {"match_all": {}})
-        hits = [
+        hits: list[dict[str, Any]] = [
             {"_id": doc_id, "_score": (1.0 + _cosine(asked, one["vector"])) / 2.0, "_source": one}
             for doc_id, one in index.docs.items()
             if "vector" in one and _holds(where, one, index)

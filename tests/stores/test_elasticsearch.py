@@ -64,7 +64,7 @@ class TestElasticsearch(VectorStoreSuite):
         self._server.hang_up()
 
 
-@pytest.mark.req("C-31", "C-32", "C-34", "C-36", "C-58.41", "R-5", "R-27", "R-28", "X-19")
+@pytest.mark.req("C-31", "C-32", "C-34", "C-58.41", "R-5", "R-27", "R-28", "X-19")
 class TestOpenSearch(VectorStoreSuite):
     """The whole contract over the wire, in the other dialect."""
 
@@ -104,7 +104,6 @@ def test_the_client_of_elasticsearch_finds_what_our_store_has_written(elastic: W
     client.close()
 
 
-@pytest.mark.req("C-36")
 def test_the_client_of_opensearch_finds_what_our_store_has_written(opensearch: WireServer, io: BlockingIo) -> None:
     store = OpenSearchStore(opensearch_config(opensearch), io)
     drive(store.reset())

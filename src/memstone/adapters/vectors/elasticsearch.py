@@ -23,7 +23,7 @@ from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilit
 from memstone.ports.io import Io
 
 _PAGE: Final = 1_000
-_MOST: Final = 10_000
+MOST: Final = 10_000
 """How many hits one search gives."""
 
 _LONGEST_ID: Final = 500
@@ -46,7 +46,7 @@ class ElasticsearchConfig(BaseModel):
     username: str | None = None
     password: SecretStr | None = None
     prefix: str = Field(default="memstone", pattern=r"^[a-z0-9][a-z0-9_]{0,60}$")
-    candidates: int = Field(default=500, ge=1, le=_MOST)
+    candidates: int = Field(default=500, ge=1, le=MOST)
     timeout: float = Field(default=30.0, gt=0)
 
 
@@ -126,7 +126,7 @@ class ElasticsearchStore(HttpStore):
         return next((_point_from(one["_source"]) for one in answer["docs"] if one.get("found")), None)
 
     async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
-        body = {"size": min(limit, _MOST), "_source": ["id", "payload"], **self._query(vector, limit, clause)}
+        body = {"size": min(limit, MOST), "_source": ["id", "payload"], **self._query(vector, limit, clause)}
         answer = await self._ask("POST", f"{self._path(collection)}/_search", body, collection=collection)
         return [
             PointHit(one["_source"]["id"], clip_score(2.0 * one["_score"] - 1.0), _payload_from(one["_source"]))
@@ -161,7 +161,7 @@ class ElasticsearchStore(HttpStore):
         return {}
 
     def _query(self, vector: list[float], limit: int, clause: Clause) -> dict[str, Any]:
-        limit = min(limit, _MOST)
+        limit = min(limit, MOST)
         knn: dict[str, Any] = {
             "field": "vector",
             "query_vector": vector,

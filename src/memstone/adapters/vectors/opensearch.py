@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memstone.adapters.vectors.elasticsearch import ElasticsearchStore
+from memstone.adapters.vectors.elasticsearch import MOST, ElasticsearchStore
 from memstone.adapters.vectors.labels import Clause
 
 
@@ -21,5 +21,5 @@ class OpenSearchStore(ElasticsearchStore):
         return {"settings": {"index": {"knn": True}}}
 
     def _query(self, vector: list[float], limit: int, clause: Clause) -> dict[str, Any]:
-        asked: dict[str, Any] = {"vector": vector, "k": max(limit, self._config.candidates)}
+        asked: dict[str, Any] = {"vector": vector, "k": min(MOST, max(limit, self._config.candidates))}
         return {"query": {"knn": {"vector": asked if clause is True else {**asked, "filter": clause}}}}
