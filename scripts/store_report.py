@@ -29,8 +29,8 @@ what the vendor's documentation does not allow, and must carry the vendor's own 
 
 """
 FOOT: Final = """
-A filter that a store does not apply is refused by it and applied by the ledger; searches give the same results with
-every store. Scores are cosine similarities from 0 to 1 in all of them.
+A filter that a store does not apply is refused by it and applied by the ledger, so filters mean the same with every
+store. Scores are cosine similarities from 0 to 1 in all of them.
 """
 
 
