@@ -138,10 +138,12 @@ class AdaptedNetwork(Network):
         own = super().linear(layer, place)
         if f"{layer}.{place}.a" not in self._deltas:
             return own
-        added = self._deltas[f"{layer}.{place}.a"] @ self._deltas[f"{layer}.{place}.b"]
-        full = own.weights * own.scale + added
-        scale = np.abs(full).max(axis=0) / _LARGEST
-        return Linear(np.rint(full / scale).astype(np.int8), scale.astype(np.float32), own.bias)
+        full = own.weights * own.scale  # in place from here: fresh memory for each step would take half of the time
+        full += self._deltas[f"{layer}.{place}.a"] @ self._deltas[f"{layer}.{place}.b"]
+        scale = np.maximum(full.max(axis=0), -full.min(axis=0)) / _LARGEST
+        full /= scale
+        np.rint(full, out=full)
+        return Linear(full.astype(np.int8), scale.astype(np.float32), own.bias)
 
 
 def deltas_in(content: bytes) -> dict[str, Floats]:

@@ -15,6 +15,7 @@ from memstone.language.en.sentences import expand_contractions
 from memstone.language.en.verbs import (
     ADVERBS,
     AUXILIARIES,
+    FINITE,
     PARTICIPLES,
     SAME_IN_PAST,
     VERBS,
@@ -128,6 +129,7 @@ _REPLY_VERBS: Final = frozenset("lets looks sounds makes seems feels depends tha
 """Words with which people answer, and no note about somebody begins: "sounds good", "works for me"."""
 
 _PRONOUNS: Final = frozenset("i we you he she it they who".split())
+_RELATIVE: Final = frozenset("that which what there this these and but because when where if how".split())
 _SINGULAR: Final = frozenset("am was have had do did will would can could should must might may used".split())
 
 
@@ -371,9 +373,16 @@ def _with_subject(text: str, who: str, *, is_own: bool) -> str:
         return clause_to_third_person(f"I {lead} {verb} {rest}", who)
     return (
         clause_to_third_person(f"I am {lead} {verb} {rest}", who)
-        if is_own and verb.endswith("ing") and is_verb(verb)
+        if is_own and verb.endswith("ing") and is_verb(verb) and not _is_subject(words[at:])
         else ""
     )
+
+
+def _is_subject(words: list[str]) -> bool:
+    """Whether what begins with a form in -ing has a verb of its own: "Meeting the board is on Monday"."""
+    at = finite_at(words)
+    before = words[at - 1].lower().strip(",") if at > 0 else ""
+    return at > 0 and words[at].lower() in FINITE and before not in _PRONOUNS | _RELATIVE
 
 
 def _capitalize_sentence(text: str) -> str:
