@@ -137,15 +137,15 @@ def adopt_store_key(settings: Settings, source: Path) -> None:
 
 def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
     chosen = settings.vector_store
+    where = "local" if postgres_url(settings) is None else "postgres"
     if chosen.provider == "local":
-        where = "local" if postgres_url(settings) is None else "postgres"
         local: VectorIndex = build_adapter("index", where, chosen.config, io, ledger)
         return local
     from memstone.engine.transfer.mirror import MirroredIndex
 
-    return MirroredIndex(
-        ledger, build_adapter("vectors", chosen.provider, chosen.config, io), chosen.collection_name, io
-    )
+    store = build_adapter("vectors", chosen.provider, chosen.config, io)
+    embedded: VectorIndex = build_adapter("index", where, {}, io, ledger)
+    return MirroredIndex(ledger, store, chosen.collection_name, io, embedded)
 
 
 def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -> Embedder | None:
@@ -244,6 +244,19 @@ def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *mor
         config = model.model_validate(dict(options) if complete is None else complete(options, os.environ))
     except ValidationError as error:
         raise ConfigError(
-            f"{kind} {name}: {format_validation_error(error)}", hint="see docs/configuration.md"
+            f"{kind} {name}: {format_validation_error(error)}", hint=_suggest_option(error, model)
         ) from None
     return cls(config, io, *more)
+
+
+def _suggest_option(error: ValidationError, model: type[BaseModel]) -> str:
+    """Return the option that was probably meant by one that there is not, else where to look."""
+    from difflib import get_close_matches
+
+    known = sorted(model.model_fields)
+    for one in error.errors():
+        if one["type"] == "extra_forbidden" and known:
+            unknown = str(one["loc"][-1])
+            near = get_close_matches(unknown, known, n=1, cutoff=0.6)
+            return f"did you mean {near[0]}?" if near else f"{unknown} is not an option; known: {', '.join(known)}"
+    return "see docs/configuration.md"

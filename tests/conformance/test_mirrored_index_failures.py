@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.vectors.local import LocalVectors, LocalVectorsConfig
 from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.drive import drive
 from memstone.engine.transfer import mirror
+from memstone.engine.transfer.mirror import MirroredIndex
 from memstone.errors import BackendUnavailable, VectorStoreError
 from memstone.model.query import Where
 from memstone.ports.index import Point, PointHit
@@ -22,6 +24,7 @@ from memstone.testing.modes import run
 from tests.conformance.vector_world import (
     ALICE,
     BOB,
+    DIM,
     SPACE,
     World,
     empty_store,
@@ -121,6 +124,36 @@ def test_a_store_that_fails_is_not_taken_for_one_that_lost_its_collection() -> N
         with pytest.raises(VectorStoreError, match="no search today"):
             await index.search(near(world))
         assert index._mirrors == before
+
+    run("blocking", scenario)
+
+
+@pytest.mark.req("N-29", "N-1", "O-24")
+def test_a_write_that_failed_is_healed_by_one_rebuild_after_half_a_minute() -> None:
+    async def scenario(io: Io) -> None:
+        world = await World.open(io)
+        store = _Failing(io)
+        local = LocalVectors(LocalVectorsConfig(), io, world.ledger)
+        index = MirroredIndex(world.ledger, store, "memories", io, local)
+        now = 1_000.0
+        index._clock = lambda: now
+        for _ in range(30):
+            await world.add(ALICE)
+        await world.agrees(index, near(world))
+        await store.upsert((await store.collections())[0].name, [Point("stray", [1.0] * DIM, {"seq": 10_000})])
+
+        store.upserts_left = 0
+        for _ in range(3):
+            await world.add(ALICE)  # the ledger takes it, whatever becomes of the index
+            await world.agrees(index, near(world))
+            now += 5.0
+        assert (index.failures, index.outage is not None) == (1, True), "it is not asked again at once"
+
+        store.upserts_left = 1_000_000
+        now += 30.0
+        await world.agrees(index, near(world, 1000))
+        assert index.outage is None
+        await holds_what_the_ledger_says(store, world)
 
     run("blocking", scenario)
 

@@ -17,20 +17,32 @@ from memstone.testing.vector_store import NAME, VectorStoreSuite, assert_close, 
 from tests.postgres.server import Server
 
 
+def terminate_connections(postgres: Server) -> None:
+    with postgres.superuser(postgres.name) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE pid <> pg_backend_pid() AND datname = %s AND application_name = 'memstone'",
+            (postgres.name,),
+        )
+
+
 class _InPostgres(VectorStoreSuite):
     unsupported = frozenset({Op.ICONTAINS})
     options: ClassVar[dict[str, Any]] = {}
     _url = ""
+    _server: Server
 
     @pytest.fixture(autouse=True)
     def _database(self, postgres: Server) -> None:
-        self._url = postgres.url(postgres.name)
+        self._url, self._server = postgres.url(postgres.name), postgres
 
-    async def fresh(self, io: Io) -> VectorStore:
-        """A schema without tables."""
-        store = PgVectorStore(PgVectorConfig(url=self._url, schema_name="suite's", **self.options), io)
-        await store.reset()
-        return store
+    def connect(self, io: Io) -> VectorStore:
+        """A schema of the suite's own."""
+        return PgVectorStore(PgVectorConfig(url=self._url, schema_name="suite's", **self.options), io)
+
+    def interrupt(self) -> None:
+        """End every connection of ours, on the server."""
+        terminate_connections(self._server)
 
 
 @pytest.mark.req("C-31", "C-32", "C-34", "R-5", "R-27", "R-28", "X-19")
@@ -128,11 +140,6 @@ def test_what_goes_wrong_is_told_in_our_words(store: PgVectorStore) -> None:
 
 def test_a_connection_that_was_lost_is_replaced(store: PgVectorStore, postgres: Server) -> None:
     drive(fill_collection(store, [Point("a", [1, 0])]))
-    with postgres.superuser(postgres.name) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
-            "WHERE pid <> pg_backend_pid() AND datname = %s AND application_name = 'memstone'",
-            (postgres.name,),
-        )
+    terminate_connections(postgres)
 
     assert [point.id for point in drive(store.scan(NAME))] == ["a"]

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from memstone.errors import ConfigError
 from memstone.model.memory import Link
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
+from memstone.testing.wire import WireServer
+from tests.stores.fake_qdrant import FakeQdrant
+from tests.stores.redis_server import run_redis
 
 DIM = 12
 WORDS = ("oslo", "bergen", "coffee", "tea", "train", "boat", "red", "blue", "monday", "friday")
@@ -33,10 +37,12 @@ def embed(texts: Sequence[str]) -> Any:
 class Pair:
     """Two memories over one file: the index in this process, and a store that is filled from the ledger."""
 
-    def __init__(self, face: type[Memory | AsyncMemory], path: Path, seed: int) -> None:
+    def __init__(
+        self, face: type[Memory | AsyncMemory], path: Path, seed: int, vector_store: dict[str, Any] | None = None
+    ) -> None:
         config = {"store": {"url": f"sqlite:///{path}", "durable": False}, "policy": {"strategy": "hybrid"}}
         self.local = face({**config, "vector_store": {"provider": "local"}}, embedder=embed)
-        self.mirrored = face({**config, "vector_store": {"provider": "memory"}}, embedder=embed)
+        self.mirrored = face({**config, "vector_store": vector_store or {"provider": "memory"}}, embedder=embed)
         self.chance = random.Random(seed)  # noqa: S311 - test data
         self.ids: list[str] = []
 
@@ -213,3 +219,44 @@ def test_a_store_nobody_knows_is_refused_with_the_names_that_are_known() -> None
         Memory({"store": {"url": "memory:"}, "vector_store": {"provider": "nosuch"}})
     with pytest.raises(ConfigError, match="path"):
         Memory({"store": {"url": "memory:"}, "vector_store": {"provider": "memory", "config": {"path": "x"}}})
+
+
+@pytest.mark.req("C-39", "C-39.1")
+@pytest.mark.parametrize(
+    ("provider", "config", "hint"),
+    [
+        ("qdrant", {"hots": "db"}, "did you mean host?"),
+        ("qdrant", {"apikey": "k"}, "did you mean api_key?"),
+        ("chroma", {"databse": "d"}, "did you mean database?"),
+        ("redis", {"zzz": 1}, "known: ef_search, index, password, prefix, timeout, url"),
+        ("faiss", {"folder": "x"}, "known: ef_search, index, path"),
+    ],
+)
+def test_an_option_that_there_is_not_is_refused_with_the_one_that_was_meant(
+    provider: str, config: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(ConfigError, match=next(iter(config))) as refused:
+        Memory({"store": {"url": "memory:"}, "vector_store": {"provider": provider, "config": config}})
+    assert hint in (refused.value.hint or "")
+
+
+@faces
+@pytest.mark.parametrize("provider", ["faiss", "qdrant", "redis"])
+@pytest.mark.req("C-39.1", "C-58.41", "R-5", "R-6", "R-18", "R-27")
+def test_answers_are_the_same_with_stores_that_others_make(
+    face: type[Memory | AsyncMemory], provider: str, tmp_path: Path
+) -> None:
+    async def each(_: Pair) -> None:
+        return
+
+    async def scenario(config: dict[str, Any]) -> None:
+        pair = Pair(face, tmp_path / "memories.db", 3, {"provider": provider, "config": config})
+        assert await played(pair, 60, each) > 50
+
+    with ExitStack() as stack:
+        config: dict[str, Any] = {"path": str(tmp_path / "faiss")}
+        if provider == "qdrant":
+            config = {"url": stack.enter_context(WireServer(FakeQdrant())).url}
+        elif provider == "redis":
+            config = {"url": stack.enter_context(run_redis())}
+        finished(face, scenario(config))

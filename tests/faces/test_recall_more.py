@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -75,6 +76,16 @@ class _Outside(MemoryVectors):
         return await super().search(collection, vector, limit, where)
 
 
+class _Unreachable:
+    """An index that cannot be searched."""
+
+    async def search(self, _: object) -> list[object]:
+        raise BackendUnavailable("no index", kind="vectors", name="embedded")
+
+    async def forget(self, tenant_id: str) -> None:
+        """Nothing is held."""
+
+
 async def with_a_store_outside(face: Face) -> _Outside:
     """Put a store that can fail in the place of the configured one."""
     await face.stats()
@@ -85,8 +96,8 @@ async def with_a_store_outside(face: Face) -> _Outside:
     return store
 
 
-@pytest.mark.req("N-1", "C-39")
-async def test_with_the_store_outside_down_words_still_find_and_the_answer_says_why(opens: Opens) -> None:
+@pytest.mark.req("N-1", "N-15", "C-39")
+async def test_with_the_store_outside_down_the_embedded_index_answers_and_says_why(opens: Opens) -> None:
     face = opens({"vector_store": {"provider": "memory"}}, embedder=topics)
     store = await with_a_store_outside(face)
     for text in (NEITHER, BY_MEANING, BY_WORD):
@@ -97,16 +108,39 @@ async def test_with_the_store_outside_down_words_still_find_and_the_answer_says_
 
     store.down = True
     answer = await face.search("zymurgy?", user_id="alice")
-    assert texts(answer) == [BY_WORD]
+    assert texts(answer) == texts(full)
     (why,) = answer["degraded"]
-    assert (why["channel"], why["code"]) == ("dense", BackendUnavailable.code)
+    assert (why["channel"], why["code"]) == ("vector_store", BackendUnavailable.code)
     assert "connection refused" in why["message"]
     pack = await face.context("What do you know about zymurgy?", user_id="alice", gate="always")
-    assert BY_WORD in pack.text
-    assert [one["channel"] for one in pack.degraded] == ["dense"]
+    assert BY_MEANING in pack.text
+    assert [one["channel"] for one in pack.degraded] == ["vector_store"]
+    status = await face.admin.status()
+    assert status["vector_store"]["available"] is False
+    assert "embedded index" in status["vector_store"]["reason"]
 
+    index: Any = face.memory.engine.runtime.index
+    assert index.failures == 1, "a store that failed is not asked again at once"
     store.down = False
+    later = time.monotonic() + 31
+    index._clock = lambda: later
     assert await face.search("zymurgy?", user_id="alice") == full
+
+
+@pytest.mark.req("N-1", "N-15")
+async def test_with_the_embedded_index_down_too_words_still_find(opens: Opens) -> None:
+    face = opens({"vector_store": {"provider": "memory"}}, embedder=topics)
+    store = await with_a_store_outside(face)
+    for text in (NEITHER, BY_MEANING, BY_WORD):
+        await face.remember(text)
+    store.down = True
+    index: Any = face.memory.engine.runtime.index
+    index._embedded = _Unreachable()
+
+    answer = await face.search("zymurgy?", user_id="alice")
+
+    assert texts(answer) == [BY_WORD]
+    assert [one["channel"] for one in answer["degraded"]] == ["dense"]
 
 
 @pytest.mark.req("N-1", "S-60")

@@ -18,6 +18,8 @@ from tests.faces.harness import ANYWHERE, FACES, ON_DISK, Face, Opens, texts
 from tests.patience import LONG
 from tests.postgres.server import Server
 
+STORES = ("chroma", "elasticsearch", "faiss", "local", "memory", "milvus", "opensearch", "pgvector", "qdrant", "redis")
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -208,7 +210,7 @@ def test_what_is_no_clock_is_refused_at_once(kind: str, wrong: Any) -> None:
     [
         ({"llm": {"provider": "magic"}}, "known: openai"),
         ({"embedder": {"provider": "magic"}}, "known: hash, local, ollama, openai"),
-        ({"vector_store": {"provider": "magic"}}, "known: local, memory, pgvector"),
+        ({"vector_store": {"provider": "magic"}}, f"known: {', '.join(STORES)}"),
     ],
 )
 def test_only_names_that_a_configuration_may_give_are_called_known(kind: str, config: Any, known: str) -> None:

@@ -333,7 +333,7 @@ def stored(private: list[str]) -> Iterator[tuple[World, Store, int]]:
 def test_health_asks_the_store_with_its_key_under_its_name() -> None:
     with stored(["qdrant.internal"]) as (world, store, port):
         assert world.client.get("/api/settings/qdrant/health").json()["status"] == "not_configured"
-        change = {"host": "qdrant.internal", "port": port, "apiKey": KEY}
+        change = {"host": "qdrant.internal", "port": port, "apiKey": KEY, "enabled": True}
         assert world.client.put("/api/settings/qdrant", json=change).status_code == 200
         health = world.client.get("/api/settings/qdrant/health").json()
         assert (health["ok"], health["status"]) == (True, "ok")
@@ -347,7 +347,9 @@ def test_health_asks_the_store_with_its_key_under_its_name() -> None:
 
 def test_health_follows_no_redirect() -> None:
     with stored(["qdrant.internal"]) as (world, store, port):
-        world.client.put("/api/settings/qdrant", json={"host": "qdrant.internal", "port": port, "apiKey": KEY})
+        world.client.put(
+            "/api/settings/qdrant", json={"host": "qdrant.internal", "port": port, "apiKey": KEY, "enabled": True}
+        )
         store.answer = JSONResponse({}, 302, headers={"location": "/elsewhere"})
         health = world.client.get("/api/settings/qdrant/health").json()
         assert (health["ok"], health["status"]) == (False, "error")

@@ -332,5 +332,7 @@ class Engine:
         await self.runtime.late.flush_and_close(self.runtime.io, _CLOSING)
         await self.runtime.io.finish()
         await write_down(self.runtime)
+        if (close := getattr(self.runtime.index, "close", None)) is not None:
+            await close()
         await self.runtime.ledger.close()
         await self.runtime.io.close()

@@ -16,6 +16,7 @@ from memstone.engine.policy import policy_for
 from memstone.engine.recall.context_query import validate_context
 from memstone.engine.recall.hits import Hits, find_hits
 from memstone.engine.recall.ranking import Hit
+from memstone.engine.recall.retrieve import STORE
 from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
@@ -121,7 +122,7 @@ def _describe_resolution(runtime: Runtime, strategy: str, hits: Hits) -> SearchR
     return {
         "strategy": cast("Strategy", strategy),
         "embedding": runtime.embedding.name or None,
-        "vectors": by_meaning and runtime.embedding.on and not hits.degraded,
+        "vectors": by_meaning and runtime.embedding.on and all(note.get("channel") == STORE for note in hits.degraded),
         "rerank": runtime.reranker is not None,
         "degraded": hits.degraded,
         "fallback_reason": "; ".join(reasons) or None,

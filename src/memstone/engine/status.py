@@ -108,9 +108,11 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
         return {"available": False, "reason": error.message, "backend": backend, "pending": 0}
     active = next((one.signature for one in spaces if one.state == "active"), None)
     other = active is not None and active != signature
+    outage: MemstoneError | None = getattr(runtime.index, "outage", None)
+    down = "" if outage is None else f"{outage.message}; the embedded index answers meanwhile"
     return {
-        "available": not other,
-        "reason": "the index belongs to another embedder: run reindex" if other else None,
+        "available": not other and not down,
+        "reason": "the index belongs to another embedder: run reindex" if other else down or None,
         "backend": backend,
         "pending": waiting,
         "signature": signature,
@@ -125,6 +127,18 @@ async def pending_vectors(runtime: Runtime) -> int:
         return 0
     signature = await runtime.embedding.signature()
     return await runtime.ledger.read(lambda tx: tx.vectors.missing_count(runtime.tenant_id, signature))
+
+
+async def clean_up_vectors(runtime: Runtime, *, dry_run: bool) -> int:
+    """Remove what a vector store outside holds in vain, and say how much that is; without one there is nothing."""
+    if runtime.bounds is not None:
+        raise Forbidden("this key cannot clean up a vector store", hint="use a key for the whole tenant")
+    clean_up = getattr(runtime.index, "clean_up", None)
+    if clean_up is None or not runtime.embedding.on:
+        return 0
+    signature = await runtime.embedding.signature()
+    removed: int = await clean_up(runtime.tenant_id, signature, runtime.now(), dry_run=dry_run)
+    return removed
 
 
 async def refresh_vectors(runtime: Runtime) -> RefreshResult:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from memstone.errors import BackendError
 from memstone.model.instant import Instant
 from memstone.model.memory import Record, TextDoc, Vector
-from memstone.model.query import TextQuery, VectorQuery, Where, WordsQuery
+from memstone.model.query import Op, TextQuery, VectorQuery, Where, WordsQuery
 from memstone.model.scope import Scope
 from memstone.ports.tables import HitColumns
 
@@ -35,6 +36,8 @@ class DenseHits(HitColumns[DenseHit]):
     cosines: Any
     near: int
     level: float = 0.0
+    failure: BackendError | None = None
+    """Why the store that was asked did not answer, where another one answered in its place."""
 
     @classmethod
     def of(cls, hits: Sequence[DenseHit]) -> DenseHits:
@@ -196,12 +199,40 @@ class CollectionInfo:
     dimension: int
 
 
+@dataclass(frozen=True, slots=True)
+class StoreCapabilities:
+    """What a vector store does by itself.
+
+    ``operators`` are the filters that it applies inside a search; it refuses others with ``Unsupported``, and the
+    ledger applies them. A store that is not ``exact`` finds neighbours by an approximate index. One that is not
+    ``durable`` is empty after a restart.
+    """
+
+    operators: frozenset[Op] = frozenset(Op)
+    exact: bool = True
+    distance: str = "cosine"
+    durable: bool = True
+
+
 class VectorStore(Protocol):
     """A place that finds near vectors.
 
     Filters are honoured inside the search, or the store raises ``Unsupported``; they are never
     ignored. A zero vector scores 0. Vectors are normalised on write. Unknown ids are no error.
     """
+
+    @property
+    def capabilities(self) -> StoreCapabilities:
+        """What it does by itself."""
+        ...
+
+    async def check_health(self) -> None:
+        """Raise a ``BackendError`` unless the store answers."""
+        ...
+
+    async def close(self) -> None:
+        """Give connections back."""
+        ...
 
     async def create(self, collection: str, dimension: int) -> None:
         """Make a collection; the same name and dimension again is no error."""
@@ -321,6 +352,8 @@ class LinkedVector:
     layer: str
     status: str
     vector: bytes
+    created_at: Instant
+    expires_at: Instant | None
 
 
 @dataclass(frozen=True, slots=True)

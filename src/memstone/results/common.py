@@ -43,7 +43,10 @@ class Degradation(TypedDict):
     step: NotRequired[str]
     """The step that was left out, such as ``embedding``."""
     channel: NotRequired[str]
-    """The part of a search that was left out: ``dense``, ``text``, ``entity`` or ``rerank``."""
+    """The part of a search that was left out: ``dense``, ``text``, ``entity`` or ``rerank``.
+
+    ``vector_store`` says that a store outside did not answer, and the index beside the ledger did in its place.
+    """
     code: str
     message: str
     hint: NotRequired[str]

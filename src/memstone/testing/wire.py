@@ -92,6 +92,10 @@ class WireServer:
         """Answers for the next requests, in order."""
         self._script.extend(replies)
 
+    def hang_up(self) -> None:
+        """End the connections that clients keep open; new ones are welcome."""
+        self._server.hang_up_all()
+
     def _answer(self, request: WireRequest) -> WireReply:
         self.requests.append(request)
         with suppress(IndexError):

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import DimensionMismatch, VectorStoreError
 from memstone.model.query import Where, is_match
-from memstone.ports.index import CollectionInfo, Point, PointHit
+from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
 
 T = TypeVar("T")
@@ -34,11 +34,18 @@ class MemoryVectors:
 
     Config = MemoryConfig
     in_process = True
+    capabilities = StoreCapabilities(durable=False)
 
     def __init__(self, config: MemoryConfig, io: Io) -> None:  # noqa: ARG002 - adapters take (config, io)
         self._io = io
         self._collections: dict[str, _Collection] = {}
         self._guard = ForkSafeLock()
+
+    async def check_health(self) -> None:
+        """Do nothing: whoever asks is in the same process."""
+
+    async def close(self) -> None:
+        """Do nothing: there is no connection."""
 
     async def create(self, collection: str, dimension: int) -> None:
         await self._run(lambda: self._create(collection, dimension))

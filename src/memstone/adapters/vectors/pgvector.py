@@ -26,7 +26,7 @@ from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Options, P
 from memstone.adapters.postgres.statements import Statement, Wire, to_numbered_placeholders
 from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
 from memstone.model.query import DATA, FIELDS, INT64, METADATA, UNSET_WHEN_EMPTY, And, Condition, Not, Op, Or, Where
-from memstone.ports.index import CollectionInfo, Point, PointHit
+from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
 
 # --- filters in SQL over a payload of JSON ----------------------------------------------------------------------------
@@ -186,6 +186,7 @@ class PgVectorStore:
 
     Config = PgVectorConfig
     in_process = False
+    capabilities = StoreCapabilities(operators=frozenset(Op) - {Op.ICONTAINS}, exact=False)
 
     @staticmethod
     def read_environment(options: Mapping[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
@@ -198,6 +199,10 @@ class PgVectorStore:
         self._pool: Pool | None = None
         self._guard = ForkSafeLock()
         self._path = ""
+
+    async def check_health(self) -> None:
+        async with self._unit() as wire:
+            await wire.fetch("SELECT 1", ())
 
     async def create(self, collection: str, dimension: int) -> None:
         """Make a table, and with it the index."""

@@ -225,7 +225,7 @@ def _build_url(host: str, port: Any) -> str:
     _, _, rest = full_text.partition("://")
     authority, slash, path = rest.partition("/")
     has_port = authority.rpartition("]")[2].count(":") > 0
-    if has_port or not port or full_text.startswith("https://"):
+    if has_port or not port:
         return full_text
     return f"{full_text.partition('://')[0]}://{authority}:{port}{slash}{path}"
 

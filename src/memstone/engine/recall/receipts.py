@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from memstone.core.prompt.planner import OVER_CAP, BlockPlan
 from memstone.core.redact import RedactionAction, RedactPolicy, redact_text
+from memstone.engine.recall.retrieve import STORE
 from memstone.engine.recall.surface import Material
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.versions import checked_id
@@ -173,4 +174,5 @@ def _search_tier(runtime: Runtime, asked: ContextQuery) -> str:
     """Return what the answer rests on: words alone, or vectors in this process or in a store outside."""
     if not runtime.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"
-    return "embedded" if runtime.index.is_embedded else "external"
+    fell_back = any(one.get("channel") == STORE for one in asked.degraded)
+    return "embedded" if fell_back or runtime.index.is_embedded else "external"

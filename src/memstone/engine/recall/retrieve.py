@@ -131,6 +131,9 @@ def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around
 # --- the channels -----------------------------------------------------------------------------------------------------
 
 
+STORE: Final = "vector_store"
+"""The channel of a note that a vector store outside did not answer; the embedded index did."""
+
 _ROLES: Final = frozenset({"user", "assistant"})
 _ASSISTANT: Final = " ".join(document_terms("assistant"))
 
@@ -363,6 +366,8 @@ async def _by_channel(
         question.vectors = ()
         question.degraded.append({"channel": "dense", **error.as_dict()})
         return _of_text(hits, depth)
+    if dense.failure is not None:
+        _note_store_failure(question, dense.failure)
     question.level = dense.level if len(dense.seqs) >= _FEWEST else 0.0  # a few memories have no usual nearness
     found = _of_text(hits, depth)
     found.cosines, found.near = Numbers(dense.seqs, dense.cosines), dense.seqs[: min(depth, dense.near)]
@@ -370,6 +375,12 @@ async def _by_channel(
     found.text_signals, found.own_words = _join_features(hits, others)
     found.exhausted = found.exhausted and len(found.near) < depth
     return found
+
+
+def _note_store_failure(question: SearchQuestion, failure: BackendError) -> None:
+    """Say once that the store outside did not answer, and that the embedded index did in its place."""
+    if not any(note.get("channel") == STORE for note in question.degraded):
+        question.degraded.append({"channel": STORE, **failure.as_dict()})
 
 
 def _of_text(hits: TextHits, depth: int) -> Candidates:

@@ -3,6 +3,9 @@
 The ledger notes every change of a vector or a link in a log. A mirror follows that log by cursor and brings the store
 up to date before it asks it: from the beginning when the collection is new, so that switching a store on, dropping a
 collection and losing one are all the same case. Applying a change twice does no harm.
+
+A store that fails is left alone for half a minute, and the index beside the ledger answers meanwhile. A collection into
+which a write failed is then built anew: nobody knows how much of it arrived, or when.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from logging import DEBUG, WARNING
 from typing import Any, Final, TypeAlias
 from uuid import UUID, uuid5
 
@@ -21,12 +26,14 @@ import numpy as np
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.store.vector_items import VECTOR, ensure_external, is_own, space_of
 from memstone.errors import BackendError, InvalidInput
+from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Record
 from memstone.model.query import And, Condition, Op, VectorQuery, Where
 from memstone.model.scope import Scope
-from memstone.ports.index import DenseHit, Point, VectorStore
+from memstone.ports.index import DenseHit, DenseHits, Point, VectorIndex, VectorStore
 from memstone.ports.io import Io
 from memstone.ports.ledger import Ledger, LinkedVector, Tx
+from memstone.trace import log_event
 
 # --- a vector store outside the ledger as the dense channel -----------------------------------------------------------
 
@@ -36,8 +43,11 @@ _Key: TypeAlias = tuple[str, str]
 
 _PAGE: Final = 256
 _FEW: Final = 1000
+_EVERY: Final = 100_000_000
 _TRIES: Final = 16
 """A search begins again for every time that its collection was dropped under it, and gives up only after many."""
+_PAUSE_SECONDS: Final = 30.0
+"""How long a store that failed is not asked; failures in between begin no new pause."""
 _POINTS: Final = UUID("7d3b6f0e-3f0c-5a53-9a55-2f6f4d1c8e21")
 
 
@@ -61,10 +71,17 @@ class MirroredIndex:
 
     quant = ""
 
-    def __init__(self, ledger: Ledger, store: VectorStore, collection_name: str, io: Io) -> None:
+    def __init__(
+        self, ledger: Ledger, store: VectorStore, collection_name: str, io: Io, embedded: VectorIndex | None = None
+    ) -> None:
         self._ledger, self._store, self._name = ledger, store, collection_name
+        self._embedded = embedded
         self._lock = io.lock()
         self._mirrors: dict[_Key, _Mirror] = {}
+        self._suspects: set[str] = set()
+        self._outage: tuple[float, BackendError] | None = None
+        self._clock: Callable[[], float] = time.monotonic
+        self.failures = 0
 
     @property
     def is_embedded(self) -> bool:
@@ -76,7 +93,55 @@ class MirroredIndex:
         """Wherever the store is, whoever searches may have to wait for somebody who brings it up to date."""
         return False
 
+    @property
+    def outage(self) -> BackendError | None:
+        """Why the store is not asked at the moment, or None."""
+        return self._outage[1] if self._outage is not None and self._clock() < self._outage[0] else None
+
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
+        """Return the nearest of a scope; while the store fails, by the index beside the ledger, which says why."""
+        if self._embedded is None:
+            return await self._search_store(query)
+        error = self.outage
+        if error is None:
+            try:
+                hits = await self._search_store(query)
+            except BackendError as raised:
+                error = self._record_failure(raised)
+            else:
+                self._outage = None
+                return hits
+        return replace(DenseHits.of(await self._embedded.search(query)), failure=error)
+
+    def _record_failure(self, error: BackendError) -> BackendError:
+        self.failures += 1
+        self._outage = (self._clock() + _PAUSE_SECONDS, error)
+        log_event("vector_store.failed", WARNING, code=error.code, failures=self.failures)
+        return error
+
+    async def check_health(self) -> None:
+        """Raise a ``BackendError`` unless the store answers."""
+        await self._store.check_health()
+
+    async def close(self) -> None:
+        """Give the connections of the store back."""
+        await self._store.close()
+
+    async def clean_up(self, tenant_id: str, signature: str, now: Instant, *, dry_run: bool) -> int:
+        """Remove points that the ledger does not know or that have expired; gives how many there were."""
+        mirror = await self._current((tenant_id, signature))
+        if mirror is None:
+            return 0
+        points = await self._store.scan(mirror.collection, None, _EVERY)
+        seqs = sorted({int(point.payload["seq"]) for point in points})
+        rows = await self._ledger.of(tenant_id).read(lambda tx: tx.vectors.rows_of(tenant_id, signature, seqs))
+        known = {_build_point(tenant_id, row).id for row in rows if row.expires_at is None or row.expires_at > now}
+        stale = [point.id for point in points if point.id not in known]
+        if stale and not dry_run:
+            await self._store.delete(mirror.collection, stale)
+        return len(stale)
+
+    async def _search_store(self, query: VectorQuery) -> Sequence[DenseHit]:
         """Return the nearest of a scope; a collection that somebody dropped is built again."""
         key = (query.scope.tenant_id, query.signature)
         for _ in range(_TRIES - 1):
@@ -95,6 +160,8 @@ class MirroredIndex:
                 del self._mirrors[key]
             for name in await self._collections(tenant_id):
                 await self._store.drop(name)
+        if self._embedded is not None:
+            await self._embedded.forget(tenant_id)
 
     async def holds(self, tenant_id: str, signature: str, seqs: Sequence[int]) -> int:
         """How many points of these versions the store has, when it has followed."""
@@ -110,6 +177,10 @@ class MirroredIndex:
         if mirror is None or await self._behind(key, mirror):
             async with self._lock:
                 mirror = self._mirrors.get(key) or await self._begin(key)
+                if mirror is not None and mirror.collection in self._suspects:
+                    await self._start_again(mirror)
+                    self._suspects.discard(mirror.collection)
+                    log_event("vector_store.rebuilt", WARNING, collection=mirror.collection)
                 while mirror is not None and await self._follow(key, mirror):
                     pass
         return mirror
@@ -215,10 +286,16 @@ class MirroredIndex:
         left = (await self._find_point_ids(mirror.collection, known) if known else set()) - {
             point.id for point in points
         }
-        if points:
-            await self._store.upsert(mirror.collection, points)
-        if left:
-            await self._store.delete(mirror.collection, sorted(left))
+        try:
+            if points:
+                await self._store.upsert(mirror.collection, points)
+            if left:
+                await self._store.delete(mirror.collection, sorted(left))
+        except BackendError as error:
+            self._suspects.add(mirror.collection)
+            log_event("vector_store.upsert.failed", WARNING, code=error.code, points=len(points))
+            raise
+        log_event("vector_store.upsert.ok", DEBUG, points=len(points), removed=len(left))
 
     async def _find_point_ids(self, collection: str, seqs: Sequence[int]) -> set[str]:
         """Return the points of these versions that are in the collection."""
@@ -277,6 +354,8 @@ def _build_point(tenant_id: str, row: LinkedVector) -> Point:
         "user_id": row.user_id,
         "agent_id": row.agent_id,
         "run_id": row.run_id,
+        "created_at": row.created_at,
+        "expires_at": row.expires_at,
     }
     name = "\0".join((str(row.seq), row.user_id, row.agent_id, row.run_id))
     return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)

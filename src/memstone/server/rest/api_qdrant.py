@@ -8,9 +8,9 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 
 from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
-from memstone.engine import backends
+from memstone.engine import backends, status
 from memstone.engine.access.admission import resolve_owner
-from memstone.errors import MemstoneError
+from memstone.errors import BackendError, MemstoneError
 from memstone.registry import BUILT_IN
 from memstone.server.access import Admin, AuthenticatedRoute, Caller
 from memstone.server.rest.api_engine import known_embedding_models
@@ -44,6 +44,10 @@ _NAMES: Final = {
 }
 _OK: Final = 200
 _ABSENT: Final = 404
+_HEALTH_CHARS: Final = 200
+_ERROR_CHARS: Final = 300
+"""How much of an error is shown."""
+_MOST_FOUND: Final = 20
 
 
 @router.get("", response_model=QdrantSettings)
@@ -68,9 +72,9 @@ async def set_qdrant(request: Request, caller: Admin, guard: Guarded, change: Qd
 def _format_settings(state: ServiceState, values: dict[str, Any]) -> dict[str, Any]:
     reason = _unusable_reason(values)
     active = state.settings.vector_store.provider == "qdrant"
-    status = "active" if active else "not_configured" if reason else "restart_required"
+    mode = "active" if active else "not_configured" if reason else "restart_required"
     output = {name: values[stored] for name, stored in _NAMES.items()}
-    return {**output, "has_api_key": bool(values[QDRANT_KEY]), "status": status, "reason": None if active else reason}
+    return {**output, "has_api_key": bool(values[QDRANT_KEY]), "status": mode, "reason": None if active else reason}
 
 
 def _unusable_reason(values: dict[str, Any]) -> str | None:
@@ -87,23 +91,33 @@ async def check_qdrant(request: Request, caller: Admin, guard: Guarded) -> Any:
     """Check Qdrant within five seconds; the answer contains the host and nothing else."""
     runs_it(request, caller)
     values, secrets = await read_connections(caller)
-    if not values.get("qdrantHost"):
-        return {"ok": False, "status": "not_configured", "error": "no host is set"}
+    if not values.get("qdrantHost") or not values.get("qdrantEnabled"):
+        return {"ok": False, "status": "not_configured", "latency_ms": 0.0, "error": "not_configured"}
     began = time.perf_counter()
     try:
-        error = await _check_collection(guard, values, secrets.get(QDRANT_KEY, ""))
+        error = await _check_server(guard, values, secrets.get(QDRANT_KEY, ""))
     except MemstoneError as failed:
-        error = failed.message
-    took = round((time.perf_counter() - began) * 1_000, 3)
-    return {"ok": error is None, "status": "error" if error else "ok", "latency_ms": took, "error": error}
+        error = failed.message[:_HEALTH_CHARS]
+    latency = _milliseconds_since(began)
+    return {"ok": error is None, "status": "error" if error else "ok", "latency_ms": latency, "error": error}
 
 
-async def _check_collection(guard: Guarded, values: dict[str, Any], key: str) -> str | None:
-    """Return what is wrong with the collection's answer; one that is not there yet is made when it is needed."""
+async def _check_server(guard: Guarded, values: dict[str, Any], key: str) -> str | None:
+    """Return what is wrong with the server, or with the collection: to be ready it asks for no key.
+
+    A collection that is not there yet is made when it is needed; a server before version 1.4 has no ``/readyz``.
+    """
     collection = values.get("qdrantCollection", "omniroute_memory")
     url = await guard.check(qdrant_url(values))
-    answer = await fetch_url(url, path=f"/collections/{collection}", headers={"api-key": key} if key else {})
-    return None if answer.status_code in (_OK, _ABSENT) else f"{url.host} answered {answer.status_code}"
+    for path in ("/readyz", f"/collections/{collection}"):
+        answer = await fetch_url(url, path=path, headers={"api-key": key} if key else {})
+        if answer.status_code not in (_OK, _ABSENT):
+            return f"{url.host} answered {answer.status_code}"
+    return None
+
+
+def _milliseconds_since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1_000, 3)
 
 
 @router.post("/search", response_model=QdrantHits)
@@ -113,7 +127,7 @@ async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchB
         return {**missing, "results": []}
     owner = await caller.engine.run(resolve_owner, None, caller.key.id)
     found = await caller.memory.profile.preview_search(
-        question.query, user_id=owner, strategy="vector", limit=question.top_k, max_tokens=16_000
+        question.query, user_id=owner, strategy="vector", limit=min(question.top_k, _MOST_FOUND), max_tokens=16_000
     )
     results = [{**entry_from_memory(one), "score": one["score"]} for one in found["items"]]
     return {"ok": True, "status": "ok", "results": results}
@@ -121,13 +135,18 @@ async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchB
 
 @router.post("/cleanup", response_model=QdrantCleanup)
 async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanupBody | None = None) -> Any:
-    """Bring Qdrant in line with the ledger: remove what is no longer known."""
+    """Bring Qdrant in line with the ledger: delete what is no longer known or has expired, and count it first."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return missing
-    if wanted is not None and wanted.dry_run:
-        return {"ok": True, "status": "dry_run", "dryRun": True, "pending": await caller.memory.admin.pending_vectors()}
-    await caller.memory.admin.reindex()
-    return {"ok": True, "status": "ok"}
+    dry_run = wanted is not None and wanted.dry_run
+    began = time.perf_counter()
+    try:
+        count = await caller.engine.run(status.clean_up_vectors, dry_run=dry_run)
+    except BackendError as error:
+        shown = {"error": error.message[:_ERROR_CHARS], "latency_ms": _milliseconds_since(began)}
+        return {"ok": False, "status": "error", **shown}
+    state = "dry_run" if dry_run else "ok"
+    return {"ok": True, "status": state, "deleted_count": count, "latency_ms": _milliseconds_since(began)}
 
 
 async def _answer_if_inactive(request: Request, caller: Caller) -> dict[str, Any] | None:

@@ -125,7 +125,7 @@ class QdrantHits(ApiAnswer):
 
 
 class QdrantCleanupBody(ApiBody):
-    """With ``dryRun`` the store stays as it is."""
+    """With ``dryRun`` the store stays as it is, and the answer says how many points would be deleted."""
 
     model_config = camel_config({"dryRun": True})
 
@@ -133,11 +133,14 @@ class QdrantCleanupBody(ApiBody):
 
 
 class QdrantCleanup(ApiAnswer):
-    """The store after it was brought in step with the ledger; for a dry run, how many memories wait for a vector."""
+    """How many points were deleted that the ledger does not know, or whose memories have expired."""
 
     ok: bool
-    status: Literal["ok", "not_configured", "dry_run"]
+    status: Literal["ok", "error", "not_configured", "dry_run"]
     reason: str | None = None
+    deleted_count: int = 0
+    latency_ms: float = 0.0
+    error: str | None = None
 
 
 class EmbeddingModels(ApiAnswer):
