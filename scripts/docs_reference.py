@@ -89,8 +89,8 @@ MEANING: Final = {
     "inject.agents": "show memories when an agent runs",
     "inject.extras": "what to add to an answer: `memories`, `events`",
     "reranker.provider": (
-        "what reranks search results: `cohere`, `jina`, `voyage`, `http` for another server, `local` for a model in the "
-        "process, or `package.module:Class`; none: nothing"
+        "what reranks search results: `cohere`, `jina`, `voyage`, `http` for another server, `local` for a model in "
+        "the process, or `package.module:Class`; none: nothing"
     ),
     "reranker.config": "options of the provider, see below",
     "preset": "a set of defaults for these sections, see [settings](guides/settings.md#presets)",
@@ -271,6 +271,8 @@ MEANING: Final = {
         "how to ask for JSON: by `schema`, as the arguments of a `tool`, or only in words (`none`); `auto`: the "
         "strictest way that the model accepts"
     ),
+    "llm anthropic.send_temperature": "send `temperature`; current models refuse it at any value",
+    "llm gemini.api_version": "the version of the API: `v1beta` or `v1`",
     "llm ollama.timeout": "seconds; the first request loads the model",
     "llm ollama.num_ctx": "the context length in tokens; Ollama silently drops what is longer",
     "llm ollama.keep_alive": "how long the model stays loaded, such as `10m`",
@@ -289,7 +291,10 @@ MEANING: Final = {
     "embedder azure_openai.base_url": "the endpoint, `https://NAME.openai.azure.com`; or `AZURE_OPENAI_ENDPOINT`",
     "embedder azure_openai.deployment": "the name of the deployment; none: the name of the model",
     "embedder azure_openai.api_version": "the version of the API; or `OPENAI_API_VERSION`",
-    "embedder gemini.task_type": "what all texts are for; none: `RETRIEVAL_QUERY` for queries, else `RETRIEVAL_DOCUMENT`",
+    "embedder gemini.task_type": (
+        "what all texts are for; none: `RETRIEVAL_QUERY` for queries, else `RETRIEVAL_DOCUMENT`"
+    ),
+    "embedder gemini.api_version": "the version of the API: `v1beta` or `v1`",
     "embedder cohere.input_type": "what all texts are for; none: `search_query` for queries, else `search_document`",
     "embedder voyage.input_type": "what all texts are for; none: `query` for queries, else `document`",
     "embedder tei.model": "a name for the server's model, which tells its vectors apart from others",

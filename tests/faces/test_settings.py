@@ -208,14 +208,18 @@ def test_what_is_no_clock_is_refused_at_once(kind: str, wrong: Any) -> None:
     [
         (
             {"llm": {"provider": "magic"}},
-            "known: anthropic, azure_openai, cerebras, dashscope, deepinfra, deepseek, fireworks, gemini, groq, "
-            "huggingface, litellm, llamacpp, lmstudio, mistral, moonshot, nvidia, ollama, openai, openrouter, "
-            "perplexity, sambanova, together, vllm, xai, zai",
+            (
+                "known: anthropic, azure_openai, cerebras, dashscope, deepinfra, deepseek, fireworks, gemini, groq, "
+                "huggingface, litellm, llamacpp, lmstudio, mistral, moonshot, nvidia, ollama, openai, openrouter, "
+                "perplexity, sambanova, together, vllm, xai, zai"
+            ),
         ),
         (
             {"embedder": {"provider": "magic"}},
-            "known: azure_openai, cohere, deepinfra, fireworks, gemini, hash, jina, llamacpp, lmstudio, local, "
-            "mistral, nvidia, ollama, openai, tei, together, vllm, voyage",
+            (
+                "known: azure_openai, cohere, deepinfra, fireworks, gemini, hash, jina, llamacpp, lmstudio, local, "
+                "mistral, nvidia, ollama, openai, tei, together, vllm, voyage"
+            ),
         ),
         ({"vector_store": {"provider": "magic"}}, "known: local, memory, pgvector"),
     ],

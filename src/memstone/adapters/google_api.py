@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from memstone.ports.io import HttpResponse
 
+API_VERSION: Final = "v1beta"
+
 _SCHEMA_KEYS: Final = frozenset(
     "title description enum format nullable required minItems maxItems minLength maxLength minimum maximum pattern "
     "propertyOrdering".split()

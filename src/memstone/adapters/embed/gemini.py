@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 from pydantic import Field
 
 from memstone.adapters.embed.remote import ADDRESS, Purpose, PurposeEmbedder, RemoteEmbedderConfig
-from memstone.adapters.google_api import model_path, read_google_response
+from memstone.adapters.google_api import API_VERSION, model_path, read_google_response
 from memstone.adapters.vendors import VENDORS, environment_reader
 from memstone.ports.io import HttpRequest, HttpResponse, Io
 
@@ -21,12 +21,13 @@ class GeminiEmbedderConfig(RemoteEmbedderConfig):
 
     model: str = Field(default="gemini-embedding-001", min_length=1)
     base_url: str = Field(default=VENDORS["gemini"].base_url, pattern=ADDRESS)
+    api_version: str = Field(default=API_VERSION, pattern=r"^v\w+$")
     batch_size: int = Field(default=100, ge=1, le=100)
     task_type: str | None = Field(default=None, min_length=1)
 
 
 class GeminiEmbedder(PurposeEmbedder):
-    """``POST {base_url}/v1beta/models/{model}:batchEmbedContents``."""
+    """``POST {base_url}/{api_version}/models/{model}:batchEmbedContents``."""
 
     Config: ClassVar = GeminiEmbedderConfig
     read_environment = staticmethod(environment_reader("gemini"))
@@ -43,7 +44,9 @@ class GeminiEmbedder(PurposeEmbedder):
             asked["outputDimensionality"] = self._config.dimensions
         requests = [{**asked, "content": {"parts": [{"text": text}]}} for text in texts]
         headers = {"x-goog-api-key": self._config.key} if self._config.key else {}
-        return self._post_request(f"/v1beta/{path}:batchEmbedContents", {"requests": requests}, headers)
+        return self._post_request(
+            f"/{self._config.api_version}/{path}:batchEmbedContents", {"requests": requests}, headers
+        )
 
     def _parse_vectors(self, answer: Any) -> list[Any]:
         return [row["values"] for row in answer["embeddings"]]

@@ -42,7 +42,8 @@ class AnthropicLlmConfig(RemoteLlmConfig):
     """  # noqa: D205 - one sentence
 
     base_url: str = Field(default=VENDORS["anthropic"].base_url, pattern=ADDRESS)
-    temperature: float = Field(default=0.0, ge=0, le=1)
+    # Newer models, and the API from 2026-10-21 on, refuse it at any value.
+    send_temperature: bool = False
     version: str = Field(default=VERSION, min_length=1)
     json_mode: Literal["schema", "tool", "none", "auto"] = "auto"
 
@@ -67,7 +68,7 @@ class AnthropicLlm(RemoteLlm):
             "messages": messages,
             **({"system": system} if system else {}),
         }
-        if manner.with_temperature:
+        if self._config.send_temperature and manner.with_temperature:
             payload["temperature"] = min(self._temperature(prompt), 1.0)
         if prompt.tools:
             payload["tools"] = [_as_tool(tool_function(tool)) for tool in prompt.tools]

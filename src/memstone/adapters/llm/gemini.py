@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from pydantic import Field
 
-from memstone.adapters.google_api import google_schema, model_path, read_google_response
+from memstone.adapters.google_api import API_VERSION, google_schema, model_path, read_google_response
 from memstone.adapters.llm.remote import (
     ADDRESS,
     JsonMode,
@@ -42,11 +42,12 @@ class GeminiLlmConfig(RemoteLlmConfig):
     """  # noqa: D205 - one sentence
 
     base_url: str = Field(default=VENDORS["gemini"].base_url, pattern=ADDRESS)
+    api_version: str = Field(default=API_VERSION, pattern=r"^v\w+$")
     json_mode: JsonMode = "auto"
 
 
 class GeminiLlm(RemoteLlm):
-    """``POST {base_url}/v1beta/models/{model}:generateContent``."""
+    """``POST {base_url}/{api_version}/models/{model}:generateContent``."""
 
     Config: ClassVar = GeminiLlmConfig
     read_environment = staticmethod(environment_reader("gemini"))
@@ -69,7 +70,9 @@ class GeminiLlm(RemoteLlm):
             tools = [_as_declaration(tool_function(tool)) for tool in prompt.tools]
             payload["tools"] = [{"functionDeclarations": tools}]
         payload["generationConfig"] = {**settings, **_json_settings(prompt, manner)}
-        return self._post(f"/v1beta/{model_path(self.model)}:generateContent", payload, self._headers())
+        return self._post(
+            f"/{self._config.api_version}/{model_path(self.model)}:generateContent", payload, self._headers()
+        )
 
     def _headers(self) -> dict[str, str]:
         return {"x-goog-api-key": self._config.key} if self._config.key else {}
