@@ -52,6 +52,7 @@ MEANING: Final = {
         "protocol, `litellm`, or `package.module:Class`; without one, the curator learns"
     ),
     "llm.config": "options of the provider, see below",
+    "llm.prices": "by model name, what a million tokens cost: `input` and `output`; jobs then have a `cost`",
     "llm.max_concurrent": "maximum number of calls at once, others wait; a function of your own is not limited",
     "vector_store.provider": "where to search for similar vectors: `local`, `pgvector`, or `memory` for tests",
     "vector_store.config": "options of the provider, see below",

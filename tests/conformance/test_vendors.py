@@ -199,6 +199,31 @@ def test_without_a_key_nothing_is_sent_and_the_variable_is_named(kind: str, name
         run("blocking", scenario)
 
 
+@pytest.mark.req("C-40.1", "C-41.1")
+@pytest.mark.parametrize(
+    ("kind", "name", "host"),
+    [
+        ("llm", "anthropic", "api.anthropic.com"),
+        ("llm", "google", "generativelanguage.googleapis.com"),
+        ("llm", "ollama", "localhost"),
+        ("llm", "azure_openai", "mine.openai.azure.com"),
+        ("embedder", "huggingface", "localhost"),
+        ("embedder", "azure_openai", "mine.openai.azure.com"),
+        ("embedder", "google", "generativelanguage.googleapis.com"),
+    ],
+)
+def test_the_names_of_other_libraries_choose_the_same(
+    kind: str, name: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://mine.openai.azure.com")
+
+    async def scenario(io: Io) -> str:
+        destination: str = build_adapter(kind, name, {"model": "m"}, io).destination
+        return destination
+
+    assert run("blocking", scenario) == host
+
+
 # --- what is written wrongly ------------------------------------------------------------------------------------------
 
 

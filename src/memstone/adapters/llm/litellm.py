@@ -153,7 +153,8 @@ def _translate_error(error: Exception, source: str, key: SecretStr | None) -> Me
 
 
 def _headers_of(error: Exception) -> Mapping[str, str]:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    own = getattr(error, "litellm_response_headers", None)  # those of its response are empty
+    headers = own or getattr(getattr(error, "response", None), "headers", None) or {}
     return {str(name).lower(): str(value) for name, value in headers.items()}
 
 
