@@ -14,8 +14,8 @@ from memstone import Memory
 from memstone.compose import EmbedderLike
 from memstone.core.ranking.abstain import RATE
 from memstone.drive import drive
+from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.judge import judge_relevance
-from memstone.engine.recall.search import hits_of
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
 
@@ -68,7 +68,7 @@ def store(memory: Memory, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
 def ask_question(runtime: Runtime, question: str, names: dict[str, str]) -> SearchOutcome:
     """Ask, and leave out what has nothing to do with the question."""
     wanted = validate_search(runtime, SearchRequest(question, user_id=USER, limit=LIMIT))
-    hits = drive(hits_of(runtime, wanted)).found
+    hits = drive(find_hits(runtime, wanted)).found
     stored = {rate: drive(judge_relevance(runtime, wanted.scope, question, hits, rate)).relevant for rate in RATES}
     return SearchOutcome(_ids(hits, names), {rate: _ids(some, names) for rate, some in stored.items()})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from memstone.engine.recall.context import build_context
+from memstone.engine.context import build_context
 from memstone.engine.recall.receipts import get_receipt
 from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.receipts import get_receipt
-from memstone.engine.recall.search import hits_of
 from memstone.engine.recall.surface import SurfacedMemories, read_material
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import EmbeddingError, InvalidInput, ScopeError
@@ -197,7 +197,9 @@ async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, op
     memory_id = await face.remember("I live in Lisbon")
     await face.remember("I live near the river")
     runtime = await parts_of(face)
-    hits = (await hits_of(runtime, validate_search(runtime, SearchRequest("Where do I live?", user_id="alice")))).found
+    hits = (
+        await find_hits(runtime, validate_search(runtime, SearchRequest("Where do I live?", user_id="alice")))
+    ).found
     await face.delete(memory_id)
     wanted = SurfacedMemories(
         Scope(runtime.tenant_id, "alice"), hits, (), runtime.now(), runtime.zone, language=ENGLISH

@@ -9,10 +9,10 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.sql.memories import MemoriesTable
-from memstone.engine.recall import context as module
-from memstone.engine.recall.context import READ
+from memstone.engine.recall import block_hits as module
+from memstone.engine.recall.block_hits import READ
+from memstone.engine.recall.hits import Hits, find_hits, hydrate_hits
 from memstone.engine.recall.judge import LOOKED_AT, Relevance
-from memstone.engine.recall.search import Hits, hits_of, read_up
 from memstone.engine.runtime import Runtime
 from memstone.model.context import ContextPack
 from tests.faces.context_steps import account, parts_of, shown
@@ -35,7 +35,7 @@ def told(pack: ContextPack) -> tuple[Any, ...]:
 
 async def whole(runtime: Runtime, wanted: Any, _: int | None = None) -> Hits:
     """As if everything were read."""
-    return await hits_of(runtime, wanted)
+    return await find_hits(runtime, wanted)
 
 
 @pytest.mark.parametrize("query", ["Where is my red kayak?", "How do volcanoes form?", "the blue lamp in the shed"])
@@ -45,7 +45,7 @@ async def test_a_block_does_not_depend_on_how_much_is_read(
 ) -> None:
     runtime = await filled(face)
     glimpsed = await shown(runtime, query)
-    monkeypatch.setattr(module, "hits_of", whole)
+    monkeypatch.setattr(module, "find_hits", whole)
     read = await shown(runtime, query)
     assert told(glimpsed) == told(read)
     accounts = [await account(runtime, pack) for pack in (glimpsed, read)]
@@ -83,13 +83,13 @@ async def test_what_is_deleted_after_it_was_judged_is_not_shown(
         deleted.append(record.id if record else "")
         with Memory({"store": {"url": opens.url}, "embedder": {"provider": "hash"}}, clock=opens.clock) as other:
             other.delete(deleted[0])
-        return await read_up(parts, wanted, hits)
+        return await hydrate_hits(parts, wanted, hits)
 
     async def all_of_them(_runtime: Runtime, _scope: Any, _question: str, hits: Any, *_: object) -> Relevance:
         return Relevance(list(hits), "these")
 
     monkeypatch.setattr(module, "judge_relevance", all_of_them)
-    monkeypatch.setattr(module, "read_up", meanwhile)
+    monkeypatch.setattr(module, "hydrate_hits", meanwhile)
     pack = await shown(parts, "Where is my red kayak?")
     assert len(pack.citations) > READ
     assert deleted[0] not in {one.memory_id for one in pack.citations}

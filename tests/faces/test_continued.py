@@ -73,7 +73,7 @@ async def test_they_go_where_the_user_goes(face: Face) -> None:
 async def test_the_oldest_make_room_and_go_after_a_while(
     face: Face, opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(continuations, "_KEPT", 3)
+    monkeypatch.setattr(continuations, "_MAX_STORED", 3)
     runtime = await parts_of(face)
     for number in range(5):
         await note_end(runtime, f"r{number}", "end", "alice")

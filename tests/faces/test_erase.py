@@ -309,7 +309,7 @@ async def test_another_process_forgets_what_it_holds(opens: Opens) -> None:
     await one.admin.erase(user_id="alice")
     assert await other.found("Oslo") == []
     index = other.memory.engine.runtime.index
-    current = [partition for name, partition in index._held.partitions.items() if name[1] == "alice"]  # type: ignore[attr-defined]
+    current = [partition for name, partition in index._partition_cache.partitions.items() if name[1] == "alice"]  # type: ignore[attr-defined]
     assert sum(partition.rows for partition in current) == 0
 
 

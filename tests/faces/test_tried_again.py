@@ -124,7 +124,7 @@ async def test_nothing_is_asked_of_the_inbox_while_nothing_waits(face: Face, mon
         asked.append("session")
         return await session(self, *args)
 
-    monkeypatch.setattr(SignalsTable, "pending", counted_pending)
+    monkeypatch.setattr(SignalsTable, "list_pending", counted_pending)
     monkeypatch.setattr(SignalsTable, "session", counted_session)
 
     for number in range(3):

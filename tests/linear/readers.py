@@ -104,7 +104,7 @@ _FILLED: Final[dict[str, Callable[[str], Any]]] = {
     "Sequence[Message]": lambda text: [Message("user", text)],
     "Message": lambda text: Message("user", text),
     "Source": Source,
-    "Said": own_words_of,
+    "OwnWords": own_words_of,
     "Clause": lambda text: Clause(text, text),
     "Talk": lambda text: _talk(text),  # noqa: PLW0108 - defined below
     "Iterable[Span]": lambda text: [Span(text, 0, len(text))],
@@ -123,7 +123,7 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Statement": lambda: parse_statement(_PLAIN),
     "New": lambda: New(_PLAIN),
     "Limits": lambda: _WIDE,
-    "Reading": lambda: SourceReader(10**9),
+    "SourceReader": lambda: SourceReader(10**9),
     "RedactPolicy": RedactPolicy,
     "Any": lambda: {"note": _PLAIN},
     "Language": lambda: ENGLISH,
@@ -138,26 +138,26 @@ _OTHERS: Final[dict[str, Callable[[], Any]]] = {
     "Form": lambda: "NFKC",
     "Policy": Policy,
     "Position": lambda: Position.SPLIT,
-    "Question": lambda: ModelQuestion([{"role": "user", "content": _PLAIN}], {}, "v1"),
-    "Spotted": lambda: NameSpan(7, 12, "Green", EntityType.PERSON),
-    "Weights": lambda: BY_WORDS,
+    "ModelQuestion": lambda: ModelQuestion([{"role": "user", "content": _PLAIN}], {}, "v1"),
+    "NameSpan": lambda: NameSpan(7, 12, "Green", EntityType.PERSON),
+    "AbstentionWeights": lambda: BY_WORDS,
     "Messages": lambda: [{"role": "user", "content": _PLAIN}],
     "tzinfo": lambda: UTC,
     "Mapping[str, Any]": dict,
     "Mapping[str, float]": dict,
     "Mapping[str, str]": dict,
-    "Sequence[Line]": list,
+    "Sequence[PortraitFact]": list,
     "Sequence[Sentence]": list,
     "Sequence[Span]": list,
     "Sequence[Sequence[str]]": lambda: [["tea"]],
     "Sequence[Sequence[Neighbour]]": list,
-    "Sequence[Sequence[Known]]": lambda: [[KnownFact("1", _PLAIN)]],
+    "Sequence[Sequence[KnownFact]]": lambda: [[KnownFact("1", _PLAIN)]],
     "Sequence[Sequence[float]]": lambda: [[0.5] * 8],
     "Sequence[Entity]": list,
     "Sequence[Neighbour]": list,
     "Sequence[OwnPattern]": list,
     "Iterable[OwnSlot]": list,
-    "Iterable[Found]": list,
+    "Iterable[FoundMemory]": list,
     "Sequence[Any]": list,
     "Sequence[Mapping[str, Any]]": list,
 }
@@ -337,7 +337,7 @@ NOT_FOR_TEXTS: Final = frozenset(
     core.access.passwords.hash_password core.access.passwords.is_correct_password
     language.en.gate.phrases.any_of core.redact.pattern_finder core.prompts.prompt_text
     language.text.clues.compile_with_clues language.text.clues.is_possible core.llm.questions.system_message
-    core.checks.own_rules.runs_away core.settings.lenient.scope_key
+    core.checks.own_rules.runs_away core.settings.lenient.scope_key language.lists.read_data
     """.split()
 )
 """What makes expressions, reads those of an operator (which are short), looks up names of our own, takes long on

@@ -13,7 +13,8 @@ from tests.linear.readers import readers, unfilled
 from tests.linear.shapes import SHAPES
 
 _QUICK: Final = Sizes(least=4_000, most=4_000, enough=0.02)
-_DEEP: Final = Sizes(least=2_000, most=32_000, enough=0.02)
+_DEEP: Final = Sizes(least=2_000, most=16_000, enough=0.02)
+"""Four times the most is what is read of a message: of a longer one the end is read, which is another text."""
 _SHARDS: Final = 24
 _numbers: Final[Iterator[int]] = count()
 

@@ -101,11 +101,11 @@ def test_what_is_said_again_while_it_is_passed_on_is_passed_on_again(
 
         def taken_and_then_said_again(self: NotifySender) -> list[str]:
             texts = taken(self)
-            monkeypatch.setattr(NotifySender, "_taken", taken)
+            monkeypatch.setattr(NotifySender, "_take_names", taken)
             caller.call(["1 "])
             return texts
 
-        monkeypatch.setattr(NotifySender, "_taken", taken_and_then_said_again)
+        monkeypatch.setattr(NotifySender, "_take_names", taken_and_then_said_again)
         caller.call(["1 "])
         assert ear.until({"1 "})
         caller.call(["2 "])

@@ -15,9 +15,9 @@ import pytest
 from memstone import Memory
 from memstone.drive import drive
 from memstone.engine.recall import calibrate
+from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.judge import Relevance, judge_relevance
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.search import hits_of
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
 from memstone.language.en.relevance import PROBES
@@ -36,7 +36,7 @@ def lines(name: str) -> list[dict[str, Any]]:
 def looked_up(memory: Memory, question: str, user: str = "u") -> tuple[Scope, list[Hit]]:
     runtime = memory.engine.runtime
     wanted = validate_search(runtime, SearchRequest(query=question, user_id=user, limit=10))
-    return wanted.scope, drive(hits_of(runtime, wanted)).found
+    return wanted.scope, drive(find_hits(runtime, wanted)).found
 
 
 def judged(memory: Memory, question: str, user: str = "u", rate: float = 0.05) -> tuple[list[Hit], Relevance]:
@@ -189,7 +189,7 @@ def test_what_stands_farther_down_stays_when_it_is_as_near(local: Memory) -> Non
     wanted = validate_search(
         runtime, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40)
     )
-    hits = drive(hits_of(runtime, wanted)).found
+    hits = drive(find_hits(runtime, wanted)).found
     remaining = drive(judge_relevance(runtime, wanted.scope, wanted.query, hits)).relevant
     assert remaining[0][0].record.text == TENT
     beyond = [hit for hit in hits[10:] if hit in remaining]
@@ -368,7 +368,7 @@ def test_hits_that_were_not_chosen_by_what_they_say_are_not_judged() -> None:
         filled(memory, 5)
         runtime = memory.engine.runtime
         wanted = validate_search(runtime, SearchRequest(query="anything", user_id="u", strategy="recent"))
-        hits = drive(hits_of(runtime, wanted)).found
+        hits = drive(find_hits(runtime, wanted)).found
         found = drive(judge_relevance(runtime, wanted.scope, "anything", hits))
         assert hits
         assert found.relevant == hits

@@ -146,7 +146,7 @@ def test_what_cannot_be_understood_is_counted_and_logged(
     def broken(*_: Any) -> Any:
         raise KeyError("no")
 
-    for name in ("whole", "piece", "with_memory"):
+    for name in ("parse_reply", "piece", "with_memory"):
         monkeypatch.setattr(f"memstone.core.dialects.chat.Chat.{name}", broken)
     before = SKIPPED.labels("unreadable")._value.get()
     with structlog.testing.capture_logs() as logs:

@@ -136,7 +136,7 @@ def test_a_search_that_hangs_costs_what_is_recalled_and_nothing_else(
         gate.memory.identity.add_override("Answer in one sentence.", user_id="alice")
         # not one unit on a thread, where nothing could be waited for
         monkeypatch.setattr("memstone.engine.runtime.Runtime.alone", False)
-        monkeypatch.setattr("memstone.engine.recall.search.understand_query", _hang)
+        monkeypatch.setattr("memstone.engine.recall.hits.understand_query", _hang)
         sent, headers = _asked(gate, gate.openai(user_id="alice"), "Where do I live?")
         assert all(words in sent for words in ("Oslo", "Answer in one sentence.")), sent
         assert headers["x-memstone-degraded"] == "recall"

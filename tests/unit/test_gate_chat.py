@@ -7,7 +7,7 @@ from memstone.core.gate import TOO_SHORT, decide_route, query_of
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.questions import MAX_MESSAGE, gate_question, parse_route
 from memstone.drive import drive
-from memstone.engine.recall.context import run_gate
+from memstone.engine.recall.gate import run_gate
 from memstone.errors import LlmUnavailable
 from memstone.model.context_gate import GateDecision, Route
 from memstone.testing.llm import Answer, ScriptedLlm

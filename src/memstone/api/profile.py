@@ -75,7 +75,7 @@ class ProfileVerbs(Group):
 
         Secrets, addresses and personal numbers are masked, and nothing counts as used.
         """
-        from memstone.engine.recall import console
+        from memstone.engine import console
 
         request = ContextRequest(query, user_id, agent_id, run_id, budget, as_of=as_of)
         return drive(self.engine.run(console.context_preview, request))
@@ -101,7 +101,7 @@ class ProfileVerbs(Group):
         and ``fts_score``; ``resolution`` says how the search was done in the end, ``totals`` how much was found and
         fits.
         """
-        from memstone.engine.recall import preview
+        from memstone.engine import preview
 
         search = SearchRequest(query, user_id, agent_id, run_id, limit, strategy=strategy, scope=scope)
         return drive(self.engine.run(preview.retrieve_preview, preview.PreviewRequest(search, max_tokens)))

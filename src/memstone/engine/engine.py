@@ -173,7 +173,7 @@ class Engine:
     async def search(self, request: SearchRequest) -> SearchResults:
         """See ``Memory.search``."""
         await (self.open() if request.filters else self._begin())  # a filter may ask how often something was shown
-        from memstone.engine.recall import search
+        from memstone.engine import search
 
         request.filters = await admit_filters(self.runtime, request.filters)
         with self.runtime.worker_state.call():
@@ -182,7 +182,7 @@ class Engine:
     async def context(self, request: ContextRequest) -> ContextPack:
         """See ``Memory.context``."""
         await self._begin()
-        from memstone.engine.recall import context
+        from memstone.engine import context
 
         with self.runtime.worker_state.call():
             return await context.build_context(await policy_for(self.runtime, request), request)

@@ -31,7 +31,8 @@ async def preload_models(runtime: Runtime) -> None:
 
 def _load_modules(language: Language) -> ModuleType:
     """Also those that are loaded when they are first needed: most of their time goes into patterns."""
-    from memstone.engine.recall import context, judge  # noqa: F401 - the first is loaded for its own sake
+    from memstone.engine import context  # noqa: F401 - loaded for its own sake
+    from memstone.engine.recall import judge
 
     language.load()
     judge.load_weights()

@@ -1,4 +1,4 @@
-"""What this process knows of the inbox, so that nobody asks the database whether something waits when nothing does."""
+"""What every step of the engine is handed: ports, policy, models, clocks, and what this process knows of the store."""
 
 from __future__ import annotations
 

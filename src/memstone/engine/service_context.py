@@ -13,8 +13,8 @@ from memstone.core.checks.filters import where_in_bounds, where_in_scope
 from memstone.engine.access.bounds import BoundLedger
 from memstone.engine.block_cache import Key
 from memstone.engine.change.erase import digest_erased_name
+from memstone.engine.context import build_context_pack, cache_block
 from memstone.engine.deferred_receipts import Late
-from memstone.engine.recall.context import build_context_pack, cache_block
 from memstone.engine.recall.receipts import BlockRecord, mark_receipt_missing, write_receipts
 from memstone.engine.request_scope import ContextRequest, Loop
 from memstone.engine.runtime import Runtime

@@ -48,7 +48,7 @@ class AsyncReviewVerbs(Group):
         ``deleted``. With ``everybody`` it covers all users, and ``q`` is searched literally. ``limit`` is 1 to 250.
         With ``as_of`` you get what was valid then, including what was deleted since if ``statuses`` contain that.
         """
-        from memstone.engine.recall import console
+        from memstone.engine import console
 
         request = console.InspectRequest(
             q, user_id, agent_id, run_id, layers, statuses, filters, limit, as_of, everybody

@@ -263,14 +263,7 @@ async def learn_from_conversation(
     if strict and waiting:
         return LearnResult([], waiting[0].error)
     ready = [fact for fact in found.facts if space is None or _needs_no_vector(fact)]
-    with runtime.watch.step("learn.relate"):
-        open_ones = [fact for fact in ready if not fact.judged or _is_undecided(runtime, conversation, fact)]
-        cursor = await find_neighbours(
-            runtime, known_in(runtime, conversation.scope), open_ones, space.signature if space else ""
-        )
-        undecided = await _try_proposals(runtime, known_in(runtime, conversation.scope), ready, open_ones, space)
-        ruled = [fact for fact in ready if not fact.judged]
-        await read_changes(runtime, known_in(runtime, conversation.scope), ruled, space.signature if space else "")
+    cursor, undecided = await _relate_facts(runtime, conversation, ready, space)
     if runtime.policy.graph_llm:
         await _name_all(runtime, [fact.draft for fact in ready if fact.adds])
     if undecided is not None and strict:
@@ -290,13 +283,7 @@ async def learn_from_conversation(
         keep_turns=conversation.keep_turns,
         project=conversation.project,
     )
-    learned = LearnResult([], found.error if keep else missing, partial=found.error is not None)
-    learned.dropped = [one.as_dict() for one in found.dropped]
-    learned.review = await _for_review(runtime, found.review)
-    learned.warnings = found.left
-    learned.reason = "language" if found.foreign and not found.facts else ""
-    learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
-    learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
+    learned = await _begin_result(runtime, found, undecided, error=found.error if keep else missing)
     idle = (
         []
         if missing is not None
@@ -312,6 +299,33 @@ async def learn_from_conversation(
     learned.unmet, learned.left_out = _unmet_forget_requests(ready, learned.outcomes), plan.left_out
     learned.outcomes += waiting if keep else []
     _log_decisions(runtime.language, conversation, found, learned)
+    return learned
+
+
+async def _relate_facts(
+    runtime: Runtime, conversation: ConverseConversation, ready: list[Fact], space: Space | None
+) -> tuple[int, MemstoneError | None]:
+    """Find what each fact may change, and decide; return how far the ledger was read, and what kept a model from it."""
+    with runtime.watch.step("learn.relate"):
+        scope, signature = known_in(runtime, conversation.scope), space.signature if space else ""
+        open_ones = [fact for fact in ready if not fact.judged or _is_undecided(runtime, conversation, fact)]
+        cursor = await find_neighbours(runtime, scope, open_ones, signature)
+        undecided = await _try_proposals(runtime, scope, ready, open_ones, space)
+        await read_changes(runtime, scope, [fact for fact in ready if not fact.judged], signature)
+    return cursor, undecided
+
+
+async def _begin_result(
+    runtime: Runtime, found: ExtractedFacts, undecided: MemstoneError | None, *, error: MemstoneError | None
+) -> LearnResult:
+    """Return what is known of the answer before anything is written."""
+    learned = LearnResult([], error, partial=found.error is not None)
+    learned.dropped = [one.as_dict() for one in found.dropped]
+    learned.review = await _for_review(runtime, found.review)
+    learned.warnings = found.left
+    learned.reason = "language" if found.foreign and not found.facts else ""
+    learned.degraded = [{"step": "extraction", **found.without.as_dict()}] if found.without is not None else []
+    learned.degraded += [{"step": "decision", **undecided.as_dict()}] if undecided is not None else []
     return learned
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from memstone.core.prompt.inject import EXCERPT_CHARS
+from memstone.engine.recall.hits import Hits, find_hits, hydrate_hits
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.search import Hits, hits_of, read_up
 from memstone.engine.recall.surface import FAR
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import Search, SearchRequest
@@ -25,7 +25,7 @@ from memstone.model.message import asks_alone
 from memstone.model.policy import BUILT_IN
 
 if TYPE_CHECKING:
-    from memstone.engine.recall.context import ContextQuery
+    from memstone.engine.recall.context_query import ContextQuery
 
 _CANDIDATES: Final = 60
 _OF_A_TIME: Final = 5
@@ -133,7 +133,7 @@ async def _of_period(
     ):
         then = replace(_build_request(asked, layers, ""), filters=period.time_filter, limit=_OF_A_TIME)
         with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
-            found = (await hits_of(runtime, check_search(runtime, then))).found
+            found = (await find_hits(runtime, check_search(runtime, then))).found
     return found if found or period.is_certain else near
 
 
@@ -150,13 +150,15 @@ async def _by_meaning(runtime: Runtime, asked: ContextQuery, layers: Sequence[st
     english = runtime.language.reads_surely(asked.query)
     wanted = replace(_build_search(runtime, asked, layers, "vector"), compares_words=english)
     with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
-        hits = await hits_of(runtime, wanted, _READ)
+        hits = await find_hits(runtime, wanted, _READ)
     knows = english or runtime.embedding.name != BUILT_IN
     level = hits.level if knows else _usual_nearness(hits.found)
     least = least_nearness(runtime, asked.query, level, knows_language=knows)
     farther = max(0.0, level - _USUAL)
     close = [hit for hit in hits.found if alike_by_words(hit) >= least - _FARTHER][:_MOST]  # the rest is not even read
-    near = [hit for hit in await read_up(runtime, wanted, close) if _hit_nearness(hit, farther) >= least - _FARTHER]
+    near = [
+        hit for hit in await hydrate_hits(runtime, wanted, close) if _hit_nearness(hit, farther) >= least - _FARTHER
+    ]
     same = _long_turns(runtime, asked, layers) if english else _same_words(runtime, asked, layers, hits.found[:1])
     by_words = await same
     words = {scored.seq for _, scored in by_words}
@@ -181,7 +183,7 @@ async def _same_words(
     words = content_words(asked.query, QUERY_LIMIT)
     if all(map(str.isdigit, words)):  # a sum, or nothing at all
         return []
-    found = (await hits_of(runtime, _build_search(runtime, asked, layers, "text"))).found[:_LOOKED_AT]
+    found = (await find_hits(runtime, _build_search(runtime, asked, layers, "text"))).found[:_LOOKED_AT]
     first = {scored.seq for _, scored in nearest}
     shares = ((share_of_words(words, hit[0].record.text), hit) for hit in found)
     best = [one for one in shares if one[0] >= _least_share(one[1], is_nearest=one[1][1].seq in first)]
@@ -207,7 +209,7 @@ async def _long_turns(runtime: Runtime, asked: ContextQuery, layers: Sequence[st
     # With a least score, whole words are looked for and nothing else: to look for their beginnings reads every turn.
     by_words = replace(_build_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT, min_score=1.0)
     wanted = check_search(runtime, by_words)
-    texts = [hit for hit in (await hits_of(runtime, wanted)).found if _is_long(hit[0].record)]
+    texts = [hit for hit in (await find_hits(runtime, wanted)).found if _is_long(hit[0].record)]
     return [hit for hit in texts if shares_words(words, hit[0].record.text)][:_LONG_TURNS]
 
 
@@ -216,7 +218,7 @@ def _is_long(record: Record) -> bool:
 
 
 async def _by_words(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
-    hits = await hits_of(runtime, _build_search(runtime, asked, layers, "text"))
+    hits = await find_hits(runtime, _build_search(runtime, asked, layers, "text"))
     if not runtime.language.reads_surely(asked.query):
         texts = content_words(asked.query, QUERY_LIMIT)
         return hits, [hit for hit in hits.found if share_of_words(texts, hit[0].record.text) >= _SAME_WORDS]

@@ -27,7 +27,7 @@ from memstone.model.query import And, Condition, Op, ScoreParts
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from memstone.engine.recall.context import ContextQuery
+    from memstone.engine.recall.context_query import ContextQuery
 
 _LAYERS: Final = (Layer.EPISODE, Layer.FACT, Layer.TURN)
 _NOW: Final = timedelta(hours=3)

@@ -25,7 +25,7 @@ from memstone.ports.ledger import Tx
 from memstone.trace import log, log_event
 
 if TYPE_CHECKING:
-    from memstone.engine.recall.context import ContextQuery
+    from memstone.engine.recall.context_query import ContextQuery
 
 _QUERY_CHARS: Final = 500
 """So much of a question is kept in its receipt."""

@@ -23,7 +23,7 @@ from memstone.model.query import SpeakerQuestion
 # imports, and most processes need few of them. So every import stands in the method that needs it.
 
 
-_OF_RECALL: Final = ("dates", "entities", "gate.rules", "identity", "relations", "relevance", "untrusted")
+_OF_RECALL: Final = ("dates", "entities", "gate.rules", "identity", "relations", "relevance", "prompt_injection")
 """What a question is read with."""
 
 

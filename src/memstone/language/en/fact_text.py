@@ -296,9 +296,12 @@ def strip_filler(text: str) -> str:
     """The piece without what only leads to it or closes it."""
     bare = _OPENERS.sub("", _SPACES.sub(" ", text).strip())
     bare = _AND_ORDERS.sub("", bare).rstrip(_MARKS) if bare else ""
-    while found := _CLOSER.search(bare, max(0, len(bare) - _CLOSING)):
-        bare = bare[: min(found.start(), len(bare) - 1)].rstrip(_MARKS)
-    return bare
+    end = len(bare)
+    while found := _CLOSER.search(bare, max(0, end - _CLOSING), end):
+        end = min(found.start(), end - 1)
+        while end and bare[end - 1] in _MARKS:
+            end -= 1
+    return bare[:end]
 
 
 def reword_in_third_person(

@@ -108,9 +108,8 @@ def read_pieces(curator: Curator, text: str, before: str = "") -> list[Piece]:
             break
         size = _complete_word_count(len(rows), at, len(spans), opens)
         # What goes on from part to part without an end is no sentence: each part begins one, so that none is endless.
-        pieces += _split_pieces(
-            text, part[:size], rows[:size], {0, *(one - at for one in opens if at <= one < at + size)}
-        )
+        begins = {0, *(one for one in range(size) if at + one in opens)}
+        pieces += _split_pieces(text, part[:size], rows[:size], begins)
         at += size
         before = text[spans[max(0, at - _BEFORE)][0] : spans[at - 1][1]]
     return pieces
@@ -120,7 +119,7 @@ def _complete_word_count(read: int, at: int, total: int, opens: set[int]) -> int
     """How many of the words that were read make whole sentences; all of them where they are the last, or one sentence."""
     if at + read >= total:
         return read
-    return max((one - at for one in opens if at < one <= at + read), default=read)
+    return next((size for size in range(read, 0, -1) if at + size in opens), read)
 
 
 def _is_end(text: str, spans: Sequence[tuple[int, int]], at: int) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.access.admission import key_of
 from memstone.engine.add_request import AddRequest
-from memstone.engine.recall.context import asks_about_user
+from memstone.engine.recall.gate import asks_about_user
 from memstone.errors import Conflict, InvalidInput
 from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb

@@ -14,11 +14,12 @@ from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import Filters, split_scope, where_current, where_in_scope
 from memstone.core.redact import preview_text, redact_preview
 from memstone.engine import results
+from memstone.engine.context import chat_scope, preview_block
 from memstone.engine.policy import policy_for
-from memstone.engine.recall.context import chat_scope, preview_block, validate_context
+from memstone.engine.recall.context_query import validate_context
+from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.receipts import ids_of_left_out, list_dropped
-from memstone.engine.recall.search import hits_of
 from memstone.engine.request_scope import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, checked_layers, checked_limit
@@ -148,7 +149,7 @@ async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[Found
     request = SearchRequest(asked.q or "", who.user_id or None, who.agent_id or None, who.run_id or None, asked.limit)
     request.layers, request.scope = asked.layers, None if who.run_id else "owner"
     wanted = replace(checked_search(runtime, request), where=asked.where(statuses), extra=asked.extra)
-    hits = await hits_of(runtime, replace(wanted, breadth="owner", filtered=asked.extra is not None))
+    hits = await find_hits(runtime, replace(wanted, breadth="owner", filtered=asked.extra is not None))
     return [
         (found, round(scored.score, 6), explain_hit(asked.q or "", (found, scored))) for found, scored in hits.found
     ]

@@ -1,4 +1,8 @@
-"""Searches that ask no channel: the newest, or the newest that hold the words of the question literally."""
+"""Find the hits of a checked search, best first.
+
+A question is understood, asked of the channels, and what they find is ranked and read. It goes deeper until enough of
+what may be seen is found, or nothing more is there.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-import numpy as np
-
-from memstone.core.ranking.fusion import HALF, Ranking, ScoredCandidate, by_ranks, calibrate_score, fuse_channels
-from memstone.engine import results as shape
-from memstone.engine.recall.provenance import trace_sources, with_spare
+from memstone.core.ranking.fusion import HALF, Ranking, by_ranks, calibrate_score, fuse_channels
 from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
 from memstone.engine.recall.retrieve import (
     Candidates,
@@ -23,114 +23,22 @@ from memstone.engine.recall.retrieve import (
     understand_query,
     word_by_word,
 )
+from memstone.engine.recall.scans import (
+    find_by_labels,
+    find_by_prefix,
+    find_containing_text,
+    find_literal_matches,
+    find_newest_memories,
+    find_past_hits,
+)
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import Search, SearchRequest, for_others, validate_search
-from memstone.engine.store.deleted_spans import hits_retold
-from memstone.engine.store.embedding import failure_of
-from memstone.engine.store.holders import read_owners
-from memstone.errors import MemstoneError
-from memstone.language.text.bm25 import by_keywords, by_labels, by_word_starts, score_bm25
-from memstone.language.text.tokens import document_terms, query_terms
-from memstone.model.memory import DIRECT, FoundMemory, Layer
-from memstone.model.query import And, Condition, Op, ScoreParts, Where
+from memstone.engine.search_request import Search, for_others
+from memstone.model.memory import FoundMemory
+from memstone.model.query import Where
 from memstone.ports.ledger import Work
 
 if TYPE_CHECKING:
-    from memstone.results import Degradation, SearchHit, SearchResults
-
-# --- searches that ask no channel -------------------------------------------------------------------------------------
-
-
-LOOKED_AT: Final = 100
-"""How many of the newest memories are compared with a question literally."""
-
-NEWEST_PER_HIT, NEWEST_AT_LEAST = 50, 250
-"""How many of the newest are looked through for beginnings of words: so many for each hit that is wanted."""
-
-
-async def find_newest_memories(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """What there is, most recent first, whatever the question is."""
-    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
-    return [(found, ScoredCandidate(found.record.seq, 0.0, ScoreParts())) for found in rows]
-
-
-async def find_literal_matches(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """The newest that hold the question's words, by how often they do; the best one scores 1."""
-    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
-    ranked = by_keywords(wanted.query, rows)[: wanted.limit]
-    best = max((points for _, points in ranked), default=0) or 1
-    return [_build_hit(found, points / best) for found, points in ranked]
-
-
-async def find_by_labels(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """Return, of the newest, what holds the question's words in its key or metadata; the best one scores a half."""
-    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
-    ranked = by_labels(wanted.query, rows)[: wanted.limit]
-    best = max((points for _, points in ranked), default=0) or 1
-    return [_build_hit(found, points / best / 2) for found, points in ranked]
-
-
-async def find_containing_text(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """Return what holds the question as it is written, most recent first, for a question without any word."""
-    text = Condition("text", Op.ICONTAINS, wanted.query.strip())
-    rows = await runtime.ledger.read(lambda tx: tx.memories.find(And((wanted.where, text)), limit=wanted.limit))
-    return [_build_hit(found, 1.0) for found in rows]
-
-
-async def find_by_prefix(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """Return, of the newest, what has words that begin as those of the question do; the best one scores a half."""
-    looked_at = max(NEWEST_PER_HIT * wanted.limit, NEWEST_AT_LEAST)
-    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=looked_at))
-    ranked = by_word_starts(wanted.query, rows)[: wanted.limit]
-    best = max((points for _, points in ranked), default=0) or 1
-    return [_build_hit(found, points / best / 2) for found, points in ranked]
-
-
-def _build_hit(found: FoundMemory, share: float) -> Hit:
-    return found, ScoredCandidate(found.record.seq, share, ScoreParts(keyword=share), share)
-
-
-# --- ``as_of`` --------------------------------------------------------------------------------------------------------
-
-
-_ROWS: Final = 20_000
-_EMBEDDED: Final = 256
-"""How many rows are embedded for one question about the past, those with fitting words first, then the newest."""
-
-
-async def past_hits(runtime: Runtime, wanted: Search) -> tuple[list[Hit], list[Degradation]]:
-    """What a search among what held at ``wanted.as_of`` finds, best first, and what could not serve."""
-    rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
-    by_seq = {found.record.seq: found for found in rows}
-    text = _by_words(wanted.query, rows) if wanted.strategy not in {"vector", "semantic"} else []
-    dense, degraded = await _by_meaning(runtime, wanted, rows, text)
-    ranked = fuse_channels(text, dense, near=frozenset(dense), min_score=wanted.min_score, text_counts=bool(text))
-    return [(by_seq[one.seq], one) for one in ranked[: wanted.limit]], degraded
-
-
-def _by_words(query: str, rows: list[FoundMemory]) -> list[tuple[int, float]]:
-    scores = score_bm25(query_terms(query), [document_terms(found.record.text) for found in rows])
-    matched = ((found.record.seq, score) for found, score in zip(rows, scores, strict=True) if score > 0)
-    return sorted(matched, key=lambda pair: -pair[1])
-
-
-async def _by_meaning(
-    runtime: Runtime, wanted: Search, rows: list[FoundMemory], text: list[tuple[int, float]]
-) -> tuple[dict[int, float], list[Degradation]]:
-    if wanted.strategy == "text" or not runtime.embedding.on or not rows:
-        return {}, []
-    matched = {seq: rank for rank, (seq, _) in enumerate(text)}
-    chosen = sorted(rows, key=lambda found: matched.get(found.record.seq, len(matched)))[:_EMBEDDED]
-    try:
-        query = await runtime.embedding.one(wanted.query)
-    except MemstoneError as error:
-        return {}, [{"channel": "dense", **failure_of(error)}]
-    vectors = await runtime.embedding.many([found.record.text for found in chosen])
-    pairs = ((found.record.seq, vector) for found, vector in zip(chosen, vectors, strict=True))
-    return {seq: float(np.frombuffer(vec, "<f4") @ query) for seq, vec in pairs if isinstance(vec, bytes)}, []
-
-
-# --- ``search`` -------------------------------------------------------------------------------------------------------
+    from memstone.results import Degradation
 
 
 _LAG: Final = 8
@@ -154,7 +62,7 @@ class Hits:
     """Where scores become one half."""
 
 
-class _Glimpse(NamedTuple):
+class UnhydratedHit(NamedTuple):
     """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
 
     It stands in the place of ``FoundMemory``, and of its record.
@@ -163,7 +71,7 @@ class _Glimpse(NamedTuple):
     seq: int
 
     @property
-    def record(self) -> _Glimpse:
+    def record(self) -> UnhydratedHit:
         """What is known of it."""
         return self
 
@@ -173,58 +81,29 @@ class _Glimpse(NamedTuple):
         return False
 
 
-async def search_memories(runtime: Runtime, request: SearchRequest) -> SearchResults:
-    """The memories nearest to a query, best first."""
-    wanted = validate_search(runtime, request)
-    return await runtime.together(lambda: _answer_search(runtime, wanted))
-
-
-async def _answer_search(runtime: Runtime, wanted: Search) -> SearchResults:
-    hits = await hits_of(runtime, with_spare(wanted))
-    if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
-        hits.found = await runtime.ledger.read(partial(hits_retold, hits=hits.found))
-    visible = await trace_sources(runtime, wanted, hits.found)
-    owners = await _hit_owners(runtime, wanted, [found for (found, _), _ in visible])
-    results: list[SearchHit] = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in visible]
-    for one in results if owners else ():
-        shape.add_owner(one, owners)
-    answer: SearchResults = {"results": results}
-    if hits.degraded:
-        answer["degraded"] = hits.degraded
-    return answer
-
-
-async def _hit_owners(runtime: Runtime, wanted: Search, found: Sequence[FoundMemory]) -> dict[str, str]:
-    if all(one.link.origin == DIRECT for one in found):
-        return {}
-    return await runtime.ledger.peek(
-        partial(read_owners, found=found, user_id=wanted.scope.user_id, bounds=runtime.bounds)
-    )
-
-
-async def hits_of(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
+async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
     """What a checked search finds; with what is known in the project, and what belongs to everybody.
 
     With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
-    worth it are ``read_up``.
+    worth it are ``hydrate_hits``.
     """
     others = await for_others(runtime, wanted)
-    own = await _hits_of_one(runtime, wanted, None if others or _is_read_again(runtime) else read)
+    own = await _find_own_hits(runtime, wanted, None if others or _is_read_again(runtime) else read)
     even = own.even
     for further in others:
-        own = _merge_hits(own, await _hits_of_one(runtime, further), wanted.limit)
+        own = _merge_hits(own, await _find_own_hits(runtime, further), wanted.limit)
     for _, scored in own.found:  # last, so that neither merging nor fading weighs them otherwise
         scored.score = calibrate_score(scored.score, even)
     return own
 
 
-async def read_up(runtime: Runtime, wanted: Search, hits: list[Hit]) -> list[Hit]:
+async def hydrate_hits(runtime: Runtime, wanted: Search, hits: list[Hit]) -> list[Hit]:
     """The same hits, all of them read; without those that may not be seen any more."""
-    seqs = [found.record.seq for found, _ in hits if isinstance(found, _Glimpse)]
+    seqs = [found.record.seq for found, _ in hits if isinstance(found, UnhydratedHit)]
     if not seqs:
         return hits
     rows = {found.record.seq: found for found in await runtime.ledger.peek(_build_row_query(seqs, wanted.where))}
-    full = ((rows.get(scored.seq) if isinstance(found, _Glimpse) else found, scored) for found, scored in hits)
+    full = ((rows.get(scored.seq) if isinstance(found, UnhydratedHit) else found, scored) for found, scored in hits)
     return [(found, scored) for found, scored in full if found is not None]
 
 
@@ -243,13 +122,13 @@ def _merge_hits(own: Hits, hits: Hits, limit: int) -> Hits:
     return Hits(both[:limit], degraded, {**own.words, **hits.words})
 
 
-async def _hits_of_one(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
+async def _find_own_hits(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
     if wanted.strategy == "recent":
         return Hits(await find_newest_memories(runtime, wanted), [])
     if wanted.strategy == "exact":
         return Hits(await find_literal_matches(runtime, wanted), [])
     if wanted.as_of is not None:
-        return Hits(*await past_hits(runtime, wanted))
+        return Hits(*await find_past_hits(runtime, wanted))
     with runtime.watch.step("search.understand"):
         known = await understand_query(runtime, wanted)
     retrieve = partial(_retrieve_hits, runtime, wanted, known, read)
@@ -275,7 +154,7 @@ async def _retrieve_hits(
     async with runtime.io.turn() if runtime.index.in_process else nullcontext():
         with runtime.watch.step("search.retrieve"):
             question = await build_question(runtime, wanted, known)
-            return question, await _by_channels(runtime, _with_spare(runtime, wanted), question, read)
+            return question, await _search_channels(runtime, _with_spare(runtime, wanted), question, read)
 
 
 def _with_spare(runtime: Runtime, wanted: Search) -> Search:
@@ -283,7 +162,7 @@ def _with_spare(runtime: Runtime, wanted: Search) -> Search:
     return replace(wanted, limit=wanted.limit + more) if more else wanted
 
 
-async def _by_channels(runtime: Runtime, wanted: Search, question: SearchQuestion, read: int | None) -> list[Hit]:
+async def _search_channels(runtime: Runtime, wanted: Search, question: SearchQuestion, read: int | None) -> list[Hit]:
     """Deepen until enough visible hits are there or the channels have nothing more."""
     among = await _read_filtered_seqs(runtime, wanted) if wanted.filtered else None
     depth, wordless = max(4 * wanted.limit, 60), not question.words
@@ -299,11 +178,11 @@ async def _by_channels(runtime: Runtime, wanted: Search, question: SearchQuestio
             else _read_top_hits(runtime, wanted, ranked, read)
         )
         if len(hits) >= wanted.limit or found.exhausted:
-            return hits or await _by_less(runtime, wanted, question)
+            return hits or await _search_less_strictly(runtime, wanted, question)
         depth *= 4
 
 
-async def _by_less(runtime: Runtime, wanted: Search, question: SearchQuestion) -> list[Hit]:
+async def _search_less_strictly(runtime: Runtime, wanted: Search, question: SearchQuestion) -> list[Hit]:
     """Look closer where words alone were asked and no whole word was found; by meaning the newest stand for nothing.
 
     First for beginnings of words, then for what keys and metadata hold.
@@ -344,7 +223,7 @@ async def _read_top_hits(runtime: Runtime, wanted: Search, ranked: Ranking, read
     """The same, but only the first of them are read."""
     hits, end = await _read_first_hits(runtime, wanted, ranked, read, read)
     rest = ranked[end : end + max(0, wanted.limit - len(hits))]
-    return [*hits[: wanted.limit], *((cast("FoundMemory", _Glimpse(scored.seq)), scored) for scored in rest)]
+    return [*hits[: wanted.limit], *((cast("FoundMemory", UnhydratedHit(scored.seq)), scored) for scored in rest)]
 
 
 async def _read_first_hits(

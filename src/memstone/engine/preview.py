@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 from memstone.core.prompt.fence import neutralize_text
 from memstone.engine import results
+from memstone.engine.context import chat_scope, preview_block
 from memstone.engine.policy import policy_for
-from memstone.engine.recall.context import chat_scope, preview_block, validate_context
+from memstone.engine.recall.context_query import validate_context
+from memstone.engine.recall.hits import Hits, find_hits
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.recall.search import Hits, hits_of
 from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
@@ -50,7 +51,7 @@ async def retrieve_preview(parts: Runtime, request: PreviewRequest) -> SearchPre
     configured = runtime.policy.retrieval.token_budget
     most = min(configured, MOST_TOKENS) if amount is None or not configured else amount
     wanted = validate_search(runtime, request.search)
-    hits = await hits_of(runtime, wanted)
+    hits = await find_hits(runtime, wanted)
     alike = [hit for hit in hits.found if _is_alike(hit)]
     named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}
     scope = chat_scope(runtime, request.search.scope)

@@ -1,0 +1,190 @@
+"""``context``: one call from request to answer. Whoever wants to know what a model is shown reads this first.
+
+The request is checked (``recall/context_query.py``). A block that was made for the same question a few seconds ago is
+given again, unless anything was written (``recall/block_key.py``). Else the gate says which part of the memory the
+message asks for (``recall/gate.py``), that part is searched (``recall/block_hits.py``), what a block can be made of is
+read in one transaction (``recall/surface.py``), and lines are chosen within the budget (``core/prompt/planner.py``).
+What was chosen and why becomes a receipt (``recall/receipts.py``).
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from functools import partial
+
+from memstone.core.prompt.fence import Fence
+from memstone.core.prompt.inject import text_at
+from memstone.core.prompt.planner import BlockPlan, plan_block, profile_tokens
+from memstone.engine.access.admission import not_shown
+from memstone.engine.recall.block_hits import find_block_hits
+from memstone.engine.recall.block_key import block_expiry, cache_key
+from memstone.engine.recall.context_query import ContextQuery, validate_context
+from memstone.engine.recall.fence import fence_of
+from memstone.engine.recall.gate import GATED, decide_gate
+from memstone.engine.recall.profile import IDENTITY_TOKENS
+from memstone.engine.recall.receipts import BlockRecord, build_pack, record_account
+from memstone.engine.recall.retrieve import fetch_vectors
+from memstone.engine.recall.surface import Material, SurfacedMemories, day_of, read_material
+from memstone.engine.request_scope import ContextRequest
+from memstone.engine.runtime import Runtime
+from memstone.language.text.tokens import query_terms
+from memstone.model.context import ContextPack
+from memstone.model.context_gate import ASKS_HOW_IT_WENT, GateDecision, GateMode, Route
+from memstone.trace import log_event
+
+
+async def build_context(runtime: Runtime, request: ContextRequest) -> ContextPack:
+    """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
+    pack, account = await build_context_pack(runtime, request)
+    return pack if account is None else cache_block(account, await record_account(account))
+
+
+async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple[ContextPack, BlockRecord | None]:
+    """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
+    asked = validate_context(runtime, request)
+    if reason := _reason_for_nothing(runtime, asked):
+        return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
+    ready = await _embed_query(runtime, asked)
+    look = partial(_look_up_block, ready, asked)
+    key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
+    if isinstance(known, ContextPack):
+        return known, None
+    found, planned = known
+    pack = build_pack(asked, planned)
+    return pack, BlockRecord(runtime, asked, pack, found, planned, key)
+
+
+async def preview_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan, str]:
+    """Return what there is to choose from, what a chat would be given, and how its model reads it; write nothing."""
+    if reason := _reason_for_nothing(runtime, asked):
+        asked.gate = GateDecision(Route.NONE, reason)
+        return Material([], [], None, {}), BlockPlan(), ""
+    found, planned = await prepare_block(runtime, asked)
+    return found, planned, text_at((planned.text, planned.stable, planned.volatile), runtime.policy.inject.position)
+
+
+def chat_scope(runtime: Runtime, scope: str | None) -> str | None:
+    """Return how far a chat looks whose request says this; what is one's own needs no word."""
+    return scope or ("global" if runtime.policy.retrieval.scope == "global" else None)
+
+
+def _reason_for_nothing(runtime: Runtime, asked: ContextQuery) -> str:
+    """Return why nothing is shown, whatever is known; '' where something may be."""
+    if asked.mode is GateMode.NEVER:
+        return not_shown(runtime) or "memory is never shown"
+    return not_shown(runtime) or ("" if asked.budget else "the budget is 0")
+
+
+def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
+    """A block as it is told, held for whoever asks the same again, unless something was amiss."""
+    runtime, asked = account.runtime, account.asked
+    if account.key is not None and not context_pack.degraded:  # what is mended should show at once
+        runtime.blocks.put(
+            account.key, context_pack, asked.now, block_expiry(runtime, asked, account.found, account.planned)
+        )
+    return context_pack
+
+
+async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
+    """Return the parts with the vector of the query, where an embedder elsewhere is all that they wait for.
+
+    The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
+    them be late.
+    """
+    waits = runtime.at_hand and runtime.reranker is None and not runtime.embedding.in_process
+    searches = asked.mode is GateMode.PROFILE and not asked.without_search
+    if not (waits and searches) or asked.as_of is not None or asked.project is not None:
+        return runtime
+    if await runtime.io.compute(partial(runtime.language.facts.tells_nothing, asked.query)):
+        return runtime
+    with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
+        return await fetch_vectors(runtime, asked.scope, asked.query)
+
+
+async def _look_up_block(
+    runtime: Runtime, asked: ContextQuery
+) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, BlockPlan]]:
+    """What a block is held under, and the block itself or what it would be made of."""
+    key = await cache_key(runtime, asked)
+    context_pack = runtime.blocks.get(key, asked.now) if key is not None else None
+    if context_pack is not None:
+        return key, context_pack
+    asked.lap("cache")
+    log_event("memory.retrieval.start", owner=asked.owner, strategy=_search_strategy(runtime))
+    return key, await prepare_block(runtime, asked)
+
+
+async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan]:
+    """The block for a checked request, and what it was chosen from; nothing is written."""
+    asked.gate = await decide_gate(runtime, asked)
+    asked.lap("gate")
+    await find_block_hits(runtime, asked)
+    asked.lap("relevance")
+    known = (
+        runtime.blocks.find_in_scope("identity", (asked.scope, runtime.bounds), asked.stamps[0])
+        if asked.stamps
+        else None
+    )
+    wanted = SurfacedMemories(
+        asked.scope,
+        asked.hits,
+        query_terms(asked.query),
+        asked.now,
+        runtime.zone,
+        asked.as_of,
+        identity=asked.gate.route is Route.IDENTITY,
+        nobody=known is not None,
+        checked=runtime.alone,
+        profile_tokens=_profile_tokens(runtime, asked),
+        in_session=asked.breadth == "session",
+        state=(runtime.bounds, asked.stamps[0]) if asked.stamps else None,
+        identity_tokens=IDENTITY_TOKENS if asked.mode in GATED else 0,
+        bounds=runtime.bounds,
+        recall=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
+        farther=asked.farther,
+        due=runtime.language.gate.asks_what_is_due(asked.query),
+        language=runtime.language,
+    )
+    read = partial(_read_and_plan, runtime, asked, wanted, await fence_of(runtime))
+    return await (runtime.io.together(read) if runtime.at_hand else read())
+
+
+async def _read_and_plan(
+    runtime: Runtime, asked: ContextQuery, wanted: SurfacedMemories, fence: Fence
+) -> tuple[Material, BlockPlan]:
+    """Read what a block is made of, and make it; in this process one thread does so at a time."""
+    async with runtime.io.turn() if runtime.at_hand else nullcontext():
+        found = await runtime.ledger.read(partial(read_material, wanted=wanted, cache=runtime.blocks))
+        if asked.stamps and found.nobody:
+            runtime.blocks.learn("identity", (asked.scope, runtime.bounds), asked.stamps[0], frozenset())
+        if found.due and asked.gate.route is Route.NONE:
+            asked.gate = GateDecision(Route.EPISODE, "something is due")
+        asked.lap("read")
+        planned = _build_plan(runtime, asked, found, fence)
+        asked.lap("plan")
+        return found, planned
+
+
+def _profile_tokens(runtime: Runtime, asked: ContextQuery) -> int:
+    """Return how large the profile may be; what an agent knows of everybody is nobody's profile."""
+    if asked.mode is not GateMode.PROFILE or not asked.scope.user_id:
+        return 0
+    return profile_tokens(asked.budget, runtime.policy.retrieval)
+
+
+def _search_strategy(runtime: Runtime) -> str:
+    return runtime.policy.retrieval.strategy or runtime.policy.strategy
+
+
+def _build_plan(runtime: Runtime, asked: ContextQuery, found: Material, fence: Fence) -> BlockPlan:
+    return plan_block(
+        found.items,
+        budget=asked.budget,
+        today=day_of(asked.at, runtime.zone),
+        fence=fence,
+        route=asked.gate.route,
+        overrides=found.overrides,
+        narrative=found.narrative,
+        profile=found.profile,
+        policy=runtime.policy.retrieval,
+    )

@@ -1,0 +1,54 @@
+"""``search``: one call from request to answer. Whoever wants to know how memories are found reads this first.
+
+The request is checked (``search_request``). ``find_hits`` (``recall/hits.py``) then understands the question, asks the
+channels (words, vectors, names; ``recall/retrieve.py``), fuses what they found into one order (``core/ranking``),
+compares the best word by word, and reads from the ledger what may be seen: indexes may lag, the ledger has the last
+word. What is found of a fact and of the turn that it comes from becomes one result (``recall/provenance.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memstone.engine import results as shape
+from memstone.engine.recall.hits import find_hits
+from memstone.engine.recall.provenance import trace_sources, with_spare
+from memstone.engine.runtime import Runtime
+from memstone.engine.search_request import Search, SearchRequest, validate_search
+from memstone.engine.store.deleted_spans import hits_retold
+from memstone.engine.store.holders import read_owners
+from memstone.model.memory import DIRECT, FoundMemory, Layer
+
+if TYPE_CHECKING:
+    from memstone.results import SearchHit, SearchResults
+
+
+async def search_memories(runtime: Runtime, request: SearchRequest) -> SearchResults:
+    """The memories nearest to a query, best first."""
+    wanted = validate_search(runtime, request)
+    return await runtime.together(lambda: _answer_search(runtime, wanted))
+
+
+async def _answer_search(runtime: Runtime, wanted: Search) -> SearchResults:
+    hits = await find_hits(runtime, with_spare(wanted))
+    if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
+        hits.found = await runtime.ledger.read(partial(hits_retold, hits=hits.found))
+    visible = await trace_sources(runtime, wanted, hits.found)
+    owners = await _hit_owners(runtime, wanted, [found for (found, _), _ in visible])
+    results: list[SearchHit] = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in visible]
+    for one in results if owners else ():
+        shape.add_owner(one, owners)
+    answer: SearchResults = {"results": results}
+    if hits.degraded:
+        answer["degraded"] = hits.degraded
+    return answer
+
+
+async def _hit_owners(runtime: Runtime, wanted: Search, found: Sequence[FoundMemory]) -> dict[str, str]:
+    if all(one.link.origin == DIRECT for one in found):
+        return {}
+    return await runtime.ledger.peek(
+        partial(read_owners, found=found, user_id=wanted.scope.user_id, bounds=runtime.bounds)
+    )
