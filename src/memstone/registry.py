@@ -44,6 +44,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("llm", "azure_openai"): ("memstone.adapters.llm.azure:AzureOpenAiLlm", ""),
     ("llm", "gemini"): ("memstone.adapters.llm.gemini:GeminiLlm", ""),
     ("llm", "ollama"): ("memstone.adapters.llm.ollama:OllamaLlm", ""),
+    ("llm", "local"): ("memstone.adapters.llm.local:LocalLlm", "local-llm"),
     ("llm", "litellm"): ("memstone.adapters.llm.litellm:LiteLlm", "litellm"),
     ("llm", "cerebras"): ("memstone.adapters.llm.compatible:cerebras", ""),
     ("llm", "dashscope"): ("memstone.adapters.llm.compatible:dashscope", ""),

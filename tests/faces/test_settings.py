@@ -210,8 +210,8 @@ def test_what_is_no_clock_is_refused_at_once(kind: str, wrong: Any) -> None:
             {"llm": {"provider": "magic"}},
             (
                 "known: anthropic, azure_openai, cerebras, dashscope, deepinfra, deepseek, fireworks, gemini, groq, "
-                "huggingface, litellm, llamacpp, lmstudio, mistral, moonshot, nvidia, ollama, openai, openrouter, "
-                "perplexity, sambanova, together, vllm, xai, zai"
+                "huggingface, litellm, llamacpp, lmstudio, local, mistral, moonshot, nvidia, ollama, openai, "
+                "openrouter, perplexity, sambanova, together, vllm, xai, zai"
             ),
         ),
         (

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.io.http import host_of
-from memstone.adapters.llm.openai import read_tool_calls, wrap_tool
-from memstone.adapters.llm.remote import ADDRESS, MAX_TIMEOUT_SECONDS, StopReasons, check_stop, reply_of
+from memstone.adapters.llm.openai import read_completion, schema_format, wrap_tool
+from memstone.adapters.llm.remote import ADDRESS, MAX_TIMEOUT_SECONDS
 from memstone.adapters.retry import with_retry
 from memstone.backoff import parse_retry_after
 from memstone.errors import (
@@ -28,7 +28,6 @@ from memstone.errors import (
 from memstone.ports.io import Io
 from memstone.ports.models import Prompt, Reply
 
-_STOPS: Final = StopReasons(cut_off=frozenset({"length"}), refused=frozenset({"content_filter"}))
 _DEFAULTS: Final = Prompt(())
 
 # By name: the module is imported only where it is used, and its errors have no base of their own.
@@ -88,13 +87,7 @@ class LiteLlm:
             return await self._io.run(lambda: self._ask(prompt))
 
         answer = await with_retry(self._io, attempt, retries=self._config.retries)
-        source = f"model {self.model}"
-        choice = answer["choices"][0]
-        text = choice["message"].get("content") or ""
-        check_stop(choice.get("finish_reason"), text, _STOPS, source)
-        calls = read_tool_calls(choice["message"].get("tool_calls"), source)
-        usage = answer.get("usage") or {}
-        return reply_of(text, calls, (usage.get("prompt_tokens"), usage.get("completion_tokens")), source)
+        return read_completion(answer, f"model {self.model}")
 
     def _ask(self, prompt: Prompt) -> Any:
         with self._failures():
@@ -124,7 +117,7 @@ class LiteLlm:
             return None
         if prompt.schema is None or not self._library.supports_response_schema(model=self.model):
             return {"type": "json_object"}
-        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": prompt.schema, "strict": True}}
+        return schema_format(prompt.schema)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:

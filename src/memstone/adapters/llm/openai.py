@@ -83,8 +83,7 @@ class OpenAiLlm(RemoteLlm):
         if prompt.schema is None or way == "object":
             has_objects = "object" in self.vendor.json_ways or self._config.json_mode == "object"
             return {"type": "json_object"} if has_objects else None
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", str(prompt.schema.get("title", "answer")))[:64] or "answer"
-        return {"type": "json_schema", "json_schema": {"name": name, "schema": prompt.schema, "strict": True}}
+        return schema_format(prompt.schema)
 
     def _change_manner(self, manner: Manner, sent: dict[str, Any], response: HttpResponse) -> Manner | None:
         text = response.body.decode("utf-8", "replace")
@@ -99,15 +98,13 @@ class OpenAiLlm(RemoteLlm):
         return None
 
     def _parse_reply(self, body: bytes) -> Reply:
-        answer, choice, message = _parse_completion(body, self._source)
-        text = _content_text(message.get("content"))
-        if isinstance(message.get("refusal"), str) and message["refusal"]:
-            raise ModelRefused(f"{self._source} refused to answer")
-        check_stop(choice.get("finish_reason"), text, _STOPS, self._source)
-        calls = read_tool_calls(message.get("tool_calls"), self._source)
-        usage = answer.get("usage")
-        counted = usage if isinstance(usage, dict) else {}
-        return reply_of(text, calls, (counted.get("prompt_tokens"), counted.get("completion_tokens")), self._source)
+        return read_completion(parse_object(body, self._source, "a chat completion"), self._source)
+
+
+def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The response format for answers that fit a schema, under a name that servers accept."""
+    name = re.sub(r"[^A-Za-z0-9_-]", "_", str(schema.get("title", "answer")))[:64] or "answer"
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
 
 
 def wrap_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,9 +112,21 @@ def wrap_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     return dict(tool) if "function" in tool else {"type": "function", "function": dict(tool)}
 
 
-def _parse_completion(body: bytes, source: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The answer, its first choice and the message in that."""
-    answer = parse_object(body, source, "a chat completion")
+def read_completion(answer: Mapping[str, Any], source: str) -> Reply:
+    """The reply in a chat completion."""
+    choice, message = _first_choice(answer, source)
+    text = _content_text(message.get("content"))
+    if isinstance(message.get("refusal"), str) and message["refusal"]:
+        raise ModelRefused(f"{source} refused to answer")
+    check_stop(choice.get("finish_reason"), text, _STOPS, source)
+    calls = read_tool_calls(message.get("tool_calls"), source)
+    usage = answer.get("usage")
+    counted = usage if isinstance(usage, dict) else {}
+    return reply_of(text, calls, (counted.get("prompt_tokens"), counted.get("completion_tokens")), source)
+
+
+def _first_choice(answer: Mapping[str, Any], source: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first choice of an answer and the message in that."""
     try:
         choice = answer["choices"][0]
         message = choice["message"]
@@ -125,7 +134,7 @@ def _parse_completion(body: bytes, source: str) -> tuple[dict[str, Any], dict[st
         raise unexpected_answer(source, "a chat completion") from error
     if not (isinstance(choice, dict) and isinstance(message, dict)):
         raise unexpected_answer(source, "a chat completion")
-    return answer, choice, message
+    return choice, message
 
 
 def _content_text(content: Any) -> str:
