@@ -66,7 +66,7 @@ def compose_engine(
     reranker: RerankerLike | None = None,
     clock: Clock | None = None,
 ) -> Engine:
-    """An engine from settings, with the ports that were passed as objects in place of configured ones."""
+    """Return an engine from settings, with the ports that were passed as objects in place of configured ones."""
     settings = Settings.of(config)
     _check_extractors(settings, llm)
     io: Io = load_adapter("io", io_name)()
@@ -113,7 +113,7 @@ def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:
 
 
 def ledger_of(settings: Settings, io: Io) -> WholeLedger:
-    """The ledger that settings name, by itself."""
+    """Return the ledger that settings name, by itself."""
     url = postgres_url(settings)
     if url is None:
         choices = settings.store.model_dump(include={"durable", "check"})
@@ -127,7 +127,7 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
 
 
 def store_key_of(settings: Settings, io: Io) -> StoreKey:
-    """The key of the store that settings name: by default in a file beside it, or in the operator's home."""
+    """Return the key of the store that settings name: by default in a file beside it, or in the operator's home."""
     kind, _, where = (settings.store.key or "").partition(":")
     path = store_path(settings)
     options: dict[str, Any] = {}
@@ -177,7 +177,7 @@ def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -
 
 
 def embedder_of(settings: Settings, io: Io) -> Embedder | None:
-    """The embedder that settings name, by itself; None where search is by text only."""
+    """Return the embedder that settings name, by itself; None where search is by text only."""
     chosen = settings.embedder
     if chosen.provider == "none":
         return None
@@ -242,7 +242,7 @@ def _build_reranker(settings: Settings, io: Io, reranker: RerankerLike | None) -
 
 
 def _wrap_as_port(kind: str, value: Any, method: str, io: Io) -> Any:
-    """An object that already is the port, or a plain function wrapped as one."""
+    """Return an object that already is the port, or a plain function wrapped as one."""
     if callable(getattr(value, method, None)):
         missing = [name for name in _NEEDED[kind] if not hasattr(value, name)]
         if missing:
@@ -254,7 +254,7 @@ def _wrap_as_port(kind: str, value: Any, method: str, io: Io) -> Any:
 
 
 def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
-    """An adapter from its name and options, checked by the adapter's own model.
+    """Return an adapter from its name and options, checked by the adapter's own model.
 
     What the options of a provider leave to the environment, such as a key, it reads there itself.
     """

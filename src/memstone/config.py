@@ -101,7 +101,7 @@ class Settings(SettingsSection):
 
     @classmethod
     def of(cls, settings: Settings | Mapping[str, Any] | None) -> Settings:
-        """Settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
+        """Return settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
         if isinstance(settings, Settings):
             return settings
         if settings is not None and not isinstance(settings, Mapping):
@@ -125,7 +125,7 @@ class Settings(SettingsSection):
 
     @classmethod
     def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
-        """Settings from a TOML file and ``MEMSTONE_`` variables (``MEMSTONE_STORE__URL`` is ``store.url``).
+        """Return settings from a TOML file and ``MEMSTONE_`` variables (``MEMSTONE_STORE__URL`` is ``store.url``).
 
         Other variables that happen to begin so, such as ``MEMSTONE_KEY``, are left alone.
         A file that ends in ``.json`` is the ``memory.json`` of a companion: ten values, each moved into its range.
@@ -141,7 +141,7 @@ class Settings(SettingsSection):
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Settings:
-        """Providers chosen by the keys that are set: this is how text may leave the machine, by your word."""
+        """Return providers chosen by the keys that are set: this is how text may leave the machine, by your word."""
         values = os.environ if env is None else env
         settings = cls.load(values.get("MEMSTONE_CONFIG"), values)
         account = _choose_provider_account(values, PRESETS[settings.preset].env_embedder)
@@ -158,7 +158,7 @@ class Settings(SettingsSection):
         return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
 
     def own_rules(self) -> OwnRules:
-        """The patterns and slots that are added to the shipped ones."""
+        """Return the patterns and slots that are added to the shipped ones."""
         if not self.extract.patterns and not self.reconcile.slots:
             return OwnRules()
         from memstone.core.checks.own_rules import own_rules
@@ -169,13 +169,13 @@ class Settings(SettingsSection):
         return own_rules(patterns, slots, language.changes.list_known_slots())
 
     def for_service(self) -> Settings:
-        """The same settings with the quotas of ``server.quota`` for users, where ``quota`` names none."""
+        """Return the same settings with the quotas of ``server.quota`` for users, where ``quota`` names none."""
         named, most = self.quota.model_dump(exclude_none=True), self.server.quota.model_dump()
         quota = {f"user_{name}": value for name, value in most.items() if value}
         return self.model_copy(update={"quota": QuotaSettings(**{**quota, **named})})
 
     def as_policy(self) -> Policy:
-        """The values the engine works with."""
+        """Return the values the engine works with."""
         limits, preset = Limits(**self.limits.model_dump()), PRESETS[self.preset]
         curation = Curation(
             strategies=preset.strategies if self.extract.strategies is None else self.extract.strategies,
@@ -224,7 +224,7 @@ class Settings(SettingsSection):
 
 
 def postgres_url(settings: Settings) -> str | None:
-    """The URL of the store, if it is a PostgreSQL database."""
+    """Return the URL of the store, if it is a PostgreSQL database."""
     url = settings.store.url or ""
     return url if url.startswith(("postgresql://", "postgres://")) else None
 
@@ -236,7 +236,7 @@ def store_place(settings: Settings) -> str:
 
 
 def store_path(settings: Settings) -> Path | None:
-    """The file of the store; None for one that is no file."""
+    """Return the file of the store; None for one that is no file."""
     url = settings.store.url
     if postgres_url(settings) is not None:
         return None
@@ -275,7 +275,7 @@ def _default_path() -> Path:
 
 
 def format_validation_error(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:
-    """The first complaints of a validation, without the values, which may be secrets.
+    """Return the first complaints of a validation, without the values, which may be secrets.
 
     ``variables`` are those that named a setting: one that is complained about is named too.
     """
@@ -298,7 +298,7 @@ def _error_message(one: Any) -> str:
 
 
 def _error_hint(error: Exception) -> str:
-    """What a validator says that one should do, else where to look."""
+    """Return what a validator says that one should do, else where to look."""
     found = error.errors() if isinstance(error, ValidationError) else []
     causes = (one.get("ctx", {}).get("error") for one in found)
     return next((one.hint for one in causes if isinstance(one, ConfigError)), "see docs/configuration.md")

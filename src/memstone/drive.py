@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def drive(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine that does not suspend."""
+    """Return the result of a coroutine that does not suspend."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
@@ -28,7 +28,7 @@ def drive(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def drive_iter(iterator: AsyncIterator[T]) -> Iterator[T]:
-    """The items of an asynchronous iterator that does not suspend."""
+    """Yield the items of an asynchronous iterator that does not suspend."""
     try:
         while True:
             try:

@@ -60,7 +60,7 @@ _DECAY_DAYS: Final = 30
 
 
 def named_settings(env: Mapping[str, str], known: Container[str]) -> dict[str, list[str]]:
-    """The variables that name a setting, and the setting's path; what merely begins alike is somebody else's."""
+    """Return the variables that name a setting, and the setting's path; what merely begins alike is somebody else's."""
     paths = {name: name[len(PREFIX) :].lower().split("__") for name in _memstone_variables(env)}
     return {name: path for name, path in paths.items() if len(path) > 1 or path[0] in known}
 
@@ -97,7 +97,7 @@ def _memstone_variables(env: Mapping[str, str]) -> Iterator[str]:
 
 
 def from_gateway(env: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration with what these variables say in it."""
+    """Return a configuration with what these variables say in it."""
     made: dict[str, Any] = deepcopy(dict(values))
     decays = env.get("MEMORY_TYPED_DECAY_ENABLED", "").strip().lower() in _YES
     for name, (setting, read) in VARIABLES.items():

@@ -114,18 +114,18 @@ _CALLED: Final = {"vectors": "vector store"}
 
 
 def builtin_names(kind: str) -> list[str]:
-    """The built-in names of a kind."""
+    """Return the built-in names of a kind."""
     return sorted(name for of_kind, name in BUILT_IN if of_kind == kind)
 
 
 def _configurable_names(kind: str) -> list[str]:
-    """The names that a configuration may give."""
+    """Return the names that a configuration may give."""
     more = {"local"} if kind == "vectors" else set()  # vectors in the ledger are no store of their own
     return sorted({*builtin_names(kind), *more} - _INTERNAL)
 
 
 def load_adapter(kind: str, name: str) -> Any:
-    """The class of an adapter."""
+    """Return the class of an adapter."""
     name = OTHER_NAMES.get((kind, name), name)
     if (kind, name) in BUILT_IN:
         return _import_adapter(kind, name, *BUILT_IN[kind, name])

@@ -151,7 +151,7 @@ class RecallSettings(SettingsSection):
         return self
 
     def over(self, preset: Recall) -> Recall:
-        """The values of a preset with what is set here in their place."""
+        """Return the values of a preset with what is set here in their place."""
         named = {name: getattr(self, name) for name in self.model_fields_set}
         if half_life := named.pop("half_life_days", None):
             named["decay_days"] = time_constant(half_life_days=half_life)
@@ -195,7 +195,7 @@ class ContextSettings(SettingsSection):
     min_scores: dict[str, float] | None = None
 
     def over(self, preset: RetrievalPolicy) -> RetrievalPolicy:
-        """The values of a preset with what is set here in their place."""
+        """Return the values of a preset with what is set here in their place."""
         named = _explicit_values(self)
         if "budget" in named:
             named["token_budget"] = named.pop("budget")
@@ -224,7 +224,7 @@ class WriteSettings(SettingsSection):
     idle_seconds: float | None = Field(default=None, ge=0)
 
     def over(self, preset: Formation) -> Formation:
-        """The values of a preset with what is set here in their place."""
+        """Return the values of a preset with what is set here in their place."""
         return replace(preset, **_explicit_values(self))
 
 
@@ -256,7 +256,7 @@ class UpkeepSettings(SettingsSection):
     keep_vectors: bool | None = None
 
     def over(self, preset: Upkeep) -> Upkeep:
-        """The values of a preset with what is set here in their place; 0 days are without end."""
+        """Return the values of a preset with what is set here in their place; 0 days are without end."""
         named = _explicit_values(self)
         for name in ("retain_days", "ttl"):
             if name in named:
@@ -265,7 +265,7 @@ class UpkeepSettings(SettingsSection):
 
 
 def _explicit_values(section: SettingsSection) -> dict[str, Any]:
-    """What was set, and not to nothing."""
+    """Return what was set, and not to nothing."""
     values = ((name, getattr(section, name)) for name in section.model_fields_set)
     return {name: value for name, value in values if value is not None}
 

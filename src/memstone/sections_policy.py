@@ -41,7 +41,7 @@ class QuotaSettings(SettingsSection):
     tenant_chars: int | None = Field(default=None, ge=0)
 
     def as_policy(self) -> Quotas:
-        """The values the engine works with."""
+        """Return the values the engine works with."""
         return Quotas(**self.model_dump())
 
 
@@ -65,7 +65,7 @@ class IdentitySettings(SettingsSection):
         return value
 
     def over(self, preset: Identity) -> Identity:
-        """The values of a preset with what is set here in their place."""
+        """Return the values of a preset with what is set here in their place."""
         return replace(preset, **_explicit_values(self))
 
 
@@ -82,11 +82,11 @@ class InjectSettings(SettingsSection):
     extras: tuple[Literal["memories", "events"], ...] | None = None
 
     def over(self, preset: Injection) -> Injection:
-        """The values of a preset with what is set here in their place."""
+        """Return the values of a preset with what is set here in their place."""
         return replace(preset, **_explicit_values(self))
 
 
 def _explicit_values(section: SettingsSection) -> dict[str, Any]:
-    """What was set, and not to nothing."""
+    """Return what was set, and not to nothing."""
     values = ((name, getattr(section, name)) for name in section.model_fields_set)
     return {name: value for name, value in values if value is not None}

@@ -578,6 +578,19 @@ def test_a_sentence_with_two_subjects_in_a_row_is_quoted(who: str, teller: str, 
     assert not wording.is_quote or wording.text == f'{who} said: "{text}"'
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Fencing with the old club is on Mondays.", "Fencing with the old club is on Mondays."),
+        ("Learning Dutch will take me years.", "Learning Dutch will take User years."),
+        ("Working on a novel that is due in May.", "User is working on a novel that is due in May."),
+        ("Training for a triathlon because it is fun.", "User is training for a triathlon because it is fun."),
+    ],
+)
+def test_a_form_in_ing_is_given_a_subject_unless_it_is_one(said: str, told: str) -> None:
+    assert build_wording(Clause(said, said, is_own=True)) == FactText(told)
+
+
 def test_what_others_told_the_user_is_kept_in_the_words_of_the_user() -> None:
     for message in ("My boss told me I get a raise.", "My mum told me my sister is pregnant."):
         fact = only(message)

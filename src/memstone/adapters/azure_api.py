@@ -20,5 +20,5 @@ def read_azure_environment(options: Mapping[str, Any], env: Mapping[str, str]) -
 
 
 def azure_path(deployment: str, call: str, api_version: str) -> str:
-    """The path of a call of a deployment."""
+    """Return the path of a call of a deployment."""
     return f"/openai/deployments/{quote(deployment, safe='')}/{call}?api-version={quote(api_version)}"

@@ -33,7 +33,7 @@ async def call_function(function: Callable[..., T], io: Io, *args: Any) -> T:
 
 
 def name_of(function: object) -> str:
-    """The qualified name of a function, or of the class of an object that can be called.
+    """Return the qualified name of a function, or of the class of an object that can be called.
 
     Without its module: the same function is ``__main__.f`` in a script and ``app.f`` when imported,
     and a name that changes would make stored vectors look like those of another model.

@@ -9,5 +9,5 @@ class SystemClock:
     """Says what time it is."""
 
     def now(self) -> datetime:
-        """The current time, aware, in UTC."""
+        """Return the current time, aware, in UTC."""
         return datetime.now(UTC)

@@ -22,12 +22,12 @@ _SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 def model_path(model: str) -> str:
-    """The resource of a model: a bare name is one of ``models/``."""
+    """Return the resource of a model: a bare name is one of ``models/``."""
     return model if "/" in model else f"models/{model}"
 
 
 def google_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema in the form that the API takes."""
+    """Return a JSON schema in the form that the API takes."""
     return _convert_schema(schema, schema.get("$defs", {}))
 
 

@@ -35,7 +35,7 @@ class Partition(Protocol[Row]):
         ...
 
     def apply_rows(self, rows: list[Row], stamp: int) -> Self | None:
-        """This partition with what changed, or None when it is better read again."""
+        """Return this partition with what changed, or None when it is better read again."""
         ...
 
 
@@ -62,7 +62,7 @@ class PartitionCache(Generic[P, Row]):
                 del self.partitions[name]
 
     async def fresh(self, name: Name) -> P:
-        """What is held of a user, brought up to date."""
+        """Return what is held of a user, brought up to date."""
         ledger = self._ledger.of(name[0])
         while True:
             current = self.partitions.get(name)
@@ -82,7 +82,7 @@ class PartitionCache(Generic[P, Row]):
                 return grown
 
     async def _read_changes(self, tx: Tx, name: Name, since: int | None) -> tuple[int, list[Row] | None]:
-        """The stamp and the rows since then; no rows (None) when nothing changed."""
+        """Return the stamp and the rows since then; no rows (None) when nothing changed."""
         stamp = await tx.vectors.stamp(*name[:2])
         if since is not None and stamp == since:
             return stamp, None

@@ -168,7 +168,7 @@ def rotate_key(arguments: Arguments, *, at_once: bool) -> int:
 
 
 def _read_password(*, from_stdin: bool) -> str:
-    """A password, without an echo and twice, or as the first line of standard input."""
+    """Return a password, without an echo and twice, or as the first line of standard input."""
     if from_stdin:
         return sys.stdin.readline().rstrip("\r\n")
     if not is_terminal(sys.stdin):

@@ -50,11 +50,11 @@ class Arguments:
         return {"user_id": self.user, "agent_id": self.agent, "run_id": self.run}
 
     def scope_or_everybody(self) -> dict[str, Any]:
-        """The same for a command that may be about everybody, if whoever gives it says so."""
+        """Return the same for a command that may be about everybody, if whoever gives it says so."""
         return {**self.scope(), "everybody": self.everybody}
 
     def settings(self) -> Settings:
-        """The settings: the configuration file, over it the environment, over that ``--db``."""
+        """Return the settings: the configuration file, over it the environment, over that ``--db``."""
         from memstone.config import Settings
         from memstone.sections import HistorySettings
 
@@ -66,7 +66,7 @@ class Arguments:
 
     @contextmanager
     def memory(self, *, create: bool = False, damaged: bool = False) -> Iterator[Memory]:
-        """The memory, open. Only a command that stores something makes a store where there is none.
+        """Yield the memory, open. Only a command that stores something makes a store where there is none.
 
         ``damaged`` opens a damaged file, too: to look at it, to save what can be read, or to put a backup in its place.
         """
@@ -159,22 +159,22 @@ def _apply_options(function: Function, options: tuple[Function, ...]) -> Functio
 
 
 def add_program_options(function: Function) -> Function:
-    """The options of the whole program, for its group."""
+    """Return the options of the whole program, for its group."""
     return _apply_options(function, (*_SCOPE, *_STORE, *_TALK))
 
 
 def for_scope(function: Function) -> Function:
-    """The shared options of a command that works in a scope."""
+    """Return the shared options of a command that works in a scope."""
     return click.pass_obj(_apply_options(function, (*_SCOPE, *_STORE, *_TALK)))
 
 
 def for_scope_or_everybody(function: Function) -> Function:
-    """The shared options of a command that works in a scope, or on everything there is."""
+    """Return the shared options of a command that works in a scope, or on everything there is."""
     return click.pass_obj(_apply_options(function, (*_SCOPE, _EVERYBODY, *_STORE, *_TALK)))
 
 
 def for_store(function: Function) -> Function:
-    """The shared options of a command about one memory or the whole store; a scope would change nothing."""
+    """Return the shared options of a command about one memory or the whole store; a scope would change nothing."""
 
     @click.pass_context
     def call_without_scope(context: click.Context, /, *args: Any, **options: Any) -> Any:
@@ -187,7 +187,7 @@ def for_store(function: Function) -> Function:
 
 
 def _copy_function_details(wrapper: Function, function: Function) -> Function:
-    """The wrapper with the name, help and options of what it wraps."""
+    """Return the wrapper with the name, help and options of what it wraps."""
     from functools import update_wrapper
 
     return update_wrapper(wrapper, function)
@@ -205,7 +205,7 @@ FILTER_HINT: Final = 'write city=Oslo, age>=18 or JSON such as {"city": "Oslo"}'
 
 
 def read_text_argument(value: str) -> str:
-    """The argument itself, or standard input for ``-``."""
+    """Return the argument itself, or standard input for ``-``."""
     if value != "-":
         return value
     try:
@@ -251,7 +251,7 @@ def _parse_filter(one: str) -> Any:
 
 
 def parse_scalar(value: str) -> Any:
-    """A value that reads as JSON is that value, everything else is text."""
+    """Return a value that reads as JSON is that value, everything else is text."""
     try:
         return json.loads(value, parse_constant=_no_constant)
     except (ValueError, RecursionError):

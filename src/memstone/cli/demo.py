@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def demo_time(day: int, hour: int = 12, minute: int = 0) -> datetime:
-    """A moment of the demo's week; the 2nd is a Monday."""
+    """Return a moment of the demo's week; the 2nd is a Monday."""
     return datetime(2026, 3, day, hour, minute, tzinfo=UTC)
 
 
@@ -107,7 +107,7 @@ class StoppedClock:
     moment: datetime
 
     def now(self) -> datetime:
-        """The time in the story."""
+        """Return the time in the story."""
         return self.moment
 
 
@@ -190,7 +190,7 @@ def _hit_row(hit: dict[str, Any]) -> list[str]:
 
 
 def _format_call(verb: str, args: Sequence[Any], options: dict[str, Any]) -> str:
-    """The call as one would write it."""
+    """Return the call as one would write it."""
     items = [_format_argument(one) for one in args] + [
         f"{name}={_format_argument(value)}" for name, value in options.items()
     ]

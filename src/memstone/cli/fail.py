@@ -40,7 +40,7 @@ def report_error(error: BaseException, *, command: str, as_json: bool, verbose: 
 
 
 def describe_error(error: BaseException, command: str = "") -> tuple[dict[str, Any], int]:
-    """What an error says, and the exit code it leads to."""
+    """Return what an error says, and the exit code it leads to."""
     if isinstance(error, MemstoneError):
         return {**error.as_dict(), "hint": _cli_hint(error)}, _exit_code(error)
     if isinstance(error, click.ClickException):
@@ -71,7 +71,7 @@ def _exit_code(error: MemstoneError) -> int:
 
 
 def _cli_hint(error: MemstoneError) -> str:
-    """The error's own hint, in the words of the command line where it speaks of Python."""
+    """Return the error's own hint, in the words of the command line where it speaks of Python."""
     if isinstance(error, ScopeError) and error.message == NO_SCOPE:
         more = ", or --everybody" if "everybody" in error.hint else ""
         return f"say whose memory to use: --user, --agent or --run{more}"

@@ -56,7 +56,7 @@ def is_foreign(file: str) -> bool:
 
 
 def read_array_objects(file: str) -> Iterator[InputLine] | None:
-    """The objects of a JSON array as if each stood on a line; None when the file is no array."""
+    """Return the objects of a JSON array as if each stood on a line; None when the file is no array."""
     if file == "-":
         return None
     path = Path(file)
@@ -73,7 +73,7 @@ def _make_line(number: int, value: Any) -> InputLine:
 
 
 def _read_document(path: Path, head: bytes) -> Any:
-    """The one JSON document a file is; None when it is lines, or no JSON at all."""
+    """Return the one JSON document a file is; None when it is lines, or no JSON at all."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first = _parse_json(start.partition(b"\n")[0])
     if not start.startswith((b"[", b"{")) or (isinstance(first, dict) and _is_row(first)):

@@ -33,11 +33,11 @@ class ModelFile:
 
     @property
     def sum_path(self) -> Path:
-        """Where its SHA-256 is written."""
+        """Return where its SHA-256 is written."""
         return self.path.with_suffix(".gguf.sha256")
 
     def as_dict(self, used: str | None) -> dict[str, Any]:
-        """What is known of it."""
+        """Return what is known of it."""
         expected = self.sum_path.read_text("ascii").strip() if self.sum_path.exists() else None
         size = self.path.stat().st_size
         return {"name": self.name, "path": str(self.path), "bytes": size, "sha256": expected, "used": self.name == used}

@@ -138,7 +138,7 @@ def _show_hits(answer: SearchResults, *, explain: bool) -> None:
 
 
 def _as_of_now(hit: SearchHit) -> str:
-    """What a memory says, and what holds now where that is something else."""
+    """Return what a memory says, and what holds now where that is something else."""
     later = hit.get("superseded_by")
     if later is None:
         return str(hit["memory"])
@@ -147,7 +147,7 @@ def _as_of_now(hit: SearchHit) -> str:
 
 
 def _parts_of(hits: Sequence[SearchHit]) -> list[str]:
-    """The parts that at least one hit has; a part this program does not know comes last."""
+    """Return the parts that at least one hit has; a part this program does not know comes last."""
     there = {name for hit in hits for name in hit.get("score_parts", ())}
     return [*(name for name in _PARTS if name in there), *sorted(there - set(_PARTS))]
 
@@ -255,7 +255,7 @@ def get(arguments: Arguments, memory_id: str, *, expired: bool) -> int:
 
 
 def _find_expired(memory: Memory, memory_id: str) -> MemoryItem | None:
-    """A memory that is there and has expired, as somebody who holds it sees it."""
+    """Return a memory that is there and has expired, as somebody who holds it sees it."""
     for answer in reversed(memory.history(memory_id)):
         scope = {"user_id": answer["user_id"], "agent_id": answer["agent_id"], "run_id": answer["run_id"]}
         if any(scope.values()):
@@ -309,7 +309,7 @@ def history(arguments: Arguments, memory_id: str) -> int:
 
 
 def _before_and_after(event: HistoryEvent) -> tuple[str | None, str | None]:
-    """What a change was about: the text, or the fields that changed where the text did not."""
+    """Return what a change was about: the text, or the fields that changed where the text did not."""
     if event["is_deleted"] and event.get("new_id"):
         return event["old_value"], f"(replaced by {event['new_id']})"
     texts = event["old_value"], event["new_value"]

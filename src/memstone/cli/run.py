@@ -63,7 +63,7 @@ class _InOrder(click.Group):
     """Commands are listed as they are added: what one needs first comes first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click names it so
-        """The names, in that order."""
+        """Return the names, in that order."""
         return list(self.commands)
 
 

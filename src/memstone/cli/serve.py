@@ -65,7 +65,7 @@ def _override_address(settings: Settings, host: str | None, port: int | None) ->
 
 
 def _first_key(settings: Settings) -> str | None:
-    """The operator's key, if there is none yet: it may do everything and ask for everybody."""
+    """Return the operator's key, if there is none yet: it may do everything and ask for everybody."""
     from memstone.memory import Memory
 
     with Memory(settings) as memory:
@@ -126,7 +126,7 @@ def _python_command(code: str) -> str:
 
 
 def _memory_arguments(settings: Settings, arguments: Arguments) -> str | None:
-    """What the library is told to be the same memory; None where a line cannot say it without telling a secret.
+    """Return what the library is told to be the same memory; None where a line cannot say it without telling a secret.
 
     A file of settings is named, with ``--db`` laid over it. Without one it is the preset and the store, as far as these
     are not what the library takes anyway.
@@ -149,7 +149,7 @@ def _sqlite_url(path: Path | None) -> str:
 
 
 def _client_host(host: str) -> str:
-    """A host as an address has it; where it listens everywhere, the one that every machine has."""
+    """Return a host as an address has it; where it listens everywhere, the one that every machine has."""
     anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is what somebody chose
     name = anywhere.get(host, host)
     return f"[{name}]" if ":" in name else name

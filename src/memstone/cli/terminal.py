@@ -44,7 +44,7 @@ def _char_width(char: str) -> int:
 
 
 def pad_text(text: str, columns: int, *, right: bool = False) -> str:
-    """A text filled up with blanks."""
+    """Return a text filled up with blanks."""
     blanks = " " * (columns - display_width(text))
     return blanks + text if right else text + blanks
 
@@ -69,7 +69,7 @@ def wrap_text(text: str, columns: int, most: int | None = None) -> list[str]:
 
 
 def _cut_to_width(text: str, columns: int) -> str:
-    """The longest beginning that fits, at least one character."""
+    """Return the longest beginning that fits, at least one character."""
     used = 0
     for at, char in enumerate(text):
         used += _char_width(char)
@@ -115,7 +115,7 @@ class TextTable:
         self.rows.append(["" if cell is None else escape_control_chars(str(cell)) for cell in cells])
 
     def lines(self, columns: int | None, paint: Paint) -> Iterable[str]:
-        """The table as lines of at most ``columns``; None is as wide as it takes."""
+        """Return the table as lines of at most ``columns``; None is as wide as it takes."""
         remaining = self._choose_columns(columns)
         wide = self._widths(remaining, columns)
         titles = [pad_text(self.columns[at].title, wide[at], right=self.columns[at].right) for at in remaining]
@@ -127,7 +127,7 @@ class TextTable:
         return max([display_width(self.columns[at].title), *(display_width(row[at]) for row in self.rows)])
 
     def _choose_columns(self, columns: int | None) -> list[int]:
-        """The columns that are shown: those that can be missed give way until the text has room."""
+        """Return the columns that are shown: those that can be missed give way until the text has room."""
         remaining = list(range(len(self.columns)))
         if columns is None:
             return remaining
@@ -143,12 +143,12 @@ class TextTable:
         return [at for at in remaining if self.columns[at].grows]
 
     def _room(self, remaining: Sequence[int], columns: int) -> int:
-        """What is left for the growing columns."""
+        """Return what is left for the growing columns."""
         fixed = sum(self._natural(at) for at in remaining if not self.columns[at].grows)
         return columns - fixed - len(GAP) * (len(remaining) - 1)
 
     def _widths(self, remaining: Sequence[int], columns: int | None) -> dict[int, int]:
-        """A growing column takes its fair share; what a short one leaves goes to the others."""
+        """Return a growing column takes its fair share; what a short one leaves goes to the others."""
         wide = {at: self._natural(at) for at in remaining}
         growing = sorted(self._growing_columns(remaining), key=lambda at: wide[at])
         room = 0 if columns is None else self._room(remaining, columns)
@@ -189,7 +189,7 @@ def format_pairs(values: Iterable[tuple[str, object]], columns: int | None, pain
 
 
 def _value_lines(value: str, room: int | None) -> list[str]:
-    """A value keeps its own line breaks."""
+    """Return a value keeps its own line breaks."""
     own = [escape_control_chars(line) for line in value.splitlines()]
     return own if room is None else [line for part in own for line in wrap_text(part, room)]
 
@@ -232,12 +232,12 @@ def can_show_colours(stream: TextIO) -> bool:
 
 
 def style_for_stream(text: str, style: str, stream: TextIO) -> str:
-    """A text in a style, if the stream shows colours."""
+    """Return a text in a style, if the stream shows colours."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style in _STYLES and can_show_colours(stream) else text
 
 
 def event_style(event: str) -> str:
-    """The colour of what happened."""
+    """Return the colour of what happened."""
     return _EVENTS.get(event, "dim")
 
 
@@ -252,7 +252,7 @@ def print_line(text: str = "") -> None:
 
 
 def style_text(text: str, style: str) -> str:
-    """A text of the answer in a style."""
+    """Return a text of the answer in a style."""
     return style_for_stream(text, style, sys.stdout)
 
 
@@ -289,12 +289,12 @@ def _speaks_unicode() -> bool:
 
 
 def day_time(instant: object) -> str:
-    """An instant as people read it, to the minute, in UTC as it is stored."""
+    """Return an instant as people read it, to the minute, in UTC as it is stored."""
     return str(instant)[:16].replace("T", " ") if instant else ""
 
 
 def format_score(value: float | None) -> str:
-    """A score or a part of one, as tables show it."""
+    """Return a score or a part of one, as tables show it."""
     return "-" if value is None else f"{value:.3f}"
 
 
@@ -332,7 +332,7 @@ def _format_progress(done: int, total: int) -> str:
 
 
 def render_bar(share: float, size: int) -> str:
-    """A share from 0 to 1 as a bar."""
+    """Return a share from 0 to 1 as a bar."""
     full = round(max(0.0, min(1.0, share)) * size)
     dark, light = "█░" if _speaks_unicode() else "#."
     return dark * full + light * (size - full)

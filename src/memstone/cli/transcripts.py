@@ -65,7 +65,7 @@ def ingest(
 
 
 def _read_messages(file: str) -> list[Any]:
-    """The messages of a file: one list, or one message a line."""
+    """Return the messages of a file: one list, or one message a line."""
     raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     try:
         text = raw.decode("utf-8-sig")
@@ -226,7 +226,7 @@ def _lines_line(number: int, raw: bytes) -> InputLine:
 
 
 def read_export_records(lines: Iterable[InputLine]) -> Iterator[dict[str, Any]]:
-    """The objects of an export; the first line that is none ends it, because a restore is complete or nothing."""
+    """Yield the objects of an export; the first line that is none ends it, because a restore is complete or nothing."""
     for line in lines:
         if line.error:
             raise InvalidInput(f"line {line.number}: {line.error.message}", hint="the export is damaged at this line")
@@ -236,7 +236,7 @@ def read_export_records(lines: Iterable[InputLine]) -> Iterator[dict[str, Any]]:
 def items_from_lines(
     lines: Iterable[InputLine], scope: Mapping[str, str | None], tally: LineCounts
 ) -> Iterator[TranscriptCall]:
-    """What plain lines ask to remember; the scope stands in where a line names nobody."""
+    """Yield what plain lines ask to remember; the scope stands in where a line names nobody."""
     for line in lines:
         if line.error:
             tally.fail(line.number, line.error.as_dict())
@@ -267,7 +267,7 @@ def _pop_first(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
 def exported_items(
     lines: Iterable[InputLine], scope: Mapping[str, str | None], tally: LineCounts
 ) -> Iterator[TranscriptCall]:
-    """What the live facts of an export say, each for everybody who saw it, as if it were said anew.
+    """Yield what the live facts of an export say, each for everybody who saw it, as if it were said anew.
 
     What was said word for word, episodes and who somebody is are no facts and would only look like some: they are
     counted, and so is what somebody has disabled or has not approved.
@@ -284,7 +284,7 @@ def exported_items(
 
 
 def _why_not(value: Mapping[str, Any]) -> str:
-    """What a memory that holds is, where it is not taken in; '' for an active fact."""
+    """Return what a memory that holds is, where it is not taken in; '' for an active fact."""
     layer, status = (str(value.get(name)) for name in ("layer", "status"))
     if layer != "fact":
         return layer

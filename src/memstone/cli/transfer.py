@@ -79,7 +79,7 @@ def _open_output(output: str | None) -> Iterator[BinaryIO]:
 
 
 def _create_private_file(part: Path, path: Path) -> Path:
-    """A new file that only its owner may read; what is wrong with it is said of the file that was asked for."""
+    """Return a new file that only its owner may read; what is wrong with it is said of the file that was asked for."""
     try:
         part.unlink(missing_ok=True)  # of an export that was cut off
         part.touch(0o600, exist_ok=False)

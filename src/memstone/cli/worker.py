@@ -43,7 +43,7 @@ def worker(arguments: Arguments, once: bool, all_tenants: bool) -> int:
 
 
 def _work_until_stopped(memory: Memory, *, once: bool, all_tenants: bool) -> WorkerResult:
-    """What was done until somebody had enough."""
+    """Return what was done until somebody had enough."""
     if once:
         return memory.admin.work(0, all_tenants=all_tenants)
     outcomes: dict[str, int] = {}
@@ -66,7 +66,7 @@ class _TerminateSignal(KeyboardInterrupt):
 
 @contextmanager
 def _terminated_gently() -> Iterator[None]:
-    """A signal to terminate is as good as Ctrl-C."""
+    """Yield a signal to terminate is as good as Ctrl-C."""
 
     def interrupt(_: int, __: FrameType | None) -> None:
         raise _TerminateSignal

@@ -34,7 +34,7 @@ _NEARLY: Final = 1e-9
 
 
 def text_pieces(text: str) -> Pieces:
-    """The pieces of a text; one without any word is a single piece, so that two equal ones are alike."""
+    """Return the pieces of a text; one without any word is a single piece, so that two equal ones are alike."""
     folded = text.casefold()
     words = _WORD.findall(folded)
     if not words:
@@ -69,7 +69,7 @@ def find_similar_pairs(
 
 
 def _rarest_first(sets: Sequence[Pieces]) -> dict[str, int]:
-    """An order of all pieces in which those that tell most come first."""
+    """Return an order of all pieces in which those that tell most come first."""
     counts = Counter(piece for one in sets for piece in one)
     return {piece: place for place, piece in enumerate(sorted(counts, key=lambda piece: (counts[piece], piece)))}
 
@@ -110,7 +110,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 
 
 def days_before(now: Instant, days: float) -> Instant:
-    """The moment so many days ago; the beginning of time when there are too many."""
+    """Return the moment so many days ago; the beginning of time when there are too many."""
     try:
         return to_instant(datetime_from_instant(now) - timedelta(days=days))
     except OverflowError:
@@ -164,7 +164,7 @@ def can_merge(older: Record, newer: Record, language: Language) -> bool:
 
 
 def merge_records(record: Record, dropped: Record) -> Record:
-    """The older of two with what the newer brings: it was said as often as both, and when last."""
+    """Return the older of two with what the newer brings: it was said as often as both, and when last."""
     times = sorted({*times_of(record), *times_of(dropped)})[-_TIMES:]
     lists = {
         name: [*dict.fromkeys([*_data_list(record, name), *_data_list(dropped, name)])] for name in ("facts", "turns")
@@ -201,7 +201,7 @@ def _add_uses(one: Link, other: Link) -> Link:
 
 
 def _comparison_text(record: Record) -> str:
-    """What two memories are compared by: the text, and what an episode was about."""
+    """Return what two memories are compared by: the text, and what an episode was about."""
     return " ".join([record.text, *_data_list(record, "topics")])
 
 
@@ -246,7 +246,7 @@ class Promotion:
         return len(self.times) // policy.promote_at
 
     def strengthen_fact(self, amount: int, policy: Upkeep) -> Record:
-        """The fact with what it has earned beyond ``given``, as of the episode that earned it last.
+        """Return the fact with what it has earned beyond ``given``, as of the episode that earned it last.
 
         Being spoken of again is being told again: it is as strong as it ever was, and stronger by the boost.
         """
@@ -260,7 +260,7 @@ class Promotion:
 def find_promotions(
     facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant
 ) -> list[Promotion]:
-    """The facts of an owner that enough of its episodes since some day speak of."""
+    """Return the facts of an owner that enough of its episodes since some day speak of."""
     recent = [_EpisodeContent.of(episode, since) for episode in episodes]
     found = []
     for fact in facts:
@@ -325,7 +325,7 @@ _END: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|$)|[\u3002\uff01\uff1f]+")
 
 
 def shorten_text(text: str) -> str | None:
-    """The first three sentences of a text; None when it has no more than that, or would not get shorter."""
+    """Return the first three sentences of a text; None when it has no more than that, or would not get shorter."""
     sentences = [part.strip() for part in _END.split(text) if part.strip()]
     if len(sentences) <= SENTENCES:
         return None
@@ -334,7 +334,7 @@ def shorten_text(text: str) -> str | None:
 
 
 def over_budget(tokens: Iterable[int], budget: int) -> list[int]:
-    """The places of those that do not fit, when each is taken in turn as long as there is room for it."""
+    """Return the places of those that do not fit, when each is taken in turn as long as there is room for it."""
     left = budget
     over: list[int] = []
     for place, size in enumerate(tokens):

@@ -37,7 +37,7 @@ def decide_route(
 
 
 def checked_mode(mode: str) -> GateMode:
-    """A mode by its name."""
+    """Return a mode by its name."""
     try:
         return GateMode(mode)
     except ValueError as error:
@@ -51,7 +51,7 @@ _SPOKEN: Final = frozenset({"", "message"})
 
 
 def query_of(messages: str | Sequence[Mapping[str, Any] | str]) -> str:
-    """The newest text of the user in a chat, in the shapes of the known chat protocols; '' when there is none.
+    """Return the newest text of the user in a chat, in the shapes of the known chat protocols; '' when there is none.
 
     The parts of a message are joined by a blank; items that nobody says (calls of tools and searches, their output,
     reasoning) are skipped, and so are messages of the user without text.

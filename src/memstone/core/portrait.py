@@ -36,13 +36,13 @@ def is_identity_grade(category: str, salience: float, subject: str, polarity: in
 
 
 def inputs_of(lines: Iterable[PortraitFact]) -> str:
-    """What a text about the user was made from, as one hash: it is made anew only when this changes."""
+    """Return what a text about the user was made from, as one hash: it is made anew only when this changes."""
     text = "\n".join(sorted(f"{line.id}:{line.version}" for line in lines))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def compose_user_text(lines: Sequence[PortraitFact], tokens: int) -> str:
-    """The sentences of facts one after the other, as far as they fit; the most salient are taken first.
+    """Return the sentences of facts one after the other, as far as they fit; the most salient are taken first.
 
     Of those that are alike in that, what was said last. Ids decide nothing: wherever the same was told, the text is.
     """
@@ -103,7 +103,7 @@ def is_within_budget(text: str, tokens: int) -> bool:
 
 
 def merge_digests(first: Digest, second: Digest, *, sentences: int = 3) -> Digest:
-    """What was distilled before of a session, and what came since, where the words of before are not kept."""
+    """Return what was distilled before of a session, and what came since, where the words of before are not kept."""
     lines = [one for one in (*first.summary.splitlines(), *second.summary.splitlines()) if one.strip()]
     remaining = lines if len(lines) <= sentences else [lines[0], *lines[-(sentences - 1) :]]
     own, other = first.lists, second.lists

@@ -50,7 +50,7 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 def possible_kinds(text: str) -> frozenset[str]:
-    """The kinds that this text may hold, by the names of ``Sensitive``."""
+    """Return the kinds that this text may hold, by the names of ``Sensitive``."""
     small = text.lower()
     kinds = [kind for word, kind in _WORDS if word in small]
     if _DIGIT.search(text):
@@ -79,7 +79,7 @@ Test: TypeAlias = Callable[[str], bool]
 
 
 def pattern_finder(pattern: str, test: Test | None = None, flags: int = 0) -> Finder:
-    """Finds the last group of a pattern (or all of it), if the test holds for it."""
+    """Find the last group of a pattern (or all of it), if the test holds for it."""
     compiled = re.compile(pattern, flags | re.ASCII)
 
     def find(text: str) -> Iterator[Span]:
@@ -92,7 +92,7 @@ def pattern_finder(pattern: str, test: Test | None = None, flags: int = 0) -> Fi
 
 
 def any_of(*finders: Finder) -> Finder:
-    """Finds what any of them finds."""
+    """Find what any of them finds."""
     return lambda text: chain.from_iterable(finder(text) for finder in finders)
 
 
@@ -102,7 +102,7 @@ _CARD_START: Final = re.compile("[3-6]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720")
 
 
 def number_finder(test: Test) -> Finder:
-    """Finds numbers of 13 to 19 digits, in one piece or in the groups they are written in on a card."""
+    """Find numbers of 13 to 19 digits, in one piece or in the groups they are written in on a card."""
     # Looked at ahead, not consumed: a number before the card must not take the card's first digits along.
     shapes = [shape.replace("S", "[ \u00a0-]") for shape in _SHAPES.split()]
     find = any_of(*(pattern_finder(rf"(?<!\w)(?<![0-9][.,])(?=({shape})(?!\w))", test) for shape in shapes))
@@ -110,7 +110,7 @@ def number_finder(test: Test) -> Finder:
 
 
 def is_card(digits: str) -> bool:
-    """The check digit is right and the number starts as cards do; a time in milliseconds does not."""
+    """Return the check digit is right and the number starts as cards do; a time in milliseconds does not."""
     numbers = [int(char) for char in reversed(digits) if char.isdigit()]
     luhn = (sum(numbers[::2]) + sum(sum(divmod(2 * number, 10)) for number in numbers[1::2])) % 10 == 0
     return luhn and _CARD_START.match(digits) is not None
@@ -127,7 +127,7 @@ _IBAN_CHARS: Final = {
 
 
 def find_ibans(text: str) -> Iterator[Span]:
-    """Finds account numbers whose country, length and check digits are right."""
+    """Find account numbers whose country, length and check digits are right."""
     for match in _IBAN.finditer(text):
         wanted = _IBAN_CHARS.get(match[1].upper(), 0)
         places = [at for at in range(*match.span()) if text[at] != " "][:wanted]
@@ -186,7 +186,7 @@ class RedactPolicy:
             object.__setattr__(self, field.name, RedactionAction(value))
 
     def action(self, kind: Sensitive) -> RedactionAction:
-        """What to do about one kind."""
+        """Return what to do about one kind."""
         return RedactionAction(getattr(self, kind))
 
 
@@ -204,12 +204,12 @@ _MASK: Final = re.compile(r"\[redacted:[a-z_]+\]")
 
 
 def redact_text(text: str, policy: RedactPolicy | None = None) -> RedactedText:
-    """The text with everything masked that the policy names; ``found`` lists the kinds, each once."""
+    """Return the text with everything masked that the policy names; ``found`` lists the kinds, each once."""
     return redact_moving(text, policy or DEFAULT_POLICY, ())[0]
 
 
 def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tuple[RedactedText, list[Span]]:
-    """The same, and where these places of the text are afterwards; one that cuts a mask takes in all of it."""
+    """Return the same, and where these places of the text are afterwards; one that cuts a mask takes in all of it."""
     seen: set[Sensitive] = set()
     moved = list(places)
     for _ in range(_ROUNDS):
@@ -226,7 +226,7 @@ def redact_moving(text: str, policy: RedactPolicy, places: Sequence[Span]) -> tu
 
 
 def redact_preview(text: str) -> str:
-    """The text as consoles and logs may show it: also without addresses, links, phone and account numbers."""
+    """Return the text as consoles and logs may show it: also without addresses, links, phone and account numbers."""
     return redact_text(text, PREVIEW_POLICY).text
 
 
@@ -244,7 +244,7 @@ def _find_secrets(text: str, policy: RedactPolicy) -> list[tuple[int, int, Sensi
 
 
 def _merge_spans(spans: Iterable[tuple[int, int, Sensitive]]) -> list[tuple[int, int, str]]:
-    """What stands for what: spans that overlap are one, named by the first."""
+    """Return what stands for what: spans that overlap are one, named by the first."""
     masks: list[tuple[int, int, str]] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], _RANK[span[2]])):
         if masks and start < masks[-1][1]:
@@ -398,7 +398,7 @@ _MASK_START: Final = "[redacted:"
 
 
 def preview_text(text: str, most: int = PREVIEW_CHARS) -> str:
-    """The beginning of a text as a console may show it; a word or a mask is never cut."""
+    """Return the beginning of a text as a console may show it; a word or a mask is never cut."""
     clean = redact_preview(text)  # before it is cut: half a number is not recognised
     if len(clean) <= most:
         return clean

@@ -88,7 +88,6 @@ async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
 async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     """Learn from what one request says, now or later; what is said is stored either way."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
-    from memstone.engine.background.flush import learn_waiting
     from memstone.engine.learn.converse import learn_from_conversation
     from memstone.engine.learn.intake import read_conversation
     from memstone.engine.learn.queue import is_inline, queue_conversation
@@ -100,6 +99,8 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     if not is_inline(runtime):
         return await queue_conversation(runtime, conversation, warnings)
     if runtime.llm is not None or await runtime.waiting.anything(runtime):
+        from memstone.engine.background.flush import learn_waiting
+
         await learn_waiting(runtime, conversation.scope)
     turns = list(conversation.turns)
     learned = await learn_from_conversation(runtime, conversation, keep=not request.strict)

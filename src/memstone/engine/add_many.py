@@ -56,7 +56,7 @@ async def add_many(runtime: Runtime, items: Sequence[Mapping[str, Any]], idempot
 def _without_strict(
     drafted: Sequence[CheckedAddRequest | AddResult], prepared: PreparedDrafts
 ) -> list[CheckedAddRequest | AddResult]:
-    """The items, with the error in the place of strict ones of which something could not be embedded."""
+    """Return the items, with the error in the place of strict ones of which something could not be embedded."""
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 
@@ -75,7 +75,7 @@ def _without_strict(
 
 
 async def _process_item(runtime: Runtime, item: Mapping[str, Any], ahead: Ahead) -> CheckedAddRequest | AddResult:
-    """An item that is to be stored, or the answer to one that was learned from or is wrong."""
+    """Return an item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
         request.filters = await admit_filters(runtime, request.filters)

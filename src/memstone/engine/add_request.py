@@ -74,7 +74,7 @@ def draft_request(runtime: Runtime, request: AddRequest) -> CheckedAddRequest:
 
 
 def request_metadata(runtime: Runtime, request: AddRequest) -> tuple[dict[str, Any], list[str]]:
-    """The metadata of a request, checked and without secrets, and what was masked."""
+    """Return the metadata of a request, checked and without secrets, and what was masked."""
     values, warnings = checked_metadata(request.metadata, runtime.policy.limits)
     if not values:
         return values, warnings

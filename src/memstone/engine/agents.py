@@ -51,7 +51,7 @@ class AgentChange:
 
 
 async def list_agents(runtime: Runtime, limit: int, offset: int) -> AgentList:
-    """The agents of the tenant, with how many memories each has."""
+    """Return the agents of the tenant, with how many memories each has."""
     most, first = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
     tenant = runtime.tenant_id
     _check_reach(runtime, "")
@@ -236,5 +236,5 @@ async def _count_memories(tx: Tx, runtime: Runtime, agent_id: str) -> dict[str, 
 
 
 def _read_switches(stored: Mapping[str, Any]) -> dict[str, bool]:
-    """The two switches of an agent under the names its host knows them by; off where nothing is set."""
+    """Return the two switches of an agent under the names its host knows them by; off where nothing is set."""
     return {name: one.name in stored and one.of(stored[one.name]) for name, one in AGENT.items()}

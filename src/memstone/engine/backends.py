@@ -107,7 +107,7 @@ class KeyBox:
         return ProviderKeys(opened, unreadable)
 
     def _about(self, name: str) -> str:
-        """What a sealed key is good for: it cannot be moved to another name or tenant."""
+        """Return what a sealed key is good for: it cannot be moved to another name or tenant."""
         return f"{self.tenant_id}\n{name}"
 
     async def _seal_plain(self, plain: Mapping[str, str], at: Instant) -> None:
@@ -165,7 +165,7 @@ async def set_backends(runtime: Runtime, arguments: Mapping[str, Any]) -> Backen
 
 
 async def read_connections(runtime: Runtime) -> tuple[dict[str, Any], ProviderKeys]:
-    """What is stored, and the keys themselves: for whoever connects, and for no answer."""
+    """Return what is stored, and the keys themselves: for whoever connects, and for no answer."""
     _require_unbound(runtime)
     return await KeyBox.of(runtime).read(runtime.now())
 

@@ -65,7 +65,7 @@ async def carried_out(runtime: Runtime, batch: Batch, work: BatchWork[Item], now
 
 
 async def answered_before(runtime: Runtime, batch: Batch) -> BatchAnswer[Any] | None:
-    """The answer a batch got before, so that no model is asked for it again; None when it is new."""
+    """Return the answer a batch got before, so that no model is asked for it again; None when it is new."""
     if not batch.key:
         return None
     known = await runtime.ledger.read(lambda tx: tx.idempotency.get(runtime.tenant_id, batch.key))

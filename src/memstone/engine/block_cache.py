@@ -34,7 +34,7 @@ class Blocks:
         self._entries: OrderedDict[Key, tuple[Instant, Instant, ContextPack]] = OrderedDict()
 
     def get(self, key: Key, now: Instant) -> ContextPack | None:
-        """The block under a key, if this is its time."""
+        """Return the block under a key, if this is its time."""
         packs = self._entries.get(key)
         return packs[2] if packs is not None and packs[0] <= now < packs[1] else None
 
@@ -65,7 +65,7 @@ class BlockCache(Blocks):
         self._ended: OrderedDict[Hashable, EndedFacts] = OrderedDict()
 
     def find_in_scope(self, what: str, bound_scope: BoundScope, stamp: int) -> frozenset[str] | None:
-        """What was found out about a scope, unless the user's memories have changed since."""
+        """Return what was found out about a scope, unless the user's memories have changed since."""
         current = self._known.get((what, bound_scope))
         return current[1] if current is not None and current[0] == stamp else None
 

@@ -141,7 +141,7 @@ def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
 
 
 async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[FoundMemory, float | None, str]]:
-    """What a search finds among what stands in the indexes."""
+    """Return what a search finds among what stands in the indexes."""
     statuses = [status for status in asked.statuses if status in INDEXED]
     if not statuses:
         return []
@@ -166,7 +166,7 @@ def explain_hit(query: str, hit: Hit) -> str:
 
 
 async def _by_text(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[FoundMemory, float | None, str]]:
-    """The newest that hold the words literally, or just the newest."""
+    """Return the newest that hold the words literally, or just the newest."""
     more: tuple[Where, ...] = ()
     if asked.q is not None:
         more = (Or((Condition("text", Op.ICONTAINS, asked.q), Condition("key", Op.ICONTAINS, asked.q))),)
@@ -196,7 +196,7 @@ def _format_row(found: FoundMemory, score: float | None, reason: str) -> MemoryP
 
 
 async def context_preview(runtime: Runtime, request: ContextRequest) -> ContextPreview:
-    """What a model would be shown for a message, as a console may show it; nothing is counted as used."""
+    """Return what a model would be shown for a message, as a console may show it; nothing is counted as used."""
     runtime = await policy_for(runtime, request)
     asked = validate_context(runtime, replace(request, scope=chat_scope(runtime, request.scope)))
     found, planned, text = await preview_block(runtime, asked)

@@ -34,13 +34,13 @@ from memstone.trace import log_event
 
 
 async def build_context(runtime: Runtime, request: ContextRequest) -> ContextPack:
-    """What to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
+    """Return what to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
     pack, account = await build_context_pack(runtime, request)
     return pack if account is None else cache_block(account, await record_account(account))
 
 
 async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple[ContextPack, BlockRecord | None]:
-    """The same, and what is still to be kept of it, unless nothing is or the block was given before."""
+    """Return the same, and what is still to be kept of it, unless nothing is or the block was given before."""
     asked = validate_context(runtime, request)
     if reason := _reason_for_nothing(runtime, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
@@ -76,7 +76,7 @@ def _reason_for_nothing(runtime: Runtime, asked: ContextQuery) -> str:
 
 
 def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
-    """A block as it is told, held for whoever asks the same again, unless something was amiss."""
+    """Return a block as it is told, held for whoever asks the same again, unless something was amiss."""
     runtime, asked = account.runtime, account.asked
     if account.key is not None and not context_pack.degraded:  # what is mended should show at once
         runtime.blocks.put(
@@ -104,7 +104,7 @@ async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
 async def _look_up_block(
     runtime: Runtime, asked: ContextQuery
 ) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, BlockPlan]]:
-    """What a block is held under, and the block itself or what it would be made of."""
+    """Return what a block is held under, and the block itself or what it would be made of."""
     key = await cache_key(runtime, asked)
     context_pack = runtime.blocks.get(key, asked.now) if key is not None else None
     if context_pack is not None:
@@ -115,7 +115,7 @@ async def _look_up_block(
 
 
 async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan]:
-    """The block for a checked request, and what it was chosen from; nothing is written."""
+    """Return the block for a checked request, and what it was chosen from; nothing is written."""
     asked.gate = await decide_gate(runtime, asked)
     asked.lap("gate")
     await find_block_hits(runtime, asked)

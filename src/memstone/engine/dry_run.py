@@ -37,7 +37,7 @@ class DryRunLedger:
         return self._ledger.in_process
 
     def of(self, tenant_id: str) -> Ledger:
-        """The same for another tenant."""
+        """Return the same for another tenant."""
         return DryRunLedger(self._ledger.of(tenant_id))
 
     async def open(self) -> None:

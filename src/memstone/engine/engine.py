@@ -188,7 +188,7 @@ class Engine:
             return await context.build_context(await policy_for(self.runtime, request), request)
 
     async def context_for_service(self, request: ContextRequest, loop: Loop | None = None) -> ContextPack:
-        """The same for a service that has a model to ask: its account is kept behind the answer."""
+        """Return the same for a service that has a model to ask: its account is kept behind the answer."""
         await self._begin()
         from memstone.engine.service_context import build_block, shown_in
 
@@ -321,7 +321,7 @@ class Engine:
         return await export.load_export(self.runtime, records)
 
     async def check(self) -> StoreCheck:
-        """What a doctor wants to know about the store."""
+        """Return what a doctor wants to know about the store."""
         await self.open()
         return await self.runtime.ledger.check()
 

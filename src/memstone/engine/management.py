@@ -104,7 +104,7 @@ def _sum_figures(figures: Sequence[JobFigures], prices: Sequence[tuple[str, floa
 
 
 async def list_scopes(runtime: Runtime, kind: ScopeKind, limit: int, offset: int) -> ScopeList:
-    """The users, agents or runs there are, with how many memories each has, the largest first."""
+    """Return the users, agents or runs there are, with how many memories each has, the largest first."""
     if not isinstance(kind, str) or kind not in FIELDS:
         raise InvalidInput(f"unknown kind {kind!r}", hint="one of " + ", ".join(FIELDS))
     most, first = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
@@ -117,7 +117,7 @@ async def list_scopes(runtime: Runtime, kind: ScopeKind, limit: int, offset: int
 
 
 async def read_transcript(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> TranscriptPage:
-    """What was said in a scope, in order, as it was said."""
+    """Return what was said in a scope, in order, as it was said."""
     scope = runtime.required_scope(values)
     most, first = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
     where = where_visible(scope, runtime.now(), layers=(Layer.TURN,))

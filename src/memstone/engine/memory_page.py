@@ -112,6 +112,6 @@ def _usage_user_id(runtime: Runtime, scope: Scope) -> str | None:
 
 
 def _hit_rate(counted: Mapping[str, int]) -> float | None:
-    """The share of what was shown that an answer used, as ``metrics`` tells it."""
+    """Return the share of what was shown that an answer used, as ``metrics`` tells it."""
     visible_count = counted.get(JUDGED, 0)
     return round(counted.get(USED, 0) / visible_count, 4) if visible_count else None

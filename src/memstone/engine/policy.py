@@ -69,7 +69,7 @@ class Tunings:
     """How often something was stored in this process: what was read before that is not noted after it."""
 
     def fresh(self, tenant_id: str, now: datetime) -> str | None:
-        """The version of a tenant's settings, unless it is time to look again; a clock may also go back."""
+        """Return the version of a tenant's settings, unless it is time to look again; a clock may also go back."""
         known = self.versions.get(tenant_id)
         return known[0] if known is not None and -_NOTICED < now - known[1] < _NOTICED else None
 
@@ -146,7 +146,7 @@ def _policy_key(runtime: Runtime, scope: Scope) -> Who:
 
 
 async def _settings_version(runtime: Runtime) -> str:
-    """The version of the settings, at most a second old; '' when nothing was ever set, or it cannot be told."""
+    """Return the version of the settings, at most a second old; '' when nothing was ever set, or it cannot be told."""
     now, cache, tenant = runtime.clock.now(), runtime.tunings, runtime.tenant_id
     known = cache.fresh(tenant, now)
     if known is not None:
@@ -171,7 +171,7 @@ async def _read_stored_settings(tx: Tx, *, tenant_id: str, scope: Scope) -> tupl
 
 
 def resolve_policy(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
-    """What is configured, with what is stored under some keys over it; of two the stronger holds."""
+    """Return what is configured, with what is stored under some keys over it; of two the stronger holds."""
     from memstone.core.settings.lenient import apply_values, merge_sources, parse_values, pause_ids, scope_kind
 
     if not stored:
@@ -199,7 +199,7 @@ def decode_values(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _key_rank(key: str) -> int:
-    """The tenant's first, then the user's, then the agent's, which is the strongest."""
+    """Return the tenant's first, then the user's, then the agent's, which is the strongest."""
     return ("", "user", "agent", "run", "scope").index(key.partition(":")[0])
 
 

@@ -41,7 +41,7 @@ class PreviewRequest:
 
 
 async def retrieve_preview(parts: Runtime, request: PreviewRequest) -> SearchPreview:
-    """What would be found, best first, as far as it fits into the tokens; and how it was looked for."""
+    """Return what would be found, best first, as far as it fits into the tokens; and how it was looked for."""
     amount = request.max_tokens
     if amount is not None and (
         isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount <= MOST_TOKENS

@@ -119,7 +119,7 @@ def merged_scope(
     *,
     reading: bool = False,
 ) -> Scope:
-    """The scope of a call that must name somebody, in its keywords or its filters.
+    """Return the scope of a call that must name somebody, in its keywords or its filters.
 
     ``rest`` is what the filters ask beyond that: where it names several, the error says that it must be one.
     ``reading`` is as in ``Parts.scope``.
@@ -150,7 +150,7 @@ def _merge_scope_ids(values: Mapping[str, Any], inside: Mapping[str, str]) -> di
 
 
 def rename_filter_users(runtime: Runtime, where: Where | None) -> Where | None:
-    """A caller's filter with the user ids that its names stand for, where names are those of a key's pools."""
+    """Return a caller's filter with the user ids that its names stand for, where names are those of a key's pools."""
     bounds = runtime.bounds
     return where if bounds is None or where is None else _rename_users_in_tree(bounds, where)
 
@@ -189,7 +189,7 @@ class ByteSource(Protocol):
     """Something open to read bytes from."""
 
     def read(self, size: int = -1, /) -> Any:
-        """The next bytes, so many at most."""
+        """Return the next bytes, so many at most."""
         ...
 
 

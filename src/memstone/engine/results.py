@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def format_memory(found: FoundMemory) -> MemoryItem:
-    """A memory."""
+    """Return a memory."""
     record, who = found.record, found.link.scope
     visible: MemoryItem = {
         "id": record.id,
@@ -89,7 +89,7 @@ def add_owner(memory_item: MemoryItem, owners: Mapping[str, str]) -> None:
 
 
 def format_hit(found: FoundMemory, scored: ScoredCandidate, *, explain: bool) -> SearchHit:
-    """A memory that a search found."""
+    """Return a memory that a search found."""
     visible: SearchHit = {**format_memory(found), "score": round(scored.score, 6)}
     if explain:
         visible["score_parts"] = format_score(scored)
@@ -97,13 +97,13 @@ def format_hit(found: FoundMemory, scored: ScoredCandidate, *, explain: bool) ->
 
 
 def format_score(scored: ScoredCandidate) -> ScoreBreakdown:
-    """What a score is made of."""
+    """Return what a score is made of."""
     parts = {name: value for name, value in asdict(scored.parts).items() if value is not None}
     return cast("ScoreBreakdown", parts)
 
 
 def format_change(outcome: Outcome) -> AddEvent:
-    """What became of one thing that was added."""
+    """Return what became of one thing that was added."""
     record = outcome.record
     visible: AddEvent = {
         "id": record.id if record else "",
@@ -129,7 +129,7 @@ def format_change(outcome: Outcome) -> AddEvent:
 
 
 def format_deferred(outcome: Outcome, error: MemstoneError) -> DeferredEvent:
-    """A statement that waits, and why."""
+    """Return a statement that waits, and why."""
     visible: DeferredEvent = {
         "id": None,
         "event": "DEFERRED",
@@ -175,7 +175,7 @@ _INNER: Final = frozenset({"links", "split"})
 async def list_events(
     runtime: Runtime, values: Mapping[str, Any], after: int, limit: int, *, everybody: bool
 ) -> EventFeed:
-    """What happened after a cursor, oldest first; and the cursor to go on from."""
+    """Return what happened after a cursor, oldest first; and the cursor to go on from."""
     cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "pass the cursor of each answer as after")
     scope = scope_or_everybody(runtime, values, everybody=everybody)
     look = (

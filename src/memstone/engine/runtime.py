@@ -224,7 +224,7 @@ class Runtime:
         return ZoneInfo(self.policy.curation.timezone)
 
     def scope(self, values: Mapping[str, object], *, reading: bool = False) -> Scope:
-        """The scope a caller named, within the bounds: what they name is filled in, anybody else is refused.
+        """Return the scope a caller named, within the bounds: what they name is filled in, anybody else is refused.
 
         ``reading`` is for what looks at memories only, each of which the ledger checks; see ``Bounds.narrow``.
         """
@@ -232,12 +232,12 @@ class Runtime:
         return scope if self.bounds is None else self.bounds.narrow(scope, reading=reading)
 
     def required_scope(self, values: Mapping[str, object], *, reading: bool = False) -> Scope:
-        """The same where somebody must be named: whoever is meant by naming nobody, or else ``ScopeError``."""
+        """Return the same where somebody must be named: whoever is meant by naming nobody, or else ``ScopeError``."""
         scope = self.scope(values, reading=reading)
         return replace(scope, user_id=self.unnamed) if scope.is_open and self.unnamed else scope.require_owner()
 
     def of(self, tenant_id: str) -> Runtime:
-        """The same for another tenant; a model that is shared out counts for each by itself."""
+        """Return the same for another tenant; a model that is shared out counts for each by itself."""
         if tenant_id == self.tenant_id:
             return self
         llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
@@ -246,5 +246,5 @@ class Runtime:
         return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, embedding=embedding, at_home=False)
 
     def now(self) -> Instant:
-        """The current time as canonical text."""
+        """Return the current time as canonical text."""
         return to_instant(self.clock.now())

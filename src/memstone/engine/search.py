@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def search_memories(runtime: Runtime, request: SearchRequest) -> SearchResults:
-    """The memories nearest to a query, best first."""
+    """Return the memories nearest to a query, best first."""
     wanted = validate_search(runtime, request)
     return await runtime.together(lambda: _answer_search(runtime, wanted))
 

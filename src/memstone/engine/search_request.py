@@ -106,7 +106,7 @@ def validate_search(runtime: Runtime, request: SearchRequest) -> Search:
 
 
 async def for_others(runtime: Runtime, wanted: Search) -> list[Search]:
-    """The same search among what is known in the project, and among what is everybody's."""
+    """Return the same search among what is known in the project, and among what is everybody's."""
     project = _narrow_to_scope(runtime, wanted, wanted.project) if wanted.project is not None else None
     return [one for one in (project, await for_everybody(runtime, wanted)) if one is not None]
 
@@ -179,7 +179,7 @@ def _build_filter(
 
 
 def checked_layers(layers: str | Sequence[str] | None, usual: Sequence[str] = ()) -> tuple[str, ...]:
-    """The layers to look at; the usual ones, else facts, unless the caller says otherwise."""
+    """Return the layers to look at; the usual ones, else facts, unless the caller says otherwise."""
     if layers is None:
         return tuple(usual) or tuple(str(layer) for layer in DEFAULT_LAYERS)
     known = {str(layer) for layer in Layer}
@@ -191,7 +191,7 @@ def checked_layers(layers: str | Sequence[str] | None, usual: Sequence[str] = ()
 
 
 def checked_limit(limit: int, most: int, more: str = f"read several pages with offset; {LARGEST}") -> int:
-    """A limit between 1 and the largest page; ``more`` says how callers get at what is beyond that."""
+    """Return a limit between 1 and the largest page; ``more`` says how callers get at what is beyond that."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
         raise InvalidInput(
             f"limit must be a whole number from 1 to {most:,}, not {limit!r}", hint=_limit_hint(limit, more)

@@ -52,7 +52,7 @@ class _Behind:
 
 
 async def build_block(runtime: Runtime, request: ContextRequest) -> ContextPack:
-    """What to put into a prompt. Its number is told at once, and its receipt is there a moment later.
+    """Return what to put into a prompt. Its number is told at once, and its receipt is there a moment later.
 
     While a store takes no receipts, none is promised.
     """
@@ -75,7 +75,7 @@ def note_answer(runtime: Runtime, receipt_id: str, answer: str) -> None:
 
 
 async def shown_in(runtime: Runtime, request: ContextRequest, loop: Loop) -> ContextPack:
-    """The same in a loop, in which it stays as it was at the beginning.
+    """Return the same in a loop, in which it stays as it was at the beginning.
 
     Every request of a loop repeats those before it. If the block changed in between, above all by what the user has
     just said, everything behind it would be new to the service's prompt cache.
@@ -98,7 +98,7 @@ def cache_loop_block(runtime: Runtime, scope: Scope, key: Key, pack: ContextPack
 
 
 async def shown_before(runtime: Runtime, scope: Scope, key: Key) -> ContextPack | None:
-    """What was shown under a key, if it may be shown once more."""
+    """Return what was shown under a key, if it may be shown once more."""
     now = runtime.now()
     context_pack = runtime.blocks.loops.get((scope, runtime.bounds, *key), now)
     return context_pack if context_pack is not None and await _still_known(runtime, scope, context_pack, now) else None
@@ -119,7 +119,7 @@ async def _still_known(runtime: Runtime, scope: Scope, pack: ContextPack, now: I
 
 
 def _reachable_filter(runtime: Runtime, scope: Scope) -> Where:
-    """What somebody sees, whichever agent asks, within the bounds; and what everybody does."""
+    """Return what somebody sees, whichever agent asks, within the bounds; and what everybody does."""
     own = where_in_scope(replace(scope, agent_id="") if scope.user_id else scope)
     bound = own if runtime.bounds is None else And((own, where_in_bounds(runtime.bounds)))
     return Or((bound, where_in_scope(Scope(runtime.tenant_id, EVERYBODY))))
@@ -139,7 +139,7 @@ async def _is_hidden(tx: Tx, records: Sequence[Record]) -> bool:
 
 
 def _unbound_ledger(ledger: Ledger) -> Ledger:
-    """The store of the tenant: what was found within bounds is written with what others have found."""
+    """Return the store of the tenant: what was found within bounds is written with what others have found."""
     return ledger.beneath if isinstance(ledger, BoundLedger) else ledger
 
 

@@ -269,7 +269,7 @@ async def _count_once(tx: Tx, *, runtime: Runtime) -> NoReturn:
 
 
 async def _read_figures(tx: Tx, *, runtime: Runtime) -> HealthFigures:
-    """What the store says of itself: whether something waits too long, and whether a job was ever logged."""
+    """Return what the store says of itself: whether something waits too long, and whether a job was ever logged."""
     counts = await tx.admin.counts(runtime.tenant_id)
     late = to_instant(datetime_from_instant(runtime.now()) - _LATE)
     oldest = await tx.signals.list_pending(Scope(runtime.tenant_id), 1)
@@ -364,7 +364,7 @@ _ENDING: Final = (EventType.DELETE, EventType.UNLINK)
 
 
 async def compute_metrics(runtime: Runtime, user_id: Any, since: When | None, *, everybody: bool) -> MetricsReport:
-    """The four figures of a user, or of everybody, and the counts they are made of.
+    """Return the four figures of a user, or of everybody, and the counts they are made of.
 
     They are counted by user: whoever reaches one agent only is told nothing about what others did.
     """
@@ -411,5 +411,5 @@ def _metrics_report(user: str, total: int, events: dict[str, int], counted: dict
 
 
 def _compute_rate(part: int, total: int) -> float | None:
-    """A share from 0 to 1; None where there is nothing to take a share of."""
+    """Return a share from 0 to 1; None where there is nothing to take a share of."""
     return round(part / total, 4) if total else None

@@ -133,7 +133,7 @@ async def _put_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedVect
 
 
 async def _find_current(runtime: Runtime, tx: Tx, vector_id: str) -> Record | None:
-    """The vector that a caller means by an id, if there is one that they reach."""
+    """Return the vector that a caller means by an id, if there is one that they reach."""
     for stored in ids_of(runtime.bounds, vector_id):
         if (record := await tx.memories.current(runtime.tenant_id, stored)) is not None:
             return record
@@ -181,7 +181,7 @@ async def _insert_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedV
 
 
 async def _overwrite_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedVector, old: Record) -> Record:
-    """The next version for everybody who holds it; nothing happens when it is the same as before."""
+    """Return the next version for everybody who holds it; nothing happens when it is the same as before."""
     links = await tx.links.of(runtime.tenant_id, old.seq)
     if runtime.bounds is not None and not all(is_inside(link.scope, runtime.bounds) for link in links):
         raise Forbidden(f"{one.id} is shared with other users", hint="store it under another id")
@@ -217,7 +217,7 @@ def _collect_vectors(one: SuppliedVector, space: Space) -> Vectors:
 async def query_vectors(
     runtime: Runtime, vector: object, user_id: Any, top_k: int, *, everybody: bool, values: bool, metadata: bool
 ) -> VectorMatches:
-    """The nearest vectors of a user, best first; of everybody only by explicit word.
+    """Return the nearest vectors of a user, best first; of everybody only by explicit word.
 
     Beside those that were brought these are the embedder's own, where a vector has their dimension: what was learned
     from chats has no other.
@@ -301,7 +301,7 @@ async def get_vectors(runtime: Runtime, ids: object) -> VectorList:
 async def _read_first_visible(
     runtime: Runtime, tx: Tx, own: str, ids: Sequence[str], active: Space | None, now: Instant
 ) -> VectorItem | None:
-    """The first of these that may be seen, under the id that the caller has for it."""
+    """Return the first of these that may be seen, under the id that the caller has for it."""
     for stored in ids:
         seen = await tx.memories.find_visible(runtime.tenant_id, stored)
         if seen is None or not is_shown(seen.record):

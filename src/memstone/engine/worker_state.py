@@ -103,7 +103,7 @@ class WorkerState:
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """A call of somebody who waits: background work steps aside for it."""
+        """Yield a call of somebody who waits: background work steps aside for it."""
         self._calls.append(None)
         try:
             yield
@@ -124,7 +124,7 @@ class WorkerState:
             await self._ensure_tools(io)[1].wait(left)
 
     def as_dict(self) -> FormationCounts:
-        """What was counted, and whether a worker is at work in this process."""
+        """Return what was counted, and whether a worker is at work in this process."""
         counters = self.counters
         return {
             "attempts": counters.attempts,

@@ -155,7 +155,7 @@ class Receipt:
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Receipt:
-        """What ``as_dict`` or ``as_stored`` gave, also after a way through JSON."""
+        """Return what ``as_dict`` or ``as_stored`` gave, also after a way through JSON."""
         inner = {
             "gate": GateDecision(**{**body["gate"], "route": Route(body["gate"]["route"])}),
             "chosen": tuple(

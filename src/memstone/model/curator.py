@@ -10,7 +10,7 @@ class Curator(Protocol):
     """A small model in this process that reads what people say. Blocking; safe to use from many threads."""
 
     def read_words(self, before: str, words: Sequence[str]) -> Any:
-        """A row of numbers for each word of a message behind ``before``, as a 2-d float32 array.
+        """Return a row of numbers for each word of a message behind ``before``, as a 2-d float32 array.
 
         What the numbers mean is told in ``memstone.language.en.pieces``. Of a message that is too long there are fewer
         rows than words.
@@ -22,5 +22,5 @@ class Curator(Protocol):
         ...
 
     def judge(self, text: str) -> Any:
-        """A number for each of ``memstone.language.en.pieces.JUDGEMENTS``: what a reader of this alone finds."""
+        """Return a number for each of ``memstone.language.en.pieces.JUDGEMENTS``: what a reader of this alone finds."""
         ...

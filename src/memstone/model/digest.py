@@ -40,7 +40,7 @@ class Digest:
 
     @classmethod
     def of(cls, summary: str, lists: Mapping[str, Any], salience: float) -> Digest:
-        """A digest from lists as a memory holds them."""
+        """Return a digest from lists as a memory holds them."""
         topics, entities, decisions, items = (tuple(map(str, lists.get(name) or ())) for name in LISTS)
         return cls(summary, topics, entities, decisions, items, salience)
 
@@ -51,7 +51,7 @@ class Digest:
 
 
 def truncate_text(text: str, limit: int = MAX_TEXT) -> str:
-    """A text that Memstone made itself, within its limit."""
+    """Return a text that Memstone made itself, within its limit."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}\u2026"
 
 

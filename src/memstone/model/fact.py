@@ -117,7 +117,7 @@ CLASSES: Final = ("pinned", "identity", "health", "family", "home", "work", "pre
 
 
 def fact_key(category: str, text: str, polarity: int) -> str:
-    """A stable name: category, ``not`` for a negative stance, and a slug of the words that carry it."""
+    """Return a stable name: category, ``not`` for a negative stance, and a slug of the words that carry it."""
     body = re.sub(r"^\S+?(?:'s)? ", "", text)
     slug = re.sub(r"[^a-z0-9]+", "_", body.lower()).strip("_")[:40].rstrip("_")
     return f"{category}:{'not:' if polarity < 0 else ''}{slug}"

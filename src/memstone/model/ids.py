@@ -60,7 +60,7 @@ def pool_id(key_id: str, name: str = "") -> PoolId:
 
 
 def clean_id(value: object, name: str) -> str:
-    """An id as stored: trimmed text without inner white space; ``None`` is '' (not set)."""
+    """Return an id as stored: trimmed text without inner white space; ``None`` is '' (not set)."""
     if value is None:
         return ""
     if isinstance(value, PoolId):

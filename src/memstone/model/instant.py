@@ -21,18 +21,18 @@ _WIDTH: Final = len("2026-05-07T09:30:00.000000")
 
 
 def to_instant(moment: datetime) -> Instant:
-    """The canonical text of a datetime; a naive one is taken as UTC."""
+    """Return the canonical text of a datetime; a naive one is taken as UTC."""
     utc = moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
     return utc.isoformat(timespec="microseconds")[:_WIDTH] + "Z"
 
 
 def datetime_from_instant(text: Instant) -> datetime:
-    """The datetime of a canonical text."""
+    """Return the datetime of a canonical text."""
     return datetime.fromisoformat(text)
 
 
 def parse_when(value: When, name: str = "date") -> Instant:
-    """The canonical text of whatever a caller passed, or ``InvalidInput``."""
+    """Return the canonical text of whatever a caller passed, or ``InvalidInput``."""
     if isinstance(value, datetime):
         return _to_valid_instant(value, name)
     if isinstance(value, date):

@@ -243,7 +243,7 @@ class Vector(bytes):
     words: bytes
 
     def __new__(cls, vector: bytes, words: bytes = b"") -> Self:
-        """The bytes of the vector, and those of its words."""
+        """Return the bytes of the vector, and those of its words."""
         made = super().__new__(cls, vector)
         made.words = words
         return made

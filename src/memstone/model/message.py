@@ -110,5 +110,5 @@ _ROLES: Final = frozenset({"user", "the user", "assistant", "system"})
 
 
 def speaker_name(name: str) -> str:
-    """The name of a speaker as far as it is one; '' for a name such as "user"."""
+    """Return the name of a speaker as far as it is one; '' for a name such as "user"."""
     return "" if name.strip().casefold() in _ROLES else name.strip()

@@ -419,7 +419,7 @@ class SuggestedSettings:
     mask: tuple[str, ...] = ()
 
     def settings(self) -> dict[str, Any]:
-        """The same as settings, as a configuration holds them."""
+        """Return the same as settings, as a configuration holds them."""
         extract: dict[str, Any] = {"instructions": self.instructions, "categories": dict(self.categories)}
         if self.mask:
             extract["redact"] = dict.fromkeys(self.mask, "mask")

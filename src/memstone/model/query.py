@@ -235,7 +235,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _to_database_number(value: float) -> int | float:
-    """A number as databases hold it: beyond 64 bits a whole number becomes a float."""
+    """Return a number as databases hold it: beyond 64 bits a whole number becomes a float."""
     if not isinstance(value, int) or value in INT64:
         return value
     try:

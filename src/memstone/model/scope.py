@@ -36,7 +36,7 @@ class Scope:
     def of(
         cls, *, user_id: object = None, agent_id: object = None, run_id: object = None, tenant_id: str = DEFAULT_TENANT
     ) -> Scope:
-        """A scope from what a caller passed; ids are trimmed and checked."""
+        """Return a scope from what a caller passed; ids are trimmed and checked."""
         try:
             return _validate_scope(tenant_id, user_id, agent_id, run_id)
         except TypeError:  # a value that no table can hold is none of an id either, and the check says so
@@ -48,7 +48,7 @@ class Scope:
         return not (self.user_id or self.agent_id or self.run_id)
 
     def require_owner(self) -> Scope:
-        """This scope, or ``ScopeError`` when nobody is named."""
+        """Return this scope, or ``ScopeError`` when nobody is named."""
         if self.is_open:
             raise ScopeError(NO_SCOPE, hint="")
         return self

@@ -24,19 +24,19 @@ class Accounts(Protocol):
         ...
 
     async def find(self, tenant_id: str, account_id: str) -> Account | None:
-        """An account by its id."""
+        """Return an account by its id."""
         ...
 
     async def find_by_login(self, tenant_id: str, login: str) -> Account | None:
-        """An account by its folded login."""
+        """Return an account by its folded login."""
         ...
 
     async def all(self, tenant_id: str) -> list[Account]:
-        """The accounts of a tenant, oldest first."""
+        """Return the accounts of a tenant, oldest first."""
         ...
 
     async def every(self) -> list[Account]:
-        """The accounts of all tenants."""
+        """Return the accounts of all tenants."""
         ...
 
     async def remove(self, tenant_id: str, account_id: str) -> bool:
@@ -48,7 +48,7 @@ class Accounts(Protocol):
         ...
 
     async def session(self, tenant_id: str, session_id: str) -> LoginSession | None:
-        """A session by its id, whether or not it has expired."""
+        """Return a session by its id, whether or not it has expired."""
         ...
 
     async def turn(self, old: LoginSession, new: LoginSession) -> bool:
@@ -83,15 +83,15 @@ class ApiKeys(Protocol):
         ...
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """A key of any tenant: it is what tells the tenant."""
+        """Return a key of any tenant: it is what tells the tenant."""
         ...
 
     async def all(self, tenant_id: str) -> list[ApiKey]:
-        """The keys of a tenant, oldest first."""
+        """Return the keys of a tenant, oldest first."""
         ...
 
     async def every(self) -> list[ApiKey]:
-        """The keys of all tenants."""
+        """Return the keys of all tenants."""
         ...
 
     async def record_use(self, tenant_id: str, key_id: str, at: Instant) -> None:
@@ -162,7 +162,7 @@ class Preferences(Protocol):
         ...
 
     async def of(self, tenant_id: str, scope_keys: Sequence[str]) -> dict[str, dict[str, str]]:
-        """What is set under these keys: values by name, by key."""
+        """Return what is set under these keys: values by name, by key."""
         ...
 
     async def put(self, tenant_id: str, scope_key: str, values: Mapping[str, str], at: Instant) -> None:
@@ -197,7 +197,7 @@ class Admin(Protocol):
         ...
 
     async def cursor(self) -> int:
-        """The ``seq`` of the newest version; whatever is written later has a larger one."""
+        """Return the ``seq`` of the newest version; whatever is written later has a larger one."""
         ...
 
     async def scopes(self, tenant_id: str, field: str, limit: int, offset: int) -> list[tuple[str, int, Instant]]:
@@ -205,5 +205,5 @@ class Admin(Protocol):
         ...
 
     async def users_of(self, scope: Scope) -> list[str]:
-        """The users whose links name this agent or run."""
+        """Return the users whose links name this agent or run."""
         ...

@@ -66,7 +66,7 @@ class Erasure(Protocol):
         ...
 
     async def versions(self, tenant_id: str, ids: Sequence[str]) -> list[int]:
-        """The versions of memories, whatever their state, by ``seq``."""
+        """Return the versions of memories, whatever their state, by ``seq``."""
         ...
 
     async def drop_memories(self, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
@@ -151,15 +151,15 @@ class Vault(Protocol):
     """A store's own keys, its list of erasures, and the copies that were made of it."""
 
     async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
-        """The key of a tenant; ``fresh`` becomes it when there is none."""
+        """Return the key of a tenant; ``fresh`` becomes it when there is none."""
         ...
 
     async def known_key(self, tenant_id: str) -> bytes | None:
-        """The key of a tenant, where there is one; nothing is written."""
+        """Return the key of a tenant, where there is one; nothing is written."""
         ...
 
     async def keys(self) -> Mapping[str, bytes]:
-        """The keys of all tenants that have one."""
+        """Return the keys of all tenants that have one."""
         ...
 
     async def secrets(self) -> list[tuple[str, str, StoredSecret]]:
@@ -179,7 +179,7 @@ class Vault(Protocol):
         ...
 
     async def erasures(self) -> list[ErasureRecord]:
-        """What was erased, of all tenants, in the order in which it was."""
+        """Return what was erased, of all tenants, in the order in which it was."""
         ...
 
     async def note_erasures(self, erased: Iterable[ErasureRecord]) -> None:
@@ -187,7 +187,7 @@ class Vault(Protocol):
         ...
 
     async def copies(self, tenant_id: str) -> list[KnownCopy]:
-        """The copies that may hold something of a tenant."""
+        """Return the copies that may hold something of a tenant."""
         ...
 
     async def note_copies(self, tenant_id: str, copies: Iterable[KnownCopy]) -> None:

@@ -146,15 +146,15 @@ class TextIndex(Protocol):
     """Finds memories of a scope by their words. Exact on scope, like the dense channel."""
 
     async def search(self, query: WordsQuery) -> Sequence[TextHit]:
-        """The best ``limit`` by their words, best first; then those of ``also``."""
+        """Return the best ``limit`` by their words, best first; then those of ``also``."""
         ...
 
     async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
-        """What was said around these, and how much each of the analysed ``words`` tells in this scope."""
+        """Return what was said around these, and how much each of the analysed ``words`` tells in this scope."""
         ...
 
     async def speakers(self, scope: Scope) -> frozenset[str]:
-        """The names, in lower case, of those who are known to have spoken to the users of this scope."""
+        """Return the names, in lower case, of those who are known to have spoken to the users of this scope."""
         ...
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
@@ -212,7 +212,7 @@ class VectorStore(Protocol):
         ...
 
     async def collections(self) -> list[CollectionInfo]:
-        """What there is."""
+        """Return what there is."""
         ...
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
@@ -234,7 +234,7 @@ class VectorStore(Protocol):
     async def search(
         self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
     ) -> list[PointHit]:
-        """The nearest points that match, best first."""
+        """Return the nearest points that match, best first."""
         ...
 
     async def scan(self, collection: str, where: Where | None = None, limit: int = 100) -> list[Point]:
@@ -342,7 +342,7 @@ class VectorRows(Protocol):
         ...
 
     async def get(self, tenant_id: str, seq: int, signature: str) -> Vector | None:
-        """The vector of one version, with those of its words."""
+        """Return the vector of one version, with those of its words."""
         ...
 
     async def drop(self, tenant_id: str, seqs: Iterable[int]) -> None:
@@ -362,7 +362,7 @@ class VectorRows(Protocol):
         ...
 
     async def stamps(self, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
-        """The same of several users, in their order; of at least one."""
+        """Return the same of several users, in their order; of at least one."""
         ...
 
     async def has_change(self, tenant_id: str, user_id: str, stamp: int) -> bool:
@@ -374,7 +374,7 @@ class VectorRows(Protocol):
         ...
 
     async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
-        """Changes of the whole tenant with a larger id, oldest first: the id, and the ``seq`` it is about."""
+        """Return changes of the whole tenant with a larger id, oldest first: the id, and the ``seq`` it is about."""
         ...
 
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
@@ -382,11 +382,11 @@ class VectorRows(Protocol):
         ...
 
     async def many(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
-        """The vectors of these versions, of those that have one."""
+        """Return the vectors of these versions, of those that have one."""
         ...
 
     async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
-        """The vectors of the words of these versions, of those that have them."""
+        """Return the vectors of the words of these versions, of those that have them."""
         ...
 
     async def list_missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
@@ -410,7 +410,7 @@ class Indexes(Protocol):
         ...
 
     async def state(self, tenant_id: str, signature: str) -> str | None:
-        """The state of one signature; None when it is not registered."""
+        """Return the state of one signature; None when it is not registered."""
         ...
 
     async def put(self, tenant_id: str, info: IndexInfo) -> None:

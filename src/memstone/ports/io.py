@@ -117,7 +117,7 @@ class Io(Protocol):
         ...
 
     def lock(self) -> AbstractAsyncContextManager[Any]:
-        """A new mutual-exclusion lock."""
+        """Return a new mutual-exclusion lock."""
         ...
 
     def turn(self) -> AbstractAsyncContextManager[Any]:
@@ -129,7 +129,7 @@ class Io(Protocol):
         ...
 
     def bell(self) -> Bell:
-        """A new bell."""
+        """Return a new bell."""
         ...
 
     def spawn(
@@ -163,7 +163,7 @@ class Clock(Protocol):
     """Says what time it is."""
 
     def now(self) -> datetime:
-        """The current time, aware, in UTC."""
+        """Return the current time, aware, in UTC."""
         ...
 
 
@@ -175,7 +175,7 @@ _deadline: Final[ContextVar[float | None]] = ContextVar("memstone_deadline", def
 
 @contextmanager
 def limit_model_calls(seconds: float = inf) -> Iterator[None]:
-    """What is asked of models inside is worth one attempt, and no more time than this."""
+    """Yield what is asked of models inside is worth one attempt, and no more time than this."""
     token = _deadline.set(min(_deadline.get() or inf, time.monotonic() + seconds))
     try:
         yield

@@ -224,7 +224,7 @@ class Ledger(Protocol):
         ...
 
     async def check(self) -> StoreCheck:
-        """What a doctor wants to know: location, schema, integrity, size."""
+        """Return what a doctor wants to know: location, schema, integrity, size."""
         ...
 
     async def close(self) -> None:

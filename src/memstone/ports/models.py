@@ -36,7 +36,7 @@ class Embedder(Protocol):
         ...
 
     async def dimension(self) -> int:
-        """The length of every vector."""
+        """Return the length of every vector."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Any:
@@ -72,7 +72,7 @@ class WordEmbedder(Embedder, Protocol):
         ...
 
     def words(self, text: str) -> Sequence[str]:
-        """The words of a text, each as often as it has a vector."""
+        """Return the words of a text, each as often as it has a vector."""
         ...
 
 
@@ -132,7 +132,7 @@ class SharedLlm(Llm, Protocol):
     """A language model that several tenants share, and that tells them apart."""
 
     def of(self, tenant_id: str) -> Llm:
-        """The same model, asked by one tenant."""
+        """Return the same model, asked by one tenant."""
         ...
 
 
@@ -158,7 +158,7 @@ class Reranker(Protocol):
         ...
 
     async def rerank(self, query: str, documents: Sequence[str], top: int) -> Sequence[tuple[int, float]]:
-        """The places of the best documents with their scores."""
+        """Return the places of the best documents with their scores."""
         ...
 
 
@@ -177,5 +177,5 @@ class PairReader(Protocol):
         ...
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
-        """A row of numbers for each pair, as a 2-d float32 array; what they mean is the task's own."""
+        """Return a row of numbers for each pair, as a 2-d float32 array; what they mean is the task's own."""
         ...

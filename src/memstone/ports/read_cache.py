@@ -20,7 +20,7 @@ _seen: Final[ContextVar[Stamps | None]] = ContextVar("memstone_seen", default=No
 
 @contextmanager
 def one_look() -> Iterator[None]:
-    """What is done inside only reads, and may be answered by one state of the store."""
+    """Yield what is done inside only reads, and may be answered by one state of the store."""
     if _seen.get() is not None:
         yield
         return
@@ -32,6 +32,6 @@ def one_look() -> Iterator[None]:
 
 
 def call_stamps() -> Stamps:
-    """What was seen in this call so far; outside of one nothing is kept."""
+    """Return what was seen in this call so far; outside of one nothing is kept."""
     found = _seen.get()
     return {} if found is None else found

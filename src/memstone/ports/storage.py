@@ -38,7 +38,7 @@ class Look(Protocol):
         ...
 
     def __call__(self, part: bytes) -> set[bytes]:
-        """The pieces that occur in it."""
+        """Return the pieces that occur in it."""
         ...
 
 
@@ -169,7 +169,7 @@ class CopyableLedger(Protocol):
 
 
 def require_copying(ledger: Ledger) -> CopyableLedger:
-    """The capability, or ``Unsupported``."""
+    """Return the capability, or ``Unsupported``."""
     if isinstance(ledger, CopyableLedger):
         return ledger
     raise Unsupported(
@@ -227,7 +227,7 @@ class Tables(Protocol):
         ...
 
     def rows(self, table: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The rows of a table, ordered by those of these columns that it has."""
+        """Return the rows of a table, ordered by those of these columns that it has."""
         ...
 
 
@@ -235,5 +235,5 @@ class TableSource(Protocol):
     """Opens databases of one kind."""
 
     def __call__(self, source: Path | bytes) -> AbstractContextManager[Tables]:
-        """A file where it lies, or the bytes of one; ``InvalidInput`` when it cannot be read."""
+        """Return a file where it lies, or the bytes of one; ``InvalidInput`` when it cannot be read."""
         ...

@@ -45,7 +45,7 @@ class Memories(Protocol):
         ...
 
     async def last(self, tenant_id: str, memory_id: str) -> Record | None:
-        """The version with the highest number, whether it still holds or not."""
+        """Return the version with the highest number, whether it still holds or not."""
         ...
 
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
@@ -65,7 +65,7 @@ class Memories(Protocol):
         ...
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
-        """The text that was stored last in exactly this scope and layer as it was said, and when that was said.
+        """Return the text that was stored last in exactly this scope and layer as it was said, and when that was said.
 
         ``below`` looks only at what was stored before that ``seq``.
         """
@@ -80,11 +80,11 @@ class Memories(Protocol):
         ...
 
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
-        """The version that holds now, whatever its status."""
+        """Return the version that holds now, whatever its status."""
         ...
 
     async def find_visible(self, tenant_id: str, memory_id: str) -> FoundMemory | None:
-        """The version that holds now, through its first link, one of a project last."""
+        """Return the version that holds now, through its first link, one of a project last."""
         ...
 
     async def at(self, seq: int) -> Record | None:
@@ -100,11 +100,11 @@ class Memories(Protocol):
         ...
 
     async def seqs(self, where: Where) -> list[int]:
-        """The ``seq`` of every match."""
+        """Return the ``seq`` of every match."""
         ...
 
     async def hashes(self, where: Where) -> dict[int, str]:
-        """The hash of the text of every match, by ``seq``."""
+        """Return the hash of the text of every match, by ``seq``."""
         ...
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
@@ -112,7 +112,7 @@ class Memories(Protocol):
         ...
 
     async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
-        """The ids of the same, by ``seq``: to know which they are takes less than to read them."""
+        """Return the ids of the same, by ``seq``: to know which they are takes less than to read them."""
         ...
 
 
@@ -128,11 +128,11 @@ class Links(Protocol):
         ...
 
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
-        """The links of a version, those through a project last."""
+        """Return the links of a version, those through a project last."""
         ...
 
     async def holder(self, tenant_id: str, dedupe: str) -> int | None:
-        """The current version that holds this dedupe value."""
+        """Return the current version that holds this dedupe value."""
         ...
 
     async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
@@ -160,7 +160,7 @@ class Events(Protocol):
         ...
 
     async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
-        """The events of one memory, oldest first."""
+        """Return the events of one memory, oldest first."""
         ...
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
@@ -172,11 +172,11 @@ class Events(Protocol):
         ...
 
     async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
-        """The events of one memory, and those by which others came of it, oldest first."""
+        """Return the events of one memory, and those by which others came of it, oldest first."""
         ...
 
     async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
-        """What a job did, oldest first."""
+        """Return what a job did, oldest first."""
         ...
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
@@ -184,14 +184,14 @@ class Events(Protocol):
         ...
 
     async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
-        """The events of a scope that are meant, newest first; ``below`` goes on under a ``seq``.
+        """Return the events of a scope that are meant, newest first; ``below`` goes on under a ``seq``.
 
         By source, it may give some that somebody else did to what that source learned.
         """
         ...
 
     async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
-        """The events of a scope by which something took the place of a memory, or nothing did, newest first."""
+        """Return the events of a scope by which something took the place of a memory, or nothing did, newest first."""
         ...
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
@@ -275,7 +275,7 @@ class Entities(Protocol):
         ...
 
     async def memories_of(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> dict[str, list[int]]:
-        """The versions that mention each entity; of one in more than ``most`` only that many and one more."""
+        """Return the versions that mention each entity; of one in more than ``most`` only that many and one more."""
         ...
 
     async def neighbours(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> list[tuple[str, EntityRow]]:
@@ -283,14 +283,14 @@ class Entities(Protocol):
         ...
 
     async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
-        """The entities that memories linked to this scope mention or relate, most often mentioned first.
+        """Return the entities that memories linked to this scope mention or relate, most often mentioned first.
 
         ``mentions`` counts only the memories of this scope.
         """
         ...
 
     async def edges(self, scope: Scope, limit: int, offset: int = 0) -> list[tuple[EntityRow, RelationRow, EntityRow]]:
-        """The edges that memories linked to this scope state, newest first, with what they connect."""
+        """Return the edges that memories linked to this scope state, newest first, with what they connect."""
         ...
 
 
@@ -375,7 +375,7 @@ class Bulk(Protocol):
         ...
 
     async def page(self, tenant_id: str, table: BulkTable, after: Sequence[Any] | None, limit: int) -> list[BulkRow]:
-        """The rows after a key."""
+        """Return the rows after a key."""
         ...
 
     async def put(self, tenant_id: str, table: BulkTable, rows: Iterable[BulkRow]) -> None:
@@ -398,7 +398,7 @@ class Metrics(Protocol):
         ...
 
     async def sum_counts(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
-        """What was counted since the day of a moment, by name."""
+        """Return what was counted since the day of a moment, by name."""
         ...
 
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
@@ -428,7 +428,7 @@ class UpkeepRows(Protocol):
     """Looks for what is old, and forgets what nobody needs."""
 
     async def owners(self, scope: Scope, layer: str) -> list[tuple[str, str]]:
-        """The users and agents within a scope who have active memories in a layer, in order."""
+        """Return the users and agents within a scope who have active memories in a layer, in order."""
         ...
 
     async def older(self, wanted: Older, after: int, limit: int) -> list[MemoryAge]:
@@ -448,7 +448,7 @@ class UpkeepRows(Protocol):
         ...
 
     async def list_deleted(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
-        """The ids of memories that were deleted before a moment and whose words are still there."""
+        """Return the ids of memories that were deleted before a moment and whose words are still there."""
         ...
 
     async def blank(self, tenant_id: str, ids: Sequence[str]) -> None:
@@ -456,11 +456,11 @@ class UpkeepRows(Protocol):
         ...
 
     async def newest_change(self, tenant_id: str) -> int:
-        """The last entry in the log of changes."""
+        """Return the last entry in the log of changes."""
         ...
 
     async def changed_users(self, tenant_id: str, since: int) -> list[str]:
-        """The users who have entries in the log of changes after ``since``, in order."""
+        """Return the users who have entries in the log of changes after ``since``, in order."""
         ...
 
     async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:
@@ -500,7 +500,7 @@ class StoredRows(Protocol):
         ...
 
     async def page(self, tenant_id: str, table: str, after: Key | None, limit: int) -> list[StoredRow]:
-        """The rows of a table after a key, in the order of their keys."""
+        """Return the rows of a table after a key, in the order of their keys."""
         ...
 
     async def rows(self, tenant_id: str, table: str, keys: Sequence[Key]) -> list[StoredRow]:
@@ -516,11 +516,11 @@ class StoredRows(Protocol):
         ...
 
     async def list_citations(self, tenant_id: str, turn_id: str) -> list[StoredRow]:
-        """The memories that come from a turn, in every version."""
+        """Return the memories that come from a turn, in every version."""
         ...
 
     async def list_mentions(self, tenant_id: str, seq: int) -> list[StoredRow]:
-        """The entities that a version of a memory mentions."""
+        """Return the entities that a version of a memory mentions."""
         ...
 
     async def rename(self, tenant_id: str, seq: int, dedupe: str, new: str | None) -> None:

@@ -21,15 +21,15 @@ class Signals(Protocol):
         ...
 
     async def list_pending(self, scope: Scope, limit: int) -> list[Signal]:
-        """What waits in a scope, oldest first."""
+        """Return what waits in a scope, oldest first."""
         ...
 
     async def session(self, scope: Scope, limit: int) -> list[Signal]:
-        """What waits in exactly this scope, oldest first."""
+        """Return what waits in exactly this scope, oldest first."""
         ...
 
     async def sessions(self, scope: Scope, limit: int, offset: int = 0) -> list[Scope]:
-        """The scopes below this one in which something waits, those that wait longest first."""
+        """Return the scopes below this one in which something waits, those that wait longest first."""
         ...
 
     async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
@@ -37,7 +37,7 @@ class Signals(Protocol):
         ...
 
     async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
-        """The place of the first session of one tenant in which something waits and whose lease nobody holds.
+        """Return the place of the first session of one tenant in which something waits and whose lease nobody holds.
 
         Each comes with the name of its lease. One that somebody else is taking at this moment is passed over, where a
         database lets several take work at once.
@@ -134,7 +134,7 @@ class Suppressions(Protocol):
         ...
 
     async def page(self, tenant_id: str, after: str, limit: int) -> list[tuple[str, str, Instant]]:
-        """What was deleted by its dedupe value, in the order of those: with the id of the memory, and when."""
+        """Return what was deleted by its dedupe value, in the order of those: with the id of the memory, and when."""
         ...
 
     async def evidence(self, tenant_id: str, turn_ids: Sequence[str]) -> list[tuple[str, str, Mapping[str, Any]]]:
@@ -146,7 +146,7 @@ class Idempotency(Protocol):
     """Answers of batches that must not be carried out twice."""
 
     async def get(self, tenant_id: str, key: str) -> tuple[str, str] | None:
-        """The hash of the request and the reply that was given."""
+        """Return the hash of the request and the reply that was given."""
         ...
 
     async def put(self, tenant_id: str, key: str, request: str, reply: str, at: Instant) -> None:
@@ -162,7 +162,7 @@ class LlmCache(Protocol):
     """Answers of language models to questions that were asked before."""
 
     async def get(self, tenant_id: str, key: str) -> str | None:
-        """The answer to a question, by the hash of all that went into it."""
+        """Return the answer to a question, by the hash of all that went into it."""
         ...
 
     async def put(self, tenant_id: str, key: str, reply: str, at: Instant) -> None:
@@ -183,7 +183,7 @@ class Jobs(Protocol):
     async def find(
         self, scope: Scope, *, task: str | None = None, status: str | None = None, limit: int = 100, offset: int = 0
     ) -> list[Job]:
-        """The jobs of a scope (of the whole tenant when nobody is named), newest first."""
+        """Return the jobs of a scope (of the whole tenant when nobody is named), newest first."""
         ...
 
     async def figures(self, tenant_id: str) -> list[JobFigures]:
@@ -241,7 +241,7 @@ class Receipts(Protocol):
         ...
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
-        """The body of a receipt, or None."""
+        """Return the body of a receipt, or None."""
         ...
 
     async def find_with_owner(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
@@ -272,7 +272,7 @@ class Calibration(Protocol):
     """One body for each name of a tenant: a signature, or something that belongs to one."""
 
     async def get(self, tenant_id: str, name: str) -> dict[str, Any] | None:
-        """The body under a name, or None."""
+        """Return the body under a name, or None."""
         ...
 
     async def put(self, tenant_id: str, name: str, body: Mapping[str, Any], at: Instant) -> None:

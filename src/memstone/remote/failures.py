@@ -25,7 +25,7 @@ _PASSING: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILA
 
 
 def problem_of(response: HttpResponse) -> dict[str, Any]:
-    """What a service of ours says about a failure; empty when it was somebody else who answered."""
+    """Return what a service of ours says about a failure; empty when it was somebody else who answered."""
     try:
         body = json.loads(response.body)
     except ValueError:
@@ -34,7 +34,7 @@ def problem_of(response: HttpResponse) -> dict[str, Any]:
 
 
 def failure(response: HttpResponse, host: str, key: str) -> MemstoneError:
-    """The error for an answer that is no success: the class the service raised, as far as it can be told.
+    """Return the error for an answer that is no success: the class the service raised, as far as it can be told.
 
     It has two more attributes: ``request_id``, under which the service logged it, and ``details``, a list of what was
     wrong with which field. Whoever answered may have been sent the key; what they say is shown without it.

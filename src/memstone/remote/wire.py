@@ -24,7 +24,7 @@ _MESSAGES: Final = ("messages", "turns")
 
 
 def encode_arguments(verb: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call that say something, ready to be sent; the service knows the same defaults."""
+    """Return the arguments of a call that say something, ready to be sent; the service knows the same defaults."""
     clears = _NONE_SAYS_SOMETHING.get(verb, ())
     texts = {
         name: value for name, value in values.items() if value is not UNSET and (value is not None or name in clears)
@@ -33,7 +33,7 @@ def encode_arguments(verb: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain(value: Any, name: str) -> Any:
-    """A value as JSON holds it: dates as text, anything that can be gone through as a list."""
+    """Return a value as JSON holds it: dates as text, anything that can be gone through as a list."""
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, date):

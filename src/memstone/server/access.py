@@ -180,7 +180,7 @@ class Authenticator:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
-        """The caller behind a request, or ``Unauthenticated``."""
+        """Return the caller behind a request, or ``Unauthenticated``."""
         token = token_of(request)
         if not token:
             if self._open and is_local(request):
@@ -190,7 +190,7 @@ class Authenticator:
         return self._caller(await self._recognise_token(token))
 
     async def admit_anew(self, request: Request) -> Caller:
-        """The same without what is remembered: for who was let in a while ago and is still there."""
+        """Return the same without what is remembered: for who was let in a while ago and is still there."""
         token = token_of(request)
         return self._caller(await self._looked_up(token)) if token else await self.admit(request)
 
@@ -261,7 +261,7 @@ class Authenticator:
         return replace(caller, memory=self._memory_within_bounds(bounds), bounds=bounds)
 
     def _memory_within_bounds(self, bounds: Bounds) -> AsyncMemoryVerbs:
-        """The memory within bounds: made once for all who reach the same."""
+        """Return the memory within bounds: made once for all who reach the same."""
         runtime = self._memory.engine.runtime
         current = self._acting.get(bounds)
         if current is None or current[0] is not runtime:
@@ -272,12 +272,12 @@ class Authenticator:
 
 
 def _access_named(token: str) -> str:
-    """What a key is remembered by: not by itself."""
+    """Return what a key is remembered by: not by itself."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def token_of(request: Request) -> str:
-    """The key that a request carries."""
+    """Return the key that a request carries."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
         return token.strip()
@@ -285,13 +285,13 @@ def token_of(request: Request) -> str:
 
 
 async def admit_caller(request: Request) -> Caller:
-    """The caller of a request, within their rate."""
+    """Return the caller of a request, within their rate."""
     state: ServiceState = request.app.state.memstone
     return await state.admit(request)
 
 
 async def admitted_by_name(request: Request) -> Caller:
-    """The same, in a request whose headers may say for whom it asks."""
+    """Return the same, in a request whose headers may say for whom it asks."""
     state: ServiceState = request.app.state.memstone
     return await state.admit_by_name(request)
 
@@ -401,7 +401,7 @@ def require_confirmation(
 
 
 def _name_of_reach(caller: Caller) -> str:
-    """What a caller calls all that they reach: a person, an agent, their own key, or the tenant."""
+    """Return what a caller calls all that they reach: a person, an agent, their own key, or the tenant."""
     bounds = caller.bounds
     if bounds.user_id:
         return bounds.name_of(bounds.user_id) or bounds.key_id
@@ -443,7 +443,7 @@ class QueryScope:
         self.run_id: str | None = run_id or None
 
     def as_dict(self) -> dict[str, Any]:
-        """The keywords of a call."""
+        """Return the keywords of a call."""
         return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
 
 

@@ -89,7 +89,7 @@ class Reception:
         self._waiting = 0
 
     async def login(self, request: Request, tenant_id: str | None, login: str, password: str) -> dict[str, Any]:
-        """A session for whoever knows the password."""
+        """Return a session for whoever knows the password."""
         who = (tenant_id or self._state.settings.tenant, parse_login(login) if is_login(login) else "")
         engine = self._engine_of(who[0])
         answer = await self._run_password_check(
@@ -180,7 +180,7 @@ def lifetimes_of(settings: AccountSettings) -> Lifetimes:
 
 
 def reception_of(request: Request) -> Reception:
-    """The reception of a running service; made when the first person comes."""
+    """Return the reception of a running service; made when the first person comes."""
     reception: Reception | None = getattr(request.app.state, "reception", None)
     if reception is None:
         reception = request.app.state.reception = Reception(request.app.state.memstone)

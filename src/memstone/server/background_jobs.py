@@ -54,7 +54,7 @@ class BackgroundJob:
     error: ErrorInfo | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """What a caller is told."""
+        """Return what a caller is told."""
         answer = asdict(self)
         del answer["tenant_id"]
         return answer
@@ -131,7 +131,7 @@ class Works:
 
 
 def works_of(request: Request) -> Works:
-    """The work of the application that answers a request."""
+    """Return the work of the application that answers a request."""
     app = request.app
     if getattr(app.state, "works", None) is None:
         app.state.works = Works(app.state.memstone.tasks)

@@ -339,7 +339,7 @@ class ProxyAddresses:
 
 
 def _forwarded_addresses(values: Sequence[str], header: str) -> Iterator[str]:
-    """The addresses in a header, in the order in which proxies have added them."""
+    """Yield the addresses in a header, in the order in which proxies have added them."""
     for part in ",".join(values).split(","):
         if header != "forwarded":
             yield part.strip()
@@ -350,7 +350,7 @@ def _forwarded_addresses(values: Sequence[str], header: str) -> Iterator[str]:
 
 
 def parse_address(text: str) -> Address | None:
-    """An address as a peer or a header has it, perhaps with a port; None if it is none."""
+    """Return an address as a peer or a header has it, perhaps with a port; None if it is none."""
     host = text
     if text.startswith("["):
         host = text[1:].partition("]")[0]

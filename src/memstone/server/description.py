@@ -37,7 +37,7 @@ class Description:
         self._bytes = b""
 
     def document(self) -> dict[str, Any]:
-        """The description; every route is there before the first who asks."""
+        """Return the description; every route is there before the first who asks."""
         if self._made is None:
             app = self._app
             made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
@@ -49,7 +49,7 @@ class Description:
         return self._made
 
     async def answer(self) -> Response:
-        """The description as it is sent; others are answered while it is made."""
+        """Return the description as it is sent; others are answered while it is made."""
         if not self._bytes:
             self._bytes = await run_in_threadpool(lambda: json.dumps(self.document(), separators=(",", ":")).encode())
         return Response(self._bytes, media_type=_JSON)
@@ -98,7 +98,7 @@ def _drop_unused_schemas(made: dict[str, Any]) -> None:
 
 
 def _schema_references(value: Any) -> Iterator[str]:
-    """The names of the forms that something refers to."""
+    """Yield the names of the forms that something refers to."""
     if isinstance(value, dict):
         if isinstance(value.get("$ref"), str):
             yield value["$ref"].removeprefix(_REF)

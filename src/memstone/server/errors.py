@@ -62,7 +62,7 @@ _TYPE_HINT: Final = "send it with Content-Type: application/json"
 
 
 def status_of(error: Exception) -> HTTPStatus:
-    """The HTTP status of an error."""
+    """Return the HTTP status of an error."""
     return next((status for kind, status in STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
@@ -77,7 +77,7 @@ def problem_response(
     details: Sequence[Mapping[str, Any]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    """The answer to a request that failed; ``error`` repeats it for callers who look there."""
+    """Return the answer to a request that failed; ``error`` repeats it for callers who look there."""
     message = mask_secrets(message)
     body = {
         "type": f"urn:memstone:{code}",
@@ -99,7 +99,7 @@ def _type_of(status: int) -> str:
 
 
 def error_for_caller(error: errors.MemstoneError) -> ErrorInfo:
-    """An error as callers see it: where the store is does not concern everybody who has a key."""
+    """Return an error as callers see it: where the store is does not concern everybody who has a key."""
     answer = error.as_dict()
     return {**answer, "message": _STORE} if isinstance(error, errors.StorageError) else answer
 
@@ -134,7 +134,7 @@ def log_server_fault(error: errors.MemstoneError) -> None:
 
 
 def _error_response(request: Request, error: errors.MemstoneError) -> JSONResponse:
-    """The answer for one of our own errors."""
+    """Return the answer for one of our own errors."""
     headers: dict[str, str] = {}
     if isinstance(error, errors.TooManyRequests):
         headers["Retry-After"] = str(max(1, round(error.retry_after)))
@@ -154,7 +154,7 @@ def install_error_handlers(app: FastAPI) -> None:
 
 
 async def handle_memstone_error(request: Request, error: Exception) -> JSONResponse:
-    """The answer for one of our own errors, after it was logged."""
+    """Return the answer for one of our own errors, after it was logged."""
     if not isinstance(error, errors.MemstoneError):
         return await handle_unexpected_error(request, error)
     log_server_fault(error)
@@ -217,7 +217,7 @@ def _allowed_methods(request: Request) -> list[str]:
 
 
 async def handle_unexpected_error(request: Request, error: Exception) -> JSONResponse:
-    """The answer for what is ours to mend."""
+    """Return the answer for what is ours to mend."""
     request_id = getattr(request.state, "request_id", "")
     log.error("request.crashed", kind=type(error).__name__, exc_info=error, request_id=request_id)
     return problem_response(

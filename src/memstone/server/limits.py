@@ -188,7 +188,7 @@ class GovernedLlm:
         return self.inner.destination
 
     def of(self, tenant_id: str) -> GovernedLlm:
-        """The same model, asked by one tenant."""
+        """Return the same model, asked by one tenant."""
         return GovernedLlm(self.inner, self._governor, tenant_id)
 
     async def generate(self, prompt: Prompt) -> Reply:
@@ -208,13 +208,13 @@ class GovernedLlm:
 
 
 def cost_of(prompt: Prompt, reply: Reply) -> tuple[int, int]:
-    """What went in and what came out; estimated where the provider does not say."""
+    """Return what went in and what came out; estimated where the provider does not say."""
     asked = reply.input_tokens or sum(estimate_tokens(str(one.get("content", ""))) for one in prompt.messages)
     return asked, reply.output_tokens or estimate_tokens(reply.text)
 
 
 def create_governor(runtime: Runtime, per_day: int) -> tuple[Governor, dict[str, Any]]:
-    """The account of a service, and what changes in its parts: the model behind it, if there is one."""
+    """Return the account of a service, and what changes in its parts: the model behind it, if there is one."""
     governor = Governor(runtime.ledger, runtime.now, per_day)
     llm = runtime.llm.inner if isinstance(runtime.llm, GovernedLlm) else runtime.llm
     return governor, {} if llm is None else {"llm": GovernedLlm(llm, governor, runtime.tenant_id)}

@@ -67,7 +67,7 @@ _COUNTS: Final = {
 
 
 def format_metrics(figures: Mapping[str, Any], *, process: bool) -> bytes:
-    """The figures of a tenant, and those of this process where ``process``, as Prometheus reads them.
+    """Return the figures of a tenant, and those of this process where ``process``, as Prometheus reads them.
 
     What a share cannot be taken of yet is left out rather than called 0.
     """
@@ -108,7 +108,7 @@ class RequestRecord:
     request_id: str
 
     def as_dict(self) -> dict[str, Any]:
-        """What an administrator is shown."""
+        """Return what an administrator is shown."""
         at = datetime.fromtimestamp(self.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         return {
             "at": at,

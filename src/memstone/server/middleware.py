@@ -126,7 +126,7 @@ class RequestLimitsMiddleware:
             await self._refusal_response(scope, refused)(scope, receive, send)
 
     async def _forward_request(self, scope: Scope, counted: _LimitedBody, send: Send) -> _RefusedRequest | None:
-        """What was found to be wrong with a body as it came in, while there is still time to answer so."""
+        """Return what was found to be wrong with a body as it came in, while there is still time to answer so."""
         begun = False
 
         async def send_unless_refused(message: Message) -> None:
@@ -143,7 +143,7 @@ class RequestLimitsMiddleware:
         return None
 
     def _refusal_response(self, scope: Scope, refused: _RefusedRequest) -> Response:
-        """The answer; a page that may ask may also read it."""
+        """Return the answer; a page that may ask may also read it."""
         origin = Headers(scope=scope).get("origin", "").rstrip("/").lower()
         headers = {"access-control-allow-origin": origin, "vary": "Origin"} if origin in self._origins else {}
         if refused.code == _SLOW:
@@ -188,7 +188,7 @@ class _Size:
 
 
 def cors_options(origins: Sequence[str]) -> dict[str, Any]:
-    """What browsers are told about pages of these origins: they may ask with a key, and never with a cookie.
+    """Return what browsers are told about pages of these origins: they may ask with a key, and never with a cookie.
 
     Any header may come along, for clients in a page send some of their own.
     """
@@ -242,7 +242,7 @@ class _LimitedBody:
         return message
 
     async def _next(self) -> Message:
-        """The next piece; who only waits for the caller to leave, after the last, may wait for long."""
+        """Return the next piece; who only waits for the caller to leave, after the last, may wait for long."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds):
@@ -255,7 +255,7 @@ class _LimitedBody:
 
 
 def _host_name(host: str) -> str | None:
-    """The name in a Host header, without its port; None when it can be none."""
+    """Return the name in a Host header, without its port; None when it can be none."""
     try:
         return (urlsplit(f"//{host}").hostname or "") if host else ""
     except ValueError:

@@ -153,7 +153,7 @@ class _RepeatedLine:
 
 
 def _kind_of(line: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What lines have in common that are counted together; None for a line that is always written."""
+    """Return what lines have in common that are counted together; None for a line that is always written."""
     event, level = str(line.get("event")), line["level"]
     is_nobodys = event == "request" and line.get("key") is None
     if event == _SUM or (level in _USUAL_LEVELS and not is_nobodys):
@@ -239,7 +239,7 @@ def _format_frames(trace: TracebackType | None) -> list[str]:
 
 
 def _without_secrets(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The last thing that happens to every line."""
+    """Return the last thing that happens to every line."""
     for name, value in line.items():
         if name not in _FORMAL:
             line[name] = redact_value(value)
@@ -247,7 +247,7 @@ def _without_secrets(_: Any, __: str, line: MutableMapping[str, Any]) -> Mutable
 
 
 def redact_value(value: Any) -> Any:
-    """A value without secrets, addresses and numbers of people, however deep they stand in it."""
+    """Return a value without secrets, addresses and numbers of people, however deep they stand in it."""
     if isinstance(value, str):
         return value if _NAME.fullmatch(value) else redact_preview(_OUR_KEYS.sub(_MASKED, value))
     if isinstance(value, Mapping):
@@ -258,7 +258,7 @@ def redact_value(value: Any) -> Any:
 
 
 def mask_secrets(text: str) -> str:
-    """A text for the caller it is about: their keys and numbers of cards are not repeated, all else stays."""
+    """Return a text for the caller it is about: their keys and numbers of cards are not repeated, all else stays."""
     return redact_text(_OUR_KEYS.sub(_MASKED, text)).text
 
 

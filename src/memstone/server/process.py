@@ -76,7 +76,7 @@ class Service(uvicorn.Server):
 
 
 def _not_listening(config: uvicorn.Config, error: OSError) -> ConfigError:
-    """What is told when a service cannot listen where it should."""
+    """Return what is told when a service cannot listen where it should."""
     place = f"{config.host}:{config.port}"
     if error.errno == errno.EADDRINUSE:
         return ConfigError(

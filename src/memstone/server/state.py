@@ -48,7 +48,7 @@ class ServiceState:
         return caller
 
     async def admit_by_name(self, request: Request) -> Caller:
-        """The same where the headers of a request may say for whom it asks."""
+        """Return the same where the headers of a request may say for whom it asks."""
         return self.doorkeeper.narrow_to_user(await self.admit(request), request.headers)
 
     async def _recognise_caller(self, request: Request) -> Caller:
@@ -77,5 +77,5 @@ class ServiceState:
         return self.memory.engine.runtime.late.lost
 
     async def spent_today(self, tenant_id: str) -> int | None:
-        """What a tenant has spent of its tokens today; None where there is no budget."""
+        """Return what a tenant has spent of its tokens today; None where there is no budget."""
         return await self.governor.count_spent(tenant_id) if self.settings.server.llm_tokens_per_day else None

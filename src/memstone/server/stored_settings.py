@@ -43,7 +43,7 @@ class AppliedSettings:
 
 
 def with_stored(settings: Settings, guard: UrlGuard | None = None) -> Settings:
-    """Settings for ``create_app``: what the store of these settings says about backends is followed."""
+    """Return settings for ``create_app``: what the store of these settings says about backends is followed."""
     if (
         settings.store.url is not None
         and store_path(settings) is None
@@ -76,7 +76,7 @@ def _read_backends(settings: Settings) -> tuple[dict[str, Any], ProviderKeys]:
 def apply_choices(
     settings: Settings, values: Mapping[str, Any], secrets: Mapping[str, str], guard: UrlGuard
 ) -> AppliedSettings:
-    """Settings with stored choices in the place of what is configured. May resolve names, which blocks."""
+    """Return settings with stored choices in the place of what is configured. May resolve names, which blocks."""
     applied = AppliedSettings(settings)
     choices = _Choices(settings, values, secrets, guard)
     for name, choose in (
@@ -243,7 +243,7 @@ _IN_QUERY: Final = re.compile(r"(?i)([?&](?=[^=&?\s]*(?:key|secret|password|toke
 
 
 def mask_settings(settings: Settings) -> dict[str, Any]:
-    """Settings as plain values, with a mask in the place of every secret."""
+    """Return settings as plain values, with a mask in the place of every secret."""
     walked = _mask_value(settings.model_dump(mode="json"), hidden=False)
     assert isinstance(walked, dict)  # noqa: S101 - settings are a mapping
     return walked

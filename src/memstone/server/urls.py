@@ -93,7 +93,7 @@ class UrlGuard:
         self._resolver = resolver
 
     def resolve_url(self, url: str) -> SafeUrl:
-        """An address after all checks, or ``InvalidInput``. Resolving blocks: see ``check``."""
+        """Return an address after all checks, or ``InvalidInput``. Resolving blocks: see ``check``."""
         scheme, host, port, path = _parse_url(url)
         literal = _parse_ip(host)
         found = [literal] if literal is not None else self._resolve_addresses(host, port)
@@ -102,7 +102,7 @@ class UrlGuard:
         return SafeUrl(scheme, host, port, path, str(found[0]))
 
     async def check(self, url: str) -> SafeUrl:
-        """The same without holding up anybody else."""
+        """Return the same without holding up anybody else."""
         return await asyncio.to_thread(self.resolve_url, url)
 
     def _resolve_addresses(self, host: str, port: int) -> list[Address]:
@@ -135,7 +135,7 @@ def is_public(address: Address) -> bool:
 
 
 def _embedded_addresses(address: Address) -> list[Address]:
-    """The addresses of the older kind that stand inside one of the newer kind."""
+    """Return the addresses of the older kind that stand inside one of the newer kind."""
     if isinstance(address, ipaddress.IPv4Address):
         return []
     teredo = address.teredo or ()
@@ -181,7 +181,7 @@ def _url_error(why: str) -> InvalidInput:
 
 
 def _normalize_host(text: str) -> str:
-    """The name of a host in its one form; numbers written in another way than usual are refused."""
+    """Return the name of a host in its one form; numbers written in another way than usual are refused."""
     if ":" in text:
         return _normalize_ipv6(text)
     try:
@@ -211,7 +211,7 @@ def _parse_ip(host: str) -> Address | None:
 
 
 def _parse_private_host(entry: str) -> tuple[str, int | None]:
-    """A line of ``server.private_urls``: a host, with a port or without, or an address."""
+    """Return a line of ``server.private_urls``: a host, with a port or without, or an address."""
     text = entry.strip().lower()
     if text.count(":") > 1 and "[" not in text and "//" not in text:
         text = f"[{text}]"

@@ -15,7 +15,7 @@ class FakeClock:
         self._now = _to_utc(start)
 
     def now(self) -> datetime:
-        """The time it was set to, aware, in UTC."""
+        """Return the time it was set to, aware, in UTC."""
         return self._now
 
     def set(self, moment: datetime) -> None:

@@ -28,7 +28,7 @@ class ScriptedLlm:
         self._answer = answers if callable(answers) else _in_order(answers)
 
     async def generate(self, prompt: Prompt) -> Reply:
-        """The next answer."""
+        """Return the next answer."""
         self.prompts.append(prompt)
         answer = self._answer(prompt)
         if isinstance(answer, Exception):

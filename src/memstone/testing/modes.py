@@ -27,7 +27,7 @@ MODES: Final = ("blocking", "asyncio")
 
 
 def run(mode: str, make: Callable[[Io], Coroutine[Any, Any, T]], *, naps: list[float] | None = None) -> T:
-    """What the scenario returns under this mode; its Io is closed afterwards.
+    """Return what the scenario returns under this mode; its Io is closed afterwards.
 
     With ``naps`` nobody sleeps: the seconds asked for are put on that list instead.
     """

@@ -98,7 +98,7 @@ def assert_close(found: Sequence[float], expected: Sequence[float]) -> None:
 
 
 async def expect_error(error: type[MemstoneError], call: Awaitable[object]) -> MemstoneError:
-    """The error of a call; fail when it is another one, or none."""
+    """Return the error of a call; fail when it is another one, or none."""
     try:
         result = await call
     except error as raised:
@@ -113,7 +113,7 @@ async def fill_collection(store: VectorStore, points: Sequence[Point]) -> None:
 
 
 async def get_point(store: VectorStore, point_id: str) -> Point:
-    """A point that must be there."""
+    """Return a point that must be there."""
     point = await store.get(NAME, point_id)
     if point is None:
         raise AssertionError(f"there is no point {point_id!r}")
@@ -121,17 +121,17 @@ async def get_point(store: VectorStore, point_id: str) -> Point:
 
 
 async def scan_ids(store: VectorStore, where: Where | None) -> list[str]:
-    """The points a scan chooses."""
+    """Return the points a scan chooses."""
     return [point.id for point in await store.scan(NAME, where)]
 
 
 async def list_collections(store: VectorStore) -> list[CollectionInfo]:
-    """The collections by name."""
+    """Return the collections by name."""
     return sorted(await store.collections(), key=lambda info: info.name)
 
 
 def filter_operators(where: Where) -> set[Op]:
-    """The operators a filter uses."""
+    """Return the operators a filter uses."""
     if isinstance(where, Condition):
         return {where.op}
     if isinstance(where, Not):
@@ -140,7 +140,7 @@ def filter_operators(where: Where) -> set[Op]:
 
 
 def unit_vector(vector: Sequence[float]) -> list[float]:
-    """The same direction with length one."""
+    """Return the same direction with length one."""
     length = math.hypot(*vector)
     return [number / length for number in vector]
 
@@ -163,7 +163,7 @@ class VectorStoreSuite:
     """Operators the store refuses with ``Unsupported``. It may refuse an operator, but never ignore one."""
 
     async def fresh(self, io: Io) -> VectorStore:
-        """A store without collections."""
+        """Return a store without collections."""
         raise NotImplementedError
 
     def pytest_generate_tests(self, metafunc: Any) -> None:

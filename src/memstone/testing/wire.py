@@ -62,7 +62,7 @@ class WireReply:
     hang_up: bool = False
 
     def payload(self) -> bytes:
-        """The bytes of the body."""
+        """Return the bytes of the body."""
         return self.body if self.json is None else jsonlib.dumps(self.json).encode()
 
 
@@ -198,7 +198,7 @@ OLLAMA_DIMENSION: Final = 768
 
 
 def raw_vector(text: str, dimension: int) -> list[float]:
-    """What the fakes answer: made from the text alone, far from length one, exact in float32."""
+    """Return what the fakes answer: made from the text alone, far from length one, exact in float32."""
     digest = hashlib.shake_256(text.encode()).digest(2 * dimension)
     return [number / 1024 for number in struct.unpack(f"<{dimension}h", digest)]
 
@@ -275,7 +275,7 @@ def _build_tool_call(name: str, arguments: str) -> dict[str, Any]:
 
 
 def wrong_request(message: str, param: str | None = None, code: str | None = None) -> WireReply:
-    """A 400 in OpenAI's form."""
+    """Return a 400 in OpenAI's form."""
     error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     return WireReply(400, json={"error": error})
 
@@ -405,7 +405,7 @@ _TEI_FIELDS: Final = {"query", "texts", "truncate", "truncation_direction", "raw
 
 
 def relevance_score(query: str, document: str) -> float:
-    """The share of the query's words that stand in the document."""
+    """Return the share of the query's words that stand in the document."""
     words = query.lower().split()
     existing = set(document.lower().split())
     return sum(word in existing for word in words) / len(words) if words else 0.0
@@ -449,7 +449,7 @@ def fake_tei(request: WireRequest) -> WireReply:
 
 
 def _find_refusal(request: WireRequest, path: str, fields: set[str]) -> tuple[int, str] | None:
-    """The status and the words of a refusal; None for a request as it should be."""
+    """Return the status and the words of a refusal; None for a request as it should be."""
     if request.headers.get("authorization") != f"Bearer {WIRE_RERANK_KEY}":
         return 401, "invalid api token"
     if (request.method, request.path) != ("POST", path):

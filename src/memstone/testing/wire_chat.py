@@ -70,29 +70,29 @@ class ChatFake(ABC):
         return (400, f"{refused} is not supported by this model") if refused else self.check(asked, request)
 
     def has_key(self, request: WireRequest) -> bool:
-        """Whether the key is the right one."""
+        """Tell whether the key is the right one."""
         return request.headers.get("authorization") == f"Bearer {self._key}"
 
     def model_of(self, request: WireRequest) -> str:
-        """Which model is asked."""
+        """Return which model is asked."""
         model: str = request.json.get("model", "")
         return model
 
     @abstractmethod
     def has_path(self, request: WireRequest) -> bool:
-        """Whether this is the route for chats."""
+        """Tell whether this is the route for chats."""
 
     @abstractmethod
     def check(self, asked: dict[str, Any], request: WireRequest) -> Refusal | None:
-        """What is wrong with a request, if anything is."""
+        """Return what is wrong with a request, if anything is."""
 
     @abstractmethod
     def refuse(self, status: int, message: str) -> WireReply:
-        """An error in the vendor's form."""
+        """Return an error in the vendor's form."""
 
     @abstractmethod
     def reply(self, answer: WireAnswer, asked: dict[str, Any]) -> WireReply:
-        """An answer in the vendor's form."""
+        """Return an answer in the vendor's form."""
 
 
 class FakeCompatible(FakeChat):
@@ -187,7 +187,7 @@ class FakeAnthropic(ChatFake):
 
 
 def _is_closed(schema: Any) -> bool:
-    """Whether every object in a schema allows no other properties."""
+    """Tell whether every object in a schema allows no other properties."""
     if isinstance(schema, list):
         return all(map(_is_closed, schema))
     if not isinstance(schema, dict):

@@ -57,29 +57,29 @@ class EmbedFake(ABC):
         return f"at most {self.most} texts" if len(texts) > self.most else self.check(asked)
 
     def has_key(self, request: WireRequest) -> bool:
-        """Whether the key is the right one."""
+        """Tell whether the key is the right one."""
         return request.headers.get("authorization") == f"Bearer {self._key}"
 
     def model_of(self, asked: dict[str, Any]) -> str:
-        """Which model is asked."""
+        """Return which model is asked."""
         model: str = asked.get("model", "")
         return model
 
     def check(self, asked: dict[str, Any]) -> str:  # noqa: ARG002 - for those who have more to say
-        """What is wrong with a request; '' if nothing is."""
+        """Return what is wrong with a request; '' if nothing is."""
         return ""
 
     @abstractmethod
     def texts_of(self, asked: dict[str, Any]) -> Sequence[Any]:
-        """The texts in a request."""
+        """Return the texts in a request."""
 
     @abstractmethod
     def refuse(self, status: int, message: str) -> WireReply:
-        """An error in the vendor's form."""
+        """Return an error in the vendor's form."""
 
     @abstractmethod
     def reply(self, asked: dict[str, Any]) -> WireReply:
-        """The vectors in the vendor's form."""
+        """Return the vectors in the vendor's form."""
 
 
 def _list_rows(rows: Sequence[list[float]], *, as_text: bool = False) -> list[dict[str, Any]]:

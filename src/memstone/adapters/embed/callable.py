@@ -51,7 +51,7 @@ class CallableEmbedder:
             self._known, self.model = samples, samples[0].model
 
     async def dimension(self) -> int:
-        """The length of every vector; asks the function once. Whoever knows it knows the right name as well."""
+        """Return the length of every vector; asks the function once. Whoever knows it knows the right name as well."""
         while self._dimension is None:
             await (self._settle_on_loop() if self._is_async else self._run_blocking(self._settle))
         return self._dimension
@@ -67,7 +67,7 @@ class CallableEmbedder:
                 self._dimension = found
 
     async def _sample(self, one: Sample) -> Any:
-        """What the function gives for a text whose vector is stored; None where it gives none."""
+        """Return what the function gives for a text whose vector is stored; None where it gives none."""
         try:
             return (await self._embed_async([one.text]))[0] if one.vector else None
         except EmbeddingError:
@@ -83,7 +83,7 @@ class CallableEmbedder:
                 self._dimension = found
 
     def _name(self, known: Sequence[Sample], made: Iterable[bool]) -> str:
-        """The name under which the same vectors are stored, or one that is not taken."""
+        """Return the name under which the same vectors are stored, or one that is not taken."""
         for one, is_same in zip(known, made, strict=True):
             if is_same:
                 return one.model

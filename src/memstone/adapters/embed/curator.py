@@ -90,7 +90,7 @@ class CuratorModel:
         self._places, self._types = network.places(), deltas["types"]
 
     def read_words(self, before: str, words: Sequence[str]) -> Floats:
-        """A row of numbers for each word of a message, as far as it is read."""
+        """Return a row of numbers for each word of a message, as far as it is read."""
         laid = lay_out(before, words, self._encode)
         states = self._states(laid.ids, laid.parts)[laid.places]
         return _apply_head(states, self._head, "word")
@@ -107,7 +107,7 @@ class CuratorModel:
         return _apply_head(both, self._head, "list")
 
     def judge(self, text: str) -> Floats:
-        """A number for each thing that a reader of this memory alone may find of it."""
+        """Return a number for each thing that a reader of this memory alone may find of it."""
         ids = self._encode(text)[:LONGEST_JUDGED]
         row: Floats = _apply_head(_scaled_mean(self._states(ids, [0] * len(ids)))[None], self._head, "judge")[0]
         return row
@@ -146,7 +146,7 @@ class LocalCurator:
     """Reads in this process; the network is loaded with the first text, and shared by all of the process."""
 
     def read_words(self, before: str, words: Sequence[str]) -> Floats:
-        """A row of numbers for each word of a message, as far as it is read."""
+        """Return a row of numbers for each word of a message, as far as it is read."""
         return _read_words(before, tuple(words))
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
@@ -154,7 +154,7 @@ class LocalCurator:
         return _shared_model().read_list(text, others)
 
     def judge(self, text: str) -> Floats:
-        """A number for each thing that a reader of this memory alone may find of it."""
+        """Return a number for each thing that a reader of this memory alone may find of it."""
         return _shared_model().judge(text)
 
 

@@ -51,7 +51,7 @@ class HashEmbedder:
         return cls(HashConfig(dim=dim))
 
     async def dimension(self) -> int:
-        """The length of every vector."""
+        """Return the length of every vector."""
         return self._dim
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

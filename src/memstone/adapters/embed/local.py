@@ -43,7 +43,7 @@ _ONE: Final = 127.0
 
 
 def pack_hidden_states(hidden: npt.NDArray[np.float32]) -> bytes:
-    """The hidden states of a text's words, as they are stored."""
+    """Return the hidden states of a text's words, as they are stored."""
     import numpy as np
 
     small = multiply_matrices(hidden, _load_basis())
@@ -119,7 +119,7 @@ class LocalEmbedder:
         return self._config.model_name or MODEL_NAME
 
     async def dimension(self) -> int:
-        """The length of every vector; the built-in model need not be loaded to know it."""
+        """Return the length of every vector; the built-in model need not be loaded to know it."""
         if self._config.model_dir is None:
             return MODEL_DIMENSION
         return await self._io.run(lambda: _shared_model(self._config).dimension())
@@ -135,7 +135,7 @@ class LocalEmbedder:
         return await self._io.run(lambda: _in_words(_shared_model(self._config), pairs, size))
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, each as often as it has a vector."""
+        """Return the words of a text, each as often as it has a vector."""
         return _shared_model(self._config).words(text)
 
     @property
@@ -148,7 +148,7 @@ class LocalEmbedder:
         return self._config.model_dir is None and _was_fitted(file_of, task)
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> npt.NDArray[np.float32]:
-        """A row of numbers for each pair of texts, as a 2-d float32 array."""
+        """Return a row of numbers for each pair of texts, as a 2-d float32 array."""
         return await self._io.run(lambda: _shared_reader(self._config, task).read(pairs))
 
 
@@ -188,7 +188,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _shared_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
-    """The one this process has loaded for such a config; loaded now if it is the first."""
+    """Return the one this process has loaded for such a config; loaded now if it is the first."""
     key = (config.model_dir, config.model_sha256, config.vocab_sha256, config.threads)
     lock, models, *_ = _shared
     if key not in models:
@@ -199,7 +199,7 @@ def _shared_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
 
 
 def _shared_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
-    """The same for reading two texts together."""
+    """Return the same for reading two texts together."""
     key = (task, config.threads)
     lock, readers = _shared.lock, _shared.readers
     if key not in readers:
@@ -210,7 +210,7 @@ def _shared_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
 
 
 def built_in_files() -> tuple[WordPiece, bytes]:
-    """The tokenizer and the network of the built-in model, checked."""
+    """Return the tokenizer and the network of the built-in model, checked."""
     vocabulary = decode_vocab(read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content)
     return WordPiece.from_text(vocabulary), read_verified_file(_installed_model(), MODEL_SHA256).content
 
@@ -265,7 +265,7 @@ class VerifiedFile(NamedTuple):
 
 
 def read_verified_file(path: Path, expected: str | None) -> VerifiedFile:
-    """The content of a file, if it is the file we expect."""
+    """Return the content of a file, if it is the file we expect."""
     try:
         content = path.read_bytes()
     except OSError as error:

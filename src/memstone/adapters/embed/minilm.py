@@ -38,7 +38,7 @@ Shapes = dict[str, list[str | int]]
 
 
 def read_weights(content: bytes) -> dict[str, Array]:
-    """The constants of a model by name; they look into the given bytes and copy nothing."""
+    """Return the constants of a model by name; they look into the given bytes and copy nothing."""
     graphs = _iter_bytes_fields(memoryview(content), 7)
     return dict(_parse_tensor(tensor) for graph in graphs for tensor in _iter_bytes_fields(graph, 5))
 
@@ -54,7 +54,7 @@ def _parse_tensor(message: memoryview) -> tuple[str, Array]:
 
 
 def _iter_bytes_fields(message: memoryview, wanted: int) -> Iterator[memoryview]:
-    """What is counted in the fields of that number."""
+    """Return what is counted in the fields of that number."""
     return (value for number, value in _iter_fields(message) if number == wanted and not isinstance(value, int))
 
 
@@ -72,7 +72,7 @@ def _iter_fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
 
 
 def _varint_at(message: memoryview, place: int) -> tuple[int, int]:
-    """A number, seven bits a byte and the lowest first, and the place after it."""
+    """Return a number, seven bits a byte and the lowest first, and the place after it."""
     value = shift = 0
     while True:
         byte = message[place]
@@ -266,22 +266,22 @@ class Network:
         self._products = [name[:-2] for name in self._known if name.startswith("val_") and name.endswith("_q")]
 
     def words(self) -> tuple[npt.NDArray[np.int8], Floats]:
-        """A row for each token, in 8 bits, and what each row is multiplied with."""
+        """Return a row for each token, in 8 bits, and what each row is multiplied with."""
         table = f"{_EMBEDDINGS}word_embeddings.weight_"
         return self._known[table + "q"], self._known[table + "scale"]
 
     def places(self) -> Floats:
-        """What is added to the first token, the second, and so on."""
+        """Return what is added to the first token, the second, and so on."""
         table = f"{_EMBEDDINGS}position_embeddings.weight_"
         rows: Floats = self._known[table + "q"] * self._known[table + "scale"]
         return rows
 
     def types(self) -> Floats:
-        """What is added to the tokens of a first text, and to those of a second."""
+        """Return what is added to the tokens of a first text, and to those of a second."""
         return self._known[_EMBEDDINGS + "token_type_embeddings.weight"]
 
     def first_norm(self) -> Norm:
-        """The norm before the first layer."""
+        """Return the norm before the first layer."""
         return self._norm(_EMBEDDINGS + "LayerNorm")
 
     def norms(self, layer: int) -> tuple[Norm, Norm]:
@@ -290,7 +290,7 @@ class Network:
         return self._norm(name + "attention.output.LayerNorm"), self._norm(name + "output.LayerNorm")
 
     def linear(self, layer: int, place: int) -> Linear:
-        """The weights of a layer at a place of ``PARTS``."""
+        """Return the weights of a layer at a place of ``PARTS``."""
         product = self._products[layer * len(PARTS) + place]
         scale = self._known[product + "_scale"].reshape(-1)
         bias = self._known[f"inner.encoder.layer.{layer}.{PARTS[place]}.bias"]
@@ -301,12 +301,12 @@ class Network:
 
 
 def rewrite_model(content: bytes) -> bytes:
-    """The built-in model's file, given byte for byte, as one that computes the same in 8 bits."""
+    """Return the built-in model's file, given byte for byte, as one that computes the same in 8 bits."""
     return _Writer(Network(content)).of_ids()
 
 
 def of_rows(network: Network, *, once: bool = False) -> bytes:
-    """A model that is given the rows of all tokens, before the first norm, and not their ids.
+    """Return a model that is given the rows of all tokens, before the first norm, and not their ids.
 
     Multiplying ``once`` takes half the time. What is multiplied is then one number of seven bits, of a range that every
     token has for itself: coarser, but again no text depends on what else is computed with it.
@@ -346,7 +346,7 @@ class _Writer:
         self._write_reshape("last_hidden_state", rows, self._width)
 
     def _write_embedding(self) -> str:
-        """The rows of all tokens, one below the other. Only the words that occur are expanded."""
+        """Return the rows of all tokens, one below the other. Only the words that occur are expanded."""
         import numpy as np
 
         graph = self._graph
@@ -391,11 +391,11 @@ class _Writer:
         return self._flat(at + "heads", at + "seen")
 
     def _write_residual(self, at: str, rows: str, reach: float, layer: Linear, before: str) -> str:
-        """What leaves the layer, and what was there before it."""
+        """Return what leaves the layer, and what was there before it."""
         return self._graph.node("Add", [self._product(at + ".out", rows, reach, layer), before], at)
 
     def _product(self, at: str, rows: str, reach: float, layer: Linear) -> str:
-        """What leaves the layer."""
+        """Return what leaves the layer."""
         if self._once:
             return self._product_once(at, rows, layer)
         return self._graph.node("Add", self._both_products(at, rows, reach, layer), at)

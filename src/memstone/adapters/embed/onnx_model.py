@@ -56,7 +56,7 @@ class WordPiece:
         return cls(text.replace("\r\n", "\n").removesuffix("\n").split("\n"))
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text between ``[CLS]`` and ``[SEP]``; what goes beyond ``max_tokens`` is left out."""
+        """Return the ids of a text between ``[CLS]`` and ``[SEP]``; what goes beyond ``max_tokens`` is left out."""
         words = (match.group() for match in self._patterns.word.finditer(text))
         ids = chain.from_iterable(map(self._ids, words))
         return [self._begin, *islice(ids, self._room), self._end]
@@ -229,7 +229,7 @@ class TokenStates(NamedTuple):
         return words
 
     def vector(self) -> Floats:
-        """The text as one unit vector; what was said before shows only in how its own words are understood."""
+        """Return the text as one unit vector; what was said before shows only in how its own words are understood."""
         alone = len(self.states) == self.own + 2 or not self.own
         rows = self.states if alone else _normalize_rows(self.words)
         vector: Floats = _normalize_rows(rows.sum(axis=0, keepdims=True) / rows.dtype.type(len(rows)))[0]
@@ -254,7 +254,7 @@ class OnnxSentenceModel:
             raise ConfigError(f"not a sentence model: its output is {self._output.name}", hint=OWN_MODEL_HINT)
 
     def dimension(self) -> int:
-        """The declared length of the vectors; a model that leaves it open is tried."""
+        """Return the declared length of the vectors; a model that leaves it open is tried."""
         declared = self._output.shape[-1]
         return declared if isinstance(declared, int) else int(self.embed([""]).shape[1])
 
@@ -289,11 +289,11 @@ class OnnxSentenceModel:
         return [reading for _, reading in sorted(zip(order, readings, strict=True), key=itemgetter(0))]
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, as often as the model has pieces for each."""
+        """Return the words of a text, as often as the model has pieces for each."""
         return self._tokenizer.words(text)
 
     def _in_context(self, before: str, text: str) -> tuple[list[int], int]:
-        """The ids of both texts, and how many at the end are the second one's; it is never cut for the first."""
+        """Return the ids of both texts, and how many at the end are the second one's; it is never cut for the first."""
         own = self._tokenizer.encode(text)
         room = self._tokenizer.max_tokens - len(own)
         lead = self._tokenizer.encode(before)[1:-1] if before and room > 0 else []
@@ -313,7 +313,7 @@ class OnnxSentenceModel:
 
 
 def run_session(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
-    """What a model gives by that name."""
+    """Return what a model gives by that name."""
     try:
         (found,) = ready.run([output], feed)
     except Exception as error:  # onnxruntime's errors have no base of their own
@@ -323,7 +323,7 @@ def run_session(ready: Any, output: str, feed: dict[str, Any]) -> Floats:
 
 
 def create_session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime publishes no types
-    """A model made ready to run, on one thread."""
+    """Return a model made ready to run, on one thread."""
     ort = _import_onnxruntime()
     options = ort.SessionOptions()
     # Several runs at once make more of several processors than several threads in one run.
@@ -339,7 +339,7 @@ def create_session(content: bytes, *, as_it_is: bool) -> Any:  # onnxruntime pub
 
 
 def _import_onnxruntime() -> Any:
-    """The module, told to keep to itself.
+    """Return the module, told to keep to itself.
 
     From 1.29 on its import starts a thread that reports to its maker and keeps a database in the home directory,
     unless this variable stands when it is imported; the call is for Windows and for an application that came first.
@@ -359,7 +359,7 @@ def usable_cpus() -> int:
 
 
 def runs_of(order: list[int], encoded: list[list[int]], batch_size: int) -> Iterator[list[int]]:
-    """Runs of texts, shortest first, that stay within both limits."""
+    """Run of texts, shortest first, that stay within both limits."""
     batch: list[int] = []
     for place in order:
         if batch and (len(batch) == batch_size or (len(batch) + 1) * len(encoded[place]) > TOKENS_PER_RUN):

@@ -109,7 +109,7 @@ def unit_rows(
 
 
 def _accept_unit_rows(answer: Any, count: int, dimension: int | None) -> Rows | None:
-    """An answer that is as it should be already; whatever else it may be is looked at closely."""
+    """Return an answer that is as it should be already; whatever else it may be is looked at closely."""
     import numpy as np
 
     if not isinstance(answer, np.ndarray) or answer.dtype != np.float32 or answer.ndim != 2:  # noqa: PLR2004
@@ -201,7 +201,7 @@ class RemoteEmbedder:
         return self._config.lacks_key
 
     async def dimension(self) -> int:
-        """The length of every vector; asks the model once when nobody knows it."""
+        """Return the length of every vector; asks the model once when nobody knows it."""
         if self._dimension is None:
             await self.embed(["dimension"])
         if self._dimension is None:  # cannot be: embed of one text sets it or raises

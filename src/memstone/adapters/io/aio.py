@@ -179,7 +179,7 @@ class AsyncIo:
             raise
 
     def _section(self) -> ThreadSection | None:
-        """What this thread does as one unit, if it does."""
+        """Return what this thread does as one unit, if it does."""
         return getattr(self._here, "section", None)
 
     def _as_one(self, section: ThreadSection, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -258,15 +258,15 @@ class AsyncIo:
         return stored.client
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """A new lock between tasks."""
+        """Return a new lock between tasks."""
         return LoopLock()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """The one lock of all units of several steps; tasks on the loop take turns by themselves."""
+        """Return the one lock of all units of several steps; tasks on the loop take turns by themselves."""
         return nullcontext() if self._section() is None else self._turn
 
     def bell(self) -> LoopBell:
-        """A new bell between tasks."""
+        """Return a new bell between tasks."""
         return LoopBell()
 
     def spawn(
@@ -393,7 +393,7 @@ class _KeptClient:
 
     @classmethod
     async def open(cls) -> _KeptClient:
-        """A client of the running loop; does not suspend, so two tasks cannot open one each."""
+        """Return a client of the running loop; does not suspend, so two tasks cannot open one each."""
         keeper = _keep_client()
         return cls(await anext(keeper), keeper)
 

@@ -144,15 +144,15 @@ class BlockingIo:
         return stored
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """A new lock between threads."""
+        """Return a new lock between threads."""
         return _ThreadLock()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """The one lock of all short work."""
+        """Return the one lock of all short work."""
         return self._turn
 
     def bell(self) -> _ThreadBell:
-        """A new bell between threads."""
+        """Return a new bell between threads."""
         return _ThreadBell()
 
     def spawn(

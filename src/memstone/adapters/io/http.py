@@ -40,7 +40,7 @@ _MALFORMED_HINT: Final = "look for stray characters in the address and the key"
 
 
 def host_of(url: str) -> str:
-    """The host of an address, without port, path or credentials; '' when there is none."""
+    """Return the host of an address, without port, path or credentials; '' when there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -66,7 +66,7 @@ def _shared_ssl_context(_file: str | None, _folder: str | None) -> SSLContext:
 
 
 def stream_options(request: HttpRequest) -> dict[str, Any]:
-    """A request as the client's ``stream`` takes it."""
+    """Return a request as the client's ``stream`` takes it."""
     if not (host_of(request.url) and request.url.lower().startswith(("http://", "https://"))):
         raise ConfigError("the provider's address must start with http(s)://host", hint=_MALFORMED_HINT)
     headers = {"user-agent": "memstone", **request.headers}
@@ -145,7 +145,7 @@ class Body:
             raise BackendTimeout(problem, kind="http", name=self._host, hint=_SLOW_HINT)
 
     def response(self, status: int, headers: Mapping[str, str]) -> HttpResponse:
-        """The whole answer; the names of its headers are in lower case."""
+        """Return the whole answer; the names of its headers are in lower case."""
         named = {name.lower(): value for name, value in headers.items()}
         return HttpResponse(status, named, b"".join(self._parts))
 
@@ -162,7 +162,7 @@ class Lines:
         self._rest = bytearray()
 
     def feed(self, part: bytes) -> list[str]:
-        """The lines that are complete now."""
+        """Return the lines that are complete now."""
         *all_items, rest = part.split(b"\n")
         if all_items:
             all_items[0] = bytes(self._rest) + all_items[0]
@@ -173,7 +173,7 @@ class Lines:
         return [_decode_line(raw) for raw in all_items]
 
     def end(self) -> list[str]:
-        """The last line, when it had no line feed."""
+        """Return the last line, when it had no line feed."""
         return [_decode_line(bytes(self._rest))] if self._rest else []
 
 
@@ -189,7 +189,7 @@ def is_success(status: int) -> bool:
 def error_from_response(
     request: HttpRequest, response: HttpResponse, otherwise: Callable[[str], MemstoneError]
 ) -> MemstoneError:
-    """The error for an answer that is not a success; ``otherwise`` makes the one for a wrong request."""
+    """Return the error for an answer that is not a success; ``otherwise`` makes the one for a wrong request."""
     host, status = host_of(request.url), response.status
     text = f"{host} answered {status}: {_quote_error_body(request, response.body)}".rstrip(": ")
     match status:
@@ -210,12 +210,12 @@ def error_from_response(
 
 
 def backend_rejected_factory(request: HttpRequest) -> Callable[[str], MemstoneError]:
-    """The ``otherwise`` of a plain service."""
+    """Return the ``otherwise`` of a plain service."""
     return lambda message: BackendRejected(message, kind="http", name=host_of(request.url))
 
 
 def _quote_error_body(request: HttpRequest, body: bytes) -> str:
-    """What the server said, on one line, without our secrets, cut."""
+    """Return what the server said, on one line, without our secrets, cut."""
     text = " ".join(_error_message(body).split())
     for secret in _header_secrets(request):
         text = text.replace(secret, "***")

@@ -112,7 +112,7 @@ def _as_tool(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json_request(schema: dict[str, Any], manner: Manner) -> dict[str, Any]:
-    """What is added to a request whose answer has to fit a schema."""
+    """Return what is added to a request whose answer has to fit a schema."""
     if manner.json_way == "schema":
         return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
     if manner.json_way == "tool":
@@ -135,7 +135,7 @@ def _tool_calls(content: list[dict[str, Any]], source: str) -> tuple[ToolCall, .
 
 
 def _count_tokens(usage: Mapping[str, Any]) -> tuple[int, Any]:
-    """Those read, from a cache or not, and those written."""
+    """Return those read, from a cache or not, and those written."""
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     read = [usage.get(name) for name in names]
     return sum(value for value in read if isinstance(value, int)), usage.get("output_tokens")

@@ -126,7 +126,7 @@ def _json_settings(prompt: Prompt, manner: Manner) -> dict[str, Any]:
 
 
 def _parse_candidate(answer: Mapping[str, Any], source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The first candidate and its parts; one that was stopped may have none."""
+    """Return the first candidate and its parts; one that was stopped may have none."""
     try:
         candidate = answer["candidates"][0]
         parts = candidate.get("content", {}).get("parts", [])
@@ -138,7 +138,7 @@ def _parse_candidate(answer: Mapping[str, Any], source: str) -> tuple[dict[str, 
 
 
 def _part_text(part: Mapping[str, Any]) -> str:
-    """The text of a part, unless it is what the model thought before it answered."""
+    """Return the text of a part, unless it is what the model thought before it answered."""
     text = "" if part.get("thought") else part.get("text", "")
     return text if isinstance(text, str) else ""
 
@@ -152,7 +152,7 @@ def _tool_calls(parts: list[dict[str, Any]], source: str) -> tuple[ToolCall, ...
 
 
 def _count_tokens(usage: Any) -> tuple[int, int]:
-    """Those read and those written; what was thought is paid for as well."""
+    """Return those read and those written; what was thought is paid for as well."""
     counted = usage if isinstance(usage, dict) else {}
     written = token_count(counted.get("candidatesTokenCount")) + token_count(counted.get("thoughtsTokenCount"))
     return token_count(counted.get("promptTokenCount")), written

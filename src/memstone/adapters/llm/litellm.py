@@ -77,7 +77,7 @@ class LiteLlm:
 
     @property
     def destination(self) -> str:
-        """The host that text is sent to, or the vendor whose host only the library knows."""
+        """Return the host that text is sent to, or the vendor whose host only the library knows."""
         if self._config.base_url:
             return host_of(self._config.base_url)
         return f"{self.model.partition('/')[0]} (by way of litellm)"
@@ -121,7 +121,7 @@ class LiteLlm:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """The library's errors as Memstone's."""
+        """Raise the library's errors as Memstone's."""
         try:
             yield
         except Exception as error:  # noqa: BLE001 - the library's errors are the base of nothing
@@ -152,7 +152,7 @@ def _headers_of(error: Exception) -> Mapping[str, str]:
 
 
 def _import_library() -> Any:
-    """The module, told to send nothing about itself and to fetch nothing when it is imported."""
+    """Return the module, told to send nothing about itself and to fetch nothing when it is imported."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm

@@ -86,7 +86,7 @@ class LocalLlm:
         return payload
 
     def _load_once(self) -> Any:
-        """The model, ready to answer; a forked child has none of its threads and loads it again."""
+        """Return the model, ready to answer; a forked child has none of its threads and loads it again."""
         if self._server is None or self._process != os.getpid():
             with self._lock:
                 if self._server is None or self._process != os.getpid():
@@ -114,7 +114,7 @@ class LocalLlm:
 
 
 def _error_message(answer: Any) -> str | None:
-    """What went wrong; None for an answer."""
+    """Return what went wrong; None for an answer."""
     if not isinstance(answer, dict):
         return "it gave no answer"
     error = answer.get("error", answer if "message" in answer else None)

@@ -102,18 +102,18 @@ class OpenAiLlm(RemoteLlm):
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The response format for answers that fit a schema, under a name that servers accept."""
+    """Return the response format for answers that fit a schema, under a name that servers accept."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", str(schema.get("title", "answer")))[:64] or "answer"
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
 
 
 def wrap_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool as this dialect has it."""
+    """Return a tool as this dialect has it."""
     return dict(tool) if "function" in tool else {"type": "function", "function": dict(tool)}
 
 
 def read_completion(answer: Mapping[str, Any], source: str) -> Reply:
-    """The reply in a chat completion."""
+    """Return the reply in a chat completion."""
     choice, message = _first_choice(answer, source)
     text = _content_text(message.get("content"))
     if isinstance(message.get("refusal"), str) and message["refusal"]:
@@ -126,7 +126,7 @@ def read_completion(answer: Mapping[str, Any], source: str) -> Reply:
 
 
 def _first_choice(answer: Mapping[str, Any], source: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The first choice of an answer and the message in that."""
+    """Return the first choice of an answer and the message in that."""
     try:
         choice = answer["choices"][0]
         message = choice["message"]
@@ -138,14 +138,14 @@ def _first_choice(answer: Mapping[str, Any], source: str) -> tuple[dict[str, Any
 
 
 def _content_text(content: Any) -> str:
-    """Content is text, or a list of parts of which some are text."""
+    """Return the text of a content, which is one, or a list of parts of which some are."""
     if isinstance(content, list):
         return "".join(_content_text(part.get("text")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 
 def read_tool_calls(value: Any, source: str) -> tuple[ToolCall, ...]:
-    """The tool calls of a message; ``BadModelOutput`` for one that cannot be used."""
+    """Return the tool calls of a message; ``BadModelOutput`` for one that cannot be used."""
     try:
         functions = [call["function"] for call in value or ()]
         return tuple(tool_call_of(one["name"], one.get("arguments")) for one in functions)

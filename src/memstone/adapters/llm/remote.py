@@ -44,7 +44,7 @@ class RemoteLlmConfig(BaseModel):
 
     @property
     def key(self) -> str:
-        """The key as it is sent; '' where there is none."""
+        """Return the key as it is sent; '' where there is none."""
         return self.api_key.get_secret_value().strip() if self.api_key else ""
 
 
@@ -77,7 +77,7 @@ class RemoteLlm:
 
     @property
     def destination(self) -> str:
-        """The host that text is sent to."""
+        """Return the host that text is sent to."""
         return host_of(self._base_url)
 
     async def generate(self, prompt: Prompt) -> Reply:
@@ -95,7 +95,7 @@ class RemoteLlm:
             raise AuthenticationFailed(f"{self.destination} needs a key", hint=hint)
 
     async def _ask(self, prompt: Prompt) -> bytes:
-        """The body of a successful answer, after as many changes of manner as the server wants."""
+        """Return the body of a successful answer, after as many changes of manner as the server wants."""
         # The manner is this call's own while it asks: what a call beside it has learned must not count twice.
         manner = self._manner
         while True:  # each change is made once, so there are few
@@ -129,19 +129,19 @@ class RemoteLlm:
         return _choose_setting(prompt.temperature, _DEFAULTS.temperature, self._config.temperature)
 
     def _read_response(self, response: HttpResponse) -> HttpResponse:
-        """The response in the usual terms, for vendors that put a refused key or a pause in other places."""
+        """Return the response in the usual terms, for vendors that put a refused key or a pause in other places."""
         return response
 
     def _request(self, prompt: Prompt, manner: Manner) -> HttpRequest:
-        """What is sent for a prompt."""
+        """Return what is sent for a prompt."""
         raise NotImplementedError
 
     def _change_manner(self, manner: Manner, sent: dict[str, Any], response: HttpResponse) -> Manner | None:
-        """How to ask instead, when the refusal names something we sent; None when it is about something else."""
+        """Return how to ask instead, when the refusal names something we sent; None when it is about something else."""
         raise NotImplementedError
 
     def _parse_reply(self, body: bytes) -> Reply:
-        """What a successful answer says."""
+        """Return what a successful answer says."""
         raise NotImplementedError
 
 
@@ -175,7 +175,7 @@ def _error_from_response(request: HttpRequest, response: HttpResponse) -> Memsto
 
 
 def parse_object(body: bytes, source: str, what: str) -> dict[str, Any]:
-    """The JSON object in a body; ``what`` is what it should have been."""
+    """Return the JSON object in a body; ``what`` is what it should have been."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -186,7 +186,7 @@ def parse_object(body: bytes, source: str, what: str) -> dict[str, Any]:
 
 
 def unexpected_answer(source: str, what: str) -> BadModelOutput:
-    """The error for an answer in another form than the dialect's."""
+    """Return the error for an answer in another form than the dialect's."""
     return BadModelOutput(f"{source} did not return {what}", hint="check base_url")
 
 
@@ -221,21 +221,21 @@ def tool_call_of(name: object, arguments: object) -> ToolCall:
 
 
 def bad_tool_call(source: str, raw: object) -> BadModelOutput:
-    """The error for a tool call that cannot be used."""
+    """Return the error for a tool call that cannot be used."""
     return BadModelOutput(f"{source} returned a tool call that cannot be parsed", raw=str(raw))
 
 
 def token_count(value: Any) -> int:
-    """A number of tokens; 0 where there is none."""
+    """Return a number of tokens; 0 where there is none."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
 def tool_function(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Name, description and parameters of a tool, however it is wrapped."""
+    """Return name, description and parameters of a tool, however it is wrapped."""
     return dict(tool["function"]) if "function" in tool else dict(tool)
 
 
 def split_system(prompt: Prompt) -> tuple[str, list[dict[str, str]]]:
-    """The instructions of a prompt, and the messages without them, for vendors that want them apart."""
+    """Return the instructions of a prompt, and the messages without them, for vendors that want them apart."""
     system = [one["content"] for one in prompt.messages if one["role"] in ("system", "developer")]
     return "\n\n".join(system), [dict(one) for one in prompt.messages if one["role"] not in ("system", "developer")]

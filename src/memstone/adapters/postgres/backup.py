@@ -138,7 +138,7 @@ class BackupSession:
 
 
 def _plain_cursor(connection: BlockingConnection) -> Any:
-    """The connection for statements with plain placeholders."""
+    """Return the connection for statements with plain placeholders."""
     return psycopg.ClientCursor(connection)
 
 
@@ -209,7 +209,7 @@ def _part_file_name(table: str) -> str:
 
 
 def _from_clause(session: BackupSession, table: BackupTable, *, live: bool) -> sql.Composed:
-    """The rows that belong into a copy. The wall would hide the others; a look at it costs less than a doubt."""
+    """Return the rows that belong into a copy. The wall would hide the others; a look at it costs less than a doubt."""
     if not live:
         return sql.SQL("FROM {}").format(table.copy)
     if session.tenants is None:
@@ -244,7 +244,7 @@ def extract_copy(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def verify_copy(path: Path, folder: Path) -> dict[str, Any]:
-    """The manifest, after everything in the file was compared with it."""
+    """Return the manifest, after everything in the file was compared with it."""
     manifest = extract_copy(path, folder)
     for name, count in manifest["tables"].items():
         with (folder / _part_file_name(name)).open("rb") as file:
@@ -434,7 +434,7 @@ class PostgresCopies:
         return await self._io.run(lambda: self._backup(path, created_at, signer, progress))
 
     async def inspect(self, path: Path) -> dict[str, Any]:
-        """The manifest of a backup, checked against all that is in it."""
+        """Return the manifest of a backup, checked against all that is in it."""
         return await self._io.run(lambda: self._inspect(path))
 
     async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
@@ -466,7 +466,7 @@ class PostgresCopies:
         return True
 
     async def traces(self, look: Look) -> dict[str, int]:  # noqa: ARG002 - there is nothing to look at
-        """The store has no files of its own."""
+        """Return the store has no files of its own."""
         return {}
 
     def _session(self) -> AbstractContextManager[BackupSession]:

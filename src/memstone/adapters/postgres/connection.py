@@ -51,20 +51,20 @@ _LOCK: Final = 0x52544E31  # "RTN1"
 
 
 def connect_options(url: str, name: str = NAME) -> dict[str, Any]:
-    """What psycopg is told beside a URL, which may say more about names and patience."""
+    """Return what psycopg is told beside a URL, which may say more about names and patience."""
     answer = conninfo_to_dict(url)
     patience = {option: value for option, value in _UNLESS_TOLD.items() if option not in answer}
     return {**patience, **_ALWAYS, "fallback_application_name": name}
 
 
 def open_connection(url: str, name: str = NAME) -> psycopg.Connection[Any]:
-    """A connection of one's own."""
+    """Return a connection of one's own."""
     return psycopg.connect(url, **connect_options(url, name))
 
 
 @contextmanager
 def setting_up(connection: psycopg.Connection[Any]) -> Iterator[None]:
-    """A transaction that makes what is missing in a database, one process after the other, however long it takes.
+    """Yield a transaction that makes what is missing in a database, one process after the other, however long it takes.
 
     The lock is held by the transaction, not by the session: behind a pooler the next statement may go to another one.
     """
@@ -104,7 +104,7 @@ def is_passing(error: psycopg.Error) -> bool:
 
 
 def to_memstone_error(error: psycopg.Error, where: str) -> MemstoneError:
-    """The typed error for one of PostgreSQL's; without its detail, which may quote what somebody stored."""
+    """Return the typed error for one of PostgreSQL's; without its detail, which may quote what somebody stored."""
     text = error.diag.message_primary or str(error).strip().partition("\n")[0]
     if error.sqlstate in _BY_STATE:
         kind, hint = _BY_STATE[error.sqlstate]

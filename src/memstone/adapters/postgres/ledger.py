@@ -149,7 +149,7 @@ class PostgresLedger(PostgresCopies):
         return self._store.where
 
     def of(self, tenant_id: str) -> PostgresLedger:
-        """The same store for the units of another tenant."""
+        """Return the same store for the units of another tenant."""
         if tenant_id == self._config.tenant:
             return self
         return PostgresLedger(self._config.model_copy(update={"tenant": tenant_id}), self._io, self._store)
@@ -217,7 +217,7 @@ class PostgresLedger(PostgresCopies):
         return await self._run_to_end(self._run_write(work, "aside"))
 
     async def note(self, work: Work[T]) -> T:
-        """The same: what is noted numbers nothing."""
+        """Return the same: what is noted numbers nothing."""
         return await self.aside(work)
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:
@@ -426,7 +426,7 @@ def _log_unread_error(task: asyncio.Task[Any]) -> None:
 
 
 def _redact_url(url: str) -> str:
-    """The place without anything secret."""
+    """Return the place without anything secret."""
     hint = "percent-encode special characters in a name or password: %40 for @, %2F for /"
     try:
         answer = conninfo_to_dict(url)

@@ -106,12 +106,12 @@ def list_migrations() -> tuple[Migration, ...]:
 
 
 def latest_schema_version() -> int:
-    """The schema version this Memstone writes."""
+    """Return the schema version this Memstone writes."""
     return list_migrations()[-1].number
 
 
 def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
-    """What is there, and what the role that connected may do."""
+    """Return what is there, and what the role that connected may do."""
     row = connection.execute(_STATE, (APP_ROLE,)).fetchone()
     assert row is not None, "every role can see itself"  # noqa: S101 - tells the type checker what is so
     server, encoding, lazy, known, schema, superuser, bypasses, owner, may = row
@@ -120,7 +120,7 @@ def read_state(connection: psycopg.Connection[Any]) -> SchemaState:
 
 
 def ensure_migrated(connection: psycopg.Connection[Any]) -> SchemaState:
-    """The state of a database that is up to date; brings it there if need be."""
+    """Return the state of a database that is up to date; brings it there if need be."""
     state = read_state(connection)
     if state.version == latest_schema_version():
         return state

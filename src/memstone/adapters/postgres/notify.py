@@ -47,12 +47,12 @@ _log: Final = logging.getLogger("memstone.ledger")
 
 
 def tenant_key(tenant_id: str) -> int:
-    """A number for a tenant. Two with the same one would only wait for, or wake, each other."""
+    """Return a number for a tenant. Two with the same one would only wait for, or wake, each other."""
     return int.from_bytes(blake2b(tenant_id.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 def build_notify_payloads(tenant_id: str, due: Iterable[Instant | None]) -> list[str]:
-    """What to say about work that is due at these times: '' is at once, None only when somebody asks for it."""
+    """Return what to say about work that is due at these times: '' is at once, None only when somebody asks for it."""
     times = sorted({each for each in due if each is not None})
     return [f"{tenant_key(tenant_id)} {each}" for each in dict.fromkeys((*times[:1], *times[-1:]))]
 

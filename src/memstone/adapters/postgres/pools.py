@@ -75,7 +75,7 @@ class Options:
     vector_oid: int = 0
 
     def kwargs(self, cursor: type[Any]) -> dict[str, Any]:
-        """What psycopg is told about every connection."""
+        """Return what psycopg is told about every connection."""
         return {**connect_options(self.url), "cursor_factory": cursor}
 
 
@@ -83,7 +83,7 @@ class Pool(Protocol):
     """Lends connections."""
 
     async def take(self) -> PooledConnection:
-        """A connection; waits while all are in use."""
+        """Return a connection; waits while all are in use."""
         ...
 
     async def give(self, lent: PooledConnection) -> None:

@@ -46,7 +46,7 @@ _HINT: Final = re.compile(r" \|\| ''| INDEXED BY \w+")
 
 @lru_cache(maxsize=4096)
 def to_numbered_placeholders(statement: str) -> str:
-    """A statement with numbered placeholders and without hints; what stands in quotes is left alone."""
+    """Return a statement with numbered placeholders and without hints; what stands in quotes is left alone."""
     numbers = count(1)
 
     def piece(match: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ class Wire(Protocol):
         ...
 
     async def read_last_row(self) -> Row | None:
-        """What the last of them gave."""
+        """Return what the last of them gave."""
         ...
 
     async def commit(self) -> None:
@@ -348,7 +348,7 @@ def _json_number_sql(value: str) -> str:
 
 
 def _json_equals_any(value: str, wanted: Sequence[object], folding: SqlDialect | None = None) -> SqlFragment:
-    """A test that a JSON value equals one of those wanted, type by type."""
+    """Return a test that a JSON value equals one of those wanted, type by type."""
     kind = f"json_typeof({value})"
     tests = [_is_word(kind, value, each, word) for each, word in JSON_WORDS if any(each is one for one in wanted)]
     texts = [each for each in wanted if isinstance(each, str)]
@@ -371,7 +371,7 @@ def _is_word(kind: str, value: str, wanted: object, word: str) -> SqlFragment:
 
 
 def _to_number_operand(value: float) -> int | Decimal:
-    """A number as ``number_of`` gives it."""
+    """Return a number as ``number_of`` gives it."""
     if isinstance(value, int):
         return value
     if -_LARGE <= value < _LARGE and abs(value) >= _EXACT_INTEGERS:

@@ -143,12 +143,12 @@ def _owner_clause(query: TextQuery) -> tuple[str, tuple[object, ...]]:
 
 
 def _quote_lexeme(word: str) -> str:
-    """A word as a question for it, so that no text of a caller is ever read as query syntax."""
+    """Return a word as a question for it, so that no text of a caller is ever read as query syntax."""
     return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _rank_rows(rows: Sequence[Row], words: int, limit: int) -> list[tuple[int, float]]:
-    """The rows that have the rarest words, short ones before long ones; equal ones: what was written last."""
+    """Return the rows that have the rarest words, short ones before long ones; equal ones: what was written last."""
     current = Counter(place for _, bits, _ in rows for place in range(words) if bits >> place & 1)
     rarity = {place: math.log(1 + len(rows) / count) for place, count in current.items()}
     scored = [
@@ -347,7 +347,7 @@ class _ApiKeys(ApiKeysTable):
     _sql: PostgresSql
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """The wall lets this one row through, whoever asks: it is what tells the tenant."""
+        """Return the wall lets this one row through, whoever asks: it is what tells the tenant."""
         await self._sql.say("memstone.key", key_id)
         return await super().find(key_id)
 
@@ -362,7 +362,7 @@ class _PostgresErasure(ErasureTable):
         """Nothing to do: the full text is part of its row."""
 
     async def merge_words(self, *, first: bool) -> bool:
-        """The same."""
+        """Return the same."""
         del first
         return False
 
@@ -384,7 +384,7 @@ class _Vault(VaultTable):
         await super().forget_copy(tenant_id or await self._holder(), path)
 
     async def _holder(self) -> str:
-        """A copy holds what the role may see: the whole store only for one above the wall, else one tenant."""
+        """Return a copy holds what the role may see: the whole store only for one above the wall, else one tenant."""
         await self._sql.say("role", "none")
         row = await self._sql.one(_HOLDER)
         return str(row[0]) if row else ""

@@ -47,12 +47,12 @@ class HnswIndex:
 
     @classmethod
     def of(cls, signature: str, *, half: bool, rows: float = 0) -> HnswIndex:
-        """The index of a signature as it is called."""
+        """Return the index of a signature as it is called."""
         digest = hashlib.sha256(signature.encode()).hexdigest()[:16]
         return cls(f"vectors_hnsw{'16' if half else ''}_{digest}", half, rows)
 
     def column(self, dim: int) -> str:
-        """The expression it is built over: the column itself holds vectors of every dimension."""
+        """Return the expression it is built over: the column itself holds vectors of every dimension."""
         return f"vector::{'halfvec' if self.half else 'vector'}({dim})"
 
 
@@ -85,7 +85,7 @@ class PostgresVectors(VectorsTable):
         return int(row[0]) if row else 0
 
     async def graph(self, signature: str) -> HnswIndex | None:
-        """The index of a signature, if one is complete; the one that holds vectors as they are comes first."""
+        """Return the index of a signature, if one is complete; the one that holds vectors as they are comes first."""
         kinds = [HnswIndex.of(signature, half=half) for half in (False, True)]
         built: dict[str, float] = dict(await self._sql.rows(_BUILT, tuple(kind.name for kind in kinds)))
         return next((HnswIndex(one.name, one.half, built[one.name]) for one in kinds if one.name in built), None)
@@ -101,7 +101,7 @@ class PostgresVectors(VectorsTable):
         return _to_dense_hits(query, await self._with_others(query, near, params))
 
     async def search_index(self, query: VectorQuery, graph: HnswIndex, reach: SearchReach) -> list[DenseHit] | None:
-        """The answer by way of an index; None when it ran out of candidates and there may be others."""
+        """Return the answer by way of an index; None when it ran out of candidates and there may be others."""
         for name, value in _scan_settings(query, reach).items():
             await self._sql.say(name, value)
         arms = _query_arms(query)
@@ -115,7 +115,7 @@ class PostgresVectors(VectorsTable):
         return _to_dense_hits(query, rows)
 
     async def _with_others(self, query: VectorQuery, near: str, params: Sequence[Any]) -> list[Any]:
-        """The rows of a search and those that ``also`` asks for, in one statement."""
+        """Return the rows of a search and those that ``also`` asks for, in one statement."""
         if not query.also:
             return await self._sql.rows(near, params)
         linked = _link_conditions(Scope(query.scope.tenant_id, query.scope.user_id))
@@ -142,7 +142,7 @@ def _link_conditions(scope: Scope) -> _Piece:
 
 
 def _cosine_expression(query: VectorQuery) -> str:
-    """The cosine; what is held in somebody's own words is compared with the question as spoken."""
+    """Return the cosine; what is held in somebody's own words is compared with the question as spoken."""
     if query.spoken is None:
         return "-(v.vector <#> ?)"
     return f"-(v.vector <#> CASE WHEN (SELECT {_OWN} FROM {_MEMORY}) THEN ? ELSE ? END)"
@@ -181,12 +181,12 @@ def _exact_search_clause(query: VectorQuery) -> _Piece:
 
 
 def _query_arms(query: VectorQuery) -> tuple[bool | None, ...]:
-    """An index orders by one question: with two of them, it is asked twice, for own words and for all others."""
+    """Return an index orders by one question: with two of them, it is asked twice, for own words and for all others."""
     return (None,) if query.spoken is None else (True, False)
 
 
 def _arm_statement(query: VectorQuery, graph: HnswIndex, *, own: bool | None) -> str:
-    """What an index is asked.
+    """Return what an index is asked.
 
     The conditions are subqueries that the planner cannot turn into joins, so that rows are taken in the order of the
     index and looked at one by one.
@@ -217,7 +217,7 @@ def _arm_params(query: VectorQuery, *, own: bool | None) -> tuple[Any, ...]:
 
 
 def _candidate_limit(query: VectorQuery) -> int:
-    """An index gives its rows nearly in order: a few more are taken, and the best of them kept.
+    """Return an index gives its rows nearly in order: a few more are taken, and the best of them kept.
 
     With a filter it is read in several rounds, and the rows are further out of order: more are taken.
     """

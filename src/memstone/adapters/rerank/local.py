@@ -72,7 +72,7 @@ class LocalReranker:
         return ranks[:top]
 
     def _encoder(self) -> CrossEncoder:
-        """The model, loaded once a process: a fork copies a session without its threads."""
+        """Return the model, loaded once a process: a fork copies a session without its threads."""
         loaded = self._loaded
         if loaded is None or self._process != os.getpid():
             with self._lock:
@@ -100,7 +100,7 @@ class CrossEncoder:
             raise ConfigError(f"not a cross-encoder: its inputs are {', '.join(self._inputs)}", hint=_HINT)
 
     def score(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Between 0 and 1 for each document. What else is read with it does not change it."""
+        """Return a score between 0 and 1 for each document. What else is read with it does not change it."""
         import numpy as np
 
         asked = self._tokenizer.encode(query)
@@ -122,7 +122,7 @@ class CrossEncoder:
 
 
 def _as_scores(logits: Floats) -> Floats:
-    """One number is how well a document answers; of two the second is, as against the first."""
+    """Return one score a pair: one number is the score, of two the second is, as against the first."""
     import numpy as np
 
     if logits.shape[1] not in (1, _TWO_CLASSES):

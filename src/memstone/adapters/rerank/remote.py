@@ -35,7 +35,7 @@ class RemoteRerankerConfig(BaseModel):
 
     @property
     def key(self) -> str:
-        """The key as it is sent; '' where there is none."""
+        """Return the key as it is sent; '' where there is none."""
         return self.api_key.get_secret_value().strip() if self.api_key else ""
 
 
@@ -102,11 +102,11 @@ class RemoteReranker:
         return {"authorization": f"Bearer {self._config.key}"} if self._config.key else {}
 
     def _payload(self, query: str, documents: list[str], top: int) -> dict[str, Any]:
-        """What is sent for a batch; this is Cohere's form, which many have taken over."""
+        """Return what is sent for a batch; this is Cohere's form, which many have taken over."""
         return {"model": self._config.model, "query": query, "documents": documents, "top_n": min(top, len(documents))}
 
     def _parse_ranks(self, answer: Any, count: int) -> list[tuple[int, float]]:
-        """(place, score) of each row; ``ValueError`` or its like for anything else."""
+        """Return (place, score) of each row; ``ValueError`` or its like for anything else."""
         return read_ranks(answer["results"], "relevance_score", count)
 
     def _rejection_error(self, message: str) -> BackendRejected:
@@ -114,7 +114,7 @@ class RemoteReranker:
 
 
 def read_ranks(rows: Any, score: str, count: int) -> list[tuple[int, float]]:
-    """(place, score) of rows with an index and a score by that name."""
+    """Return (place, score) of rows with an index and a score by that name."""
     ranks = {operator.index(row["index"]): float(row[score]) for row in rows}
     if len(ranks) != len(rows) or not all(0 <= place < count for place in ranks):
         raise ValueError("an index is repeated or out of range")

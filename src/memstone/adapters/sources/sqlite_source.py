@@ -38,7 +38,7 @@ class SqliteSource:
         self._database.close()
 
     def columns(self) -> Mapping[str, frozenset[str]]:
-        """The columns of every plain table."""
+        """Return the columns of every plain table."""
         if self._columns is None:
             with _translate_read_errors():
                 names = [str(name) for (name,) in self._database.execute(_PLAIN).fetchall()]
@@ -50,7 +50,7 @@ class SqliteSource:
         return frozenset(str(name) for (name,) in found)
 
     def rows(self, table: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The rows of a table; bytes that are no text are read as None."""
+        """Yield the rows of a table; bytes that are no text are read as None."""
         columns = sorted(self.columns().get(table, frozenset()))
         if not columns:
             return
@@ -65,7 +65,7 @@ class SqliteSource:
 
 @contextmanager
 def _translate_read_errors() -> Iterator[None]:
-    """What the database has to say against being read, in our words."""
+    """Yield what the database has to say against being read, in our words."""
     try:
         yield
     except sqlite3.Error as error:

@@ -42,7 +42,7 @@ def write_archive(
 
 @contextmanager
 def _open_atomic_file(target: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when all is written and on disk."""
+    """Yield a file that gets its name when all is written and on disk."""
     part = target.with_name(f"{target.name}.part-{os.urandom(4).hex()}-{os.getpid()}")
     try:
         with os.fdopen(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, _ONLY_ME), "w+b") as file:
@@ -57,7 +57,7 @@ def _open_atomic_file(target: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_staging_folder(beside: Path) -> Iterator[Path]:
-    """A folder for what is not finished, on the same disk as a file, that nobody else may look into."""
+    """Yield a folder for what is not finished, on the same disk as a file, that nobody else may look into."""
     folder = Path(tempfile.mkdtemp(prefix=f"{beside.name}.staged-", suffix=f"-{os.getpid()}", dir=beside.parent))
     try:
         yield folder
@@ -96,13 +96,13 @@ def is_backup(path: Path) -> bool:
 
 
 def manifest_of(path: Path) -> dict[str, Any]:
-    """What an archive says of itself."""
+    """Return what an archive says of itself."""
     with _open_archive(path) as archive:
         return _read_manifest(path, archive)
 
 
 def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
-    """The same of a backup that a store of this kind and schema can put back."""
+    """Return the same of a backup that a store of this kind and schema can put back."""
     manifest = manifest_of(path)
     if manifest.get("store") != store:
         raise Corrupted(
@@ -175,13 +175,13 @@ def _is_whole(files: object) -> bool:
 
 
 def unfinished_beside(path: Path) -> list[Path]:
-    """What somebody is writing, or was."""
+    """Return what somebody is writing, or was."""
     folder, name = path.parent, path.name
     return [*folder.glob(f"{name}.part-*"), *folder.glob(f"{name}.staged-*")] if folder.is_dir() else []
 
 
 def left_over(folder: Path, name: str) -> list[Path]:
-    """What processes that are no more left unfinished beside a file; the number of a process ends the name."""
+    """Return what processes that are no more left unfinished beside a file; the number of a process ends the name."""
     found = unfinished_beside(folder / name)
     return [path for path in found if (number := path.name.rpartition("-")[2]).isdigit() and not _is_alive(int(number))]
 

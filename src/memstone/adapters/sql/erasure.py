@@ -83,7 +83,7 @@ class ErasureTable:
         return counts
 
     async def _find_derived(self, tenant_id: str, ids: set[str]) -> set[int]:
-        """What was put together from memories that go says the same in other words, whoever sees it."""
+        """Return what was put together from memories that go says the same in other words, whoever sees it."""
         if not ids:
             return set()
         query = """SELECT seq, id, data, origin_id FROM memories WHERE tenant_id = ?
@@ -277,7 +277,7 @@ class ErasureTable:
         return first or before != await self._parts()
 
     async def _parts(self) -> Row | None:
-        """What changes with every step: which parts there are, and how far merging has come."""
+        """Return what changes with every step: which parts there are, and how far merging has come."""
         return await self._sql.one("SELECT block FROM fulltext_data WHERE id = 10")
 
     async def count_rows(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
@@ -335,7 +335,7 @@ class ErasureTable:
 
 
 def _scope_condition(scope: Scope, prefix: str) -> tuple[str, list[str]]:
-    """That a row lies within a scope; "<> ''" repeats the condition of the partial indexes."""
+    """Return that a row lies within a scope; "<> ''" repeats the condition of the partial indexes."""
     items = [(name, getattr(scope, name)) for name in _FIELDS if getattr(scope, name)]
     text = "".join(f" AND {prefix}{name} = ? AND {prefix}{name} <> ''" for name, _ in items)
     return text, [value for _, value in items]
@@ -346,7 +346,7 @@ _TOGETHER: Final = "(substr(scope_key, 1, 6) = 'scope:' AND replace(scope_key, ?
 
 
 def _table_conditions(subject: Subject) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """The tables whose rows say whose they are: each with its condition and the values that this takes."""
+    """Yield the tables whose rows say whose they are: each with its condition and the values that this takes."""
     if subject.memory_id:
         return
     inside, values = _scope_condition(subject.scope, "")
@@ -368,13 +368,13 @@ def _setting_key(subject: Subject) -> str | None:
 
 
 def _source_ids(data: dict[str, Any]) -> set[str]:
-    """The memories and turns that something was made from: a summary, an episode, a text about the user."""
+    """Return the memories and turns that something was made from: a summary, an episode, a text about the user."""
     lists = (data.get(name) for name in ("derived_from", "facts", "turns"))
     return {one for named in lists if isinstance(named, (list, dict)) for one in named if isinstance(one, str)}
 
 
 def _column_texts(value: Any) -> Iterator[str]:
-    """The texts in a column: itself, or what JSON in it holds, as it is and as it is written there."""
+    """Yield the texts in a column: itself, or what JSON in it holds, as it is and as it is written there."""
     if not isinstance(value, str) or not value:
         return
     leaves = list(_json_strings(load_json_object(value))) if value[0] in "{[" else []

@@ -112,7 +112,7 @@ class EventsTable:
 
 
 def _scope_condition(scope: Scope) -> tuple[str, list[Any]]:
-    """The part of a condition that says whose events, and its values."""
+    """Return the part of a condition that says whose events, and its values."""
     items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     return "".join(f" AND {name} = ?" for name, _ in items), [value for _, value in items]
 
@@ -334,7 +334,7 @@ class UpkeepTable:
 
 
 def _older_conditions(wanted: Older) -> tuple[str, list[object]]:
-    """What else is asked of them, and its values."""
+    """Return what else is asked of them, and its values."""
     more, values = "", list[object]()
     for name, items in (("layer", wanted.layers), ("status", wanted.statuses), ("kind", wanted.kinds)):
         if items:
@@ -355,7 +355,7 @@ def _use_params(record: Record, link: Link) -> tuple[object, ...]:
 
 
 def _upkeep_narrowed(scope: Scope) -> tuple[str, list[str]]:
-    """The part of a condition that says through whose links, and its values."""
+    """Return the part of a condition that says through whose links, and its values."""
     items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     return "".join(f" AND l.{name} = ?" for name, _ in items), [value for _, value in items]
 
@@ -529,7 +529,7 @@ def _owner_of(tenant_id: str, user_id: str, agent_id: str, run_id: str) -> Scope
 
 
 def _link_condition(scope: Scope) -> tuple[str, list[str]]:
-    """The links that a scope names, and their parameters; "<> ''" lets the planner use the partial indexes."""
+    """Return the links that a scope names, and their parameters; "<> ''" lets the planner use the partial indexes."""
     items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     narrowed = "".join(f" AND l.{name} = ? AND l.{name} <> ''" for name, _ in items)
     return f"l.tenant_id = ?{narrowed}", [scope.tenant_id, *(value for _, value in items)]

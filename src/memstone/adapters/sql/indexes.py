@@ -172,7 +172,7 @@ class FullTextTable:
 
 
 def _without_last(page: list[Row]) -> list[Row]:
-    """A page without its last memory, which may have more links than fit."""
+    """Return a page without its last memory, which may have more links than fit."""
     end = len(page)
     while end and page[end - 1][0] == page[-1][0]:
         end -= 1
@@ -347,7 +347,7 @@ class VectorsTable:
 
 
 def words_of(vector: bytes) -> bytes | None:
-    """The vectors of its words, if the model told them."""
+    """Return the vectors of its words, if the model told them."""
     return (vector.words or None) if isinstance(vector, Vector) else None
 
 

@@ -238,7 +238,7 @@ def _from_clause(where: Where) -> str:
 
 
 def _equality_fields(where: Where) -> set[str]:
-    """The fields that must equal something given; that a field is absent names nothing."""
+    """Return the fields that must equal something given; that a field is absent names nothing."""
     if isinstance(where, And):
         return {name for part in where.parts for name in _equality_fields(part)}
     if not isinstance(where, Condition) or where.op not in {Op.EQ, Op.IN}:
@@ -426,7 +426,7 @@ class ProvenanceTable:
         return [one.as_fact(others.get(one.into, one.now), now) for one in found.values()]
 
     async def _now(self, tenant_id: str, ids: Collection[str]) -> dict[str, _Now]:
-        """What memories say now into which others were merged."""
+        """Return what memories say now into which others were merged."""
         found: dict[str, _Now] = {}
         for part in split_chunks(sorted(ids)):
             query = _PROVENANCE_CURRENT.format(ids=placeholder_list(len(part)))
@@ -464,7 +464,7 @@ class ProvenanceTable:
 
 
 def _visible_condition(row: str, scope: Scope) -> tuple[str, list[str]]:
-    """That a row is seen through a link of the scope, and the values it takes."""
+    """Return that a row is seen through a link of the scope, and the values it takes."""
     items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     narrowed = "".join(f" AND l.{name} = ?" for name, _ in items)
     linked = f"l.tenant_id = {row}.tenant_id AND l.memory_seq = {row}.seq{narrowed}"

@@ -40,7 +40,7 @@ class SqlConnection(Protocol):
         ...
 
     async def one(self, query: str, params: Params = ()) -> Row | None:
-        """The first row."""
+        """Return the first row."""
         ...
 
     async def run(self, query: str, params: Params = ()) -> int:
@@ -111,7 +111,7 @@ def dump_json(value: Any) -> str:
 
 
 def load_json_object(text: str | None) -> dict[str, Any]:
-    """A JSON object; anything else reads as empty, so that one bad row never hides the others."""
+    """Return a JSON object; anything else reads as empty, so that one bad row never hides the others."""
     if not text or text == "{}":
         return {}
     try:
@@ -124,7 +124,7 @@ def load_json_object(text: str | None) -> dict[str, Any]:
 
 
 def record_params(record: Record) -> list[Any]:
-    """The parameters of ``INSERT_RECORD``."""
+    """Return the parameters of ``INSERT_RECORD``."""
     values = list(_values(record))
     for at in _NAMES_AT:
         values[at] = str(values[at])
@@ -158,13 +158,13 @@ def refuse_damaged(memory_id: str, text: str, stored_hash: str) -> None:
 
 
 def to_link(row: Row) -> Link:
-    """A link from a row of ``SELECT_LINK``."""
+    """Return a link from a row of ``SELECT_LINK``."""
     tenant, user, agent, run, created_at, dedupe, origin, use_count, last_used_at = row
     return Link(_scope(tenant, user, agent, run), created_at, dedupe, origin, use_count, last_used_at)
 
 
 def link_part(row: Row) -> Row:
-    """What follows the record in a row that has both."""
+    """Return what follows the record in a row that has both."""
     return row[_WIDTH:]
 
 

@@ -73,20 +73,20 @@ class SqlDialect(Protocol):
     """What databases write differently."""
 
     def contains(self, text: str) -> str:
-        """A test that a text has the bound value in it, taken literally."""
+        """Return a test that a text has the bound value in it, taken literally."""
         ...
 
     def fold_case(self, text: str) -> str:
-        """A text without regard to case."""
+        """Return a text without regard to case."""
         ...
 
     def metadata(self, key: str, column: str = "metadata") -> Field:
-        """The tests of a metadata key, or of a key of another column that holds JSON."""
+        """Return the tests of a metadata key, or of a key of another column that holds JSON."""
         ...
 
 
 def compile_where(where: Where, dialect: SqlDialect | None = None) -> tuple[str, list[Any]]:
-    """A boolean expression in brackets, and its parameters in order."""
+    """Return a boolean expression in brackets, and its parameters in order."""
     sql = _add_brackets(_Compiler(dialect or SqliteDialect()).tree(where, holds=True))
     return sql.text, list(sql.params)
 
@@ -96,7 +96,7 @@ class _Compiler:
     dialect: SqlDialect
 
     def tree(self, where: Where, *, holds: bool) -> SqlFragment:
-        """A test that ``where`` holds, or that it does not."""
+        """Return a test that ``where`` holds, or that it does not."""
         if isinstance(where, Not):
             return self.tree(where.part, holds=not holds)
         if isinstance(where, Condition):
@@ -186,7 +186,7 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def equals_any(expression: str, values: Sequence[SqlFragment]) -> SqlFragment:
-    """A test that an expression equals one of the values."""
+    """Return a test that an expression equals one of the values."""
     params = tuple(param for value in values for param in value.params)
     if not values:
         return FALSE
@@ -196,19 +196,19 @@ def equals_any(expression: str, values: Sequence[SqlFragment]) -> SqlFragment:
 
 
 def bind_value(value: object) -> SqlFragment:
-    """A value, never written into the statement."""
+    """Return a value, never written into the statement."""
     return SqlFragment("?", (value,))
 
 
 def has_part(dialect: SqlDialect, text: str, value: str, *, folded: bool) -> SqlFragment:
-    """A test that a text has the value in it."""
+    """Return a test that a text has the value in it."""
     if folded:
         return SqlFragment(dialect.contains(dialect.fold_case(text)), (value.casefold(),))
     return SqlFragment(dialect.contains(text), (value,))
 
 
 def negate_test(sql: SqlFragment) -> SqlFragment:
-    """A test that another one does not hold, or holds nothing to test."""
+    """Return a test that another one does not hold, or holds nothing to test."""
     return SqlFragment(f"({sql.text}) IS NOT TRUE", sql.params, sql.stack + 1)
 
 
@@ -232,7 +232,7 @@ def join_tests(word: str, parts: Iterable[SqlFragment]) -> SqlFragment:
 
 
 def chain_tests(word: str, parts: Sequence[SqlFragment]) -> SqlFragment:
-    """The parts with a word between them, as they are."""
+    """Return the parts with a word between them, as they are."""
     return SqlFragment(
         f" {word} ".join(part.text for part in parts),
         tuple(param for part in parts for param in part.params),
@@ -248,7 +248,7 @@ class SqliteDialect:
         return f"instr({text}, ?) > 0"
 
     def fold_case(self, text: str) -> str:
-        """A function of ours; SQLite folds ASCII only."""
+        """Return a function of ours; SQLite folds ASCII only."""
         return f"casefold({text})"
 
     def metadata(self, key: str, column: str = "metadata") -> Field:
@@ -299,7 +299,7 @@ class _SqliteJsonKey:
 
 
 def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> SqlFragment:
-    """A test that a JSON value equals one of those wanted, type by type."""
+    """Return a test that a JSON value equals one of those wanted, type by type."""
     tests = [SqlFragment(f"{kind} = '{word}'") for each, word in JSON_WORDS if any(each is other for other in wanted)]
     texts = [bind_value(each) for each in wanted if isinstance(each, str)]
     numbers = [_json_number(each) for each in wanted if is_number(each)]
@@ -311,7 +311,7 @@ def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> SqlFragment:
 
 
 def _json_number(value: float) -> SqlFragment:
-    """A float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
+    """Return a float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
         return SqlFragment("json_extract(?, '$')", (repr(float(value)),))
     return bind_value(value)
@@ -339,7 +339,7 @@ class Shapes:
         self._known: dict[Shape, tuple[str, list[int]] | None] = {}
 
     def __call__(self, where: Where) -> tuple[str, list[Any]]:
-        """A boolean expression in brackets, and its parameters in order."""
+        """Return a boolean expression in brackets, and its parameters in order."""
         values: list[Any] = []
         shape = _where_shape(where, values)
         if shape is None:
@@ -360,7 +360,7 @@ class Shapes:
 
 
 def _where_shape(where: Where, values: list[Any]) -> Shape | None:
-    """What the SQL depends on, or None where it depends on more; the values are collected in order."""
+    """Return what the SQL depends on, or None where it depends on more; the values are collected in order."""
     if isinstance(where, Condition):
         return _condition_shape(where, values)
     if isinstance(where, Not):
@@ -409,7 +409,7 @@ class _Number(float):
 
 
 def _number_values(where: Where, numbers: Any) -> Where:
-    """The same conditions with the place of each value instead of it."""
+    """Return the same conditions with the place of each value instead of it."""
     if isinstance(where, Condition):
         if where.op in _COMPARED:
             return Condition(where.field, where.op, _make_stand_in(where.value, numbers))

@@ -263,7 +263,7 @@ class LlmCacheTable:
 
 
 def _scope_condition(scope: Scope) -> tuple[str, list[str]]:
-    """The part of a condition that says whose signals, and its values."""
+    """Return the part of a condition that says whose signals, and its values."""
     items = [(name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id") if getattr(scope, name)]
     return "".join(f" AND {name} = ?" for name, _ in items), [value for _, value in items]
 

@@ -175,7 +175,7 @@ def _progress_callback(progress: Progress | None) -> Callable[[int, int, int], N
 
 @contextmanager
 def open_backup(path: Path, beside: Path, admit: Admit | None = None) -> Iterator[tuple[Connection, dict[str, Any]]]:
-    """A backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
+    """Yield a backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
 
     With ``admit`` a foreign one is rebuilt, and its manifest says what was left out.
     """
@@ -238,7 +238,7 @@ def prepare_copy(copy: Connection, prepare: Work[bool], live: Connection) -> Non
 
 
 def run_removal(connection: Connection, work: Work[T], *, live: bool = False) -> T:
-    """The result of a unit that removes rows and all that refers to them, in one transaction.
+    """Return the result of a unit that removes rows and all that refers to them, in one transaction.
 
     SQLite would look for referring rows by whole tables, for every row that goes. So it looks once, at the end; where
     something refers to what is not there, maybe since long ago, it is done the slow way. In a store that others write

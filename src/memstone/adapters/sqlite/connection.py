@@ -43,7 +43,7 @@ _DISK = "the disk or a limit on file sizes failed it; nothing that was acknowled
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """The error code without its extension bits."""
+    """Return the error code without its extension bits."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY
 
 
@@ -53,7 +53,7 @@ def is_unreadable(error: sqlite3.Error) -> bool:
 
 
 def to_memstone_error(error: sqlite3.Error, where: str) -> MemstoneError:
-    """The typed error for one of SQLite's."""
+    """Return the typed error for one of SQLite's."""
     if isinstance(error, sqlite3.IntegrityError) and "UNIQUE" in str(error):
         return Conflict(f"the same thing is already stored: {error}")
     if is_unreadable(error):  # the error itself quotes what somebody stored

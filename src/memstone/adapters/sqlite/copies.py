@@ -50,7 +50,7 @@ def _find_pieces(parts: Iterable[bytes], look: Look) -> set[bytes]:
 
 
 def read_blocks(path: Path, overlap: int) -> Iterator[bytes]:
-    """A file in parts, each of which begins with the end of the one before."""
+    """Yield a file in parts, each of which begins with the end of the one before."""
     before = b""
     with path.open("rb") as file:
         while block := file.read(_READ):
@@ -60,7 +60,7 @@ def read_blocks(path: Path, overlap: int) -> Iterator[bytes]:
 
 
 def live_blocks(path: Path, overlap: int) -> Iterator[bytes]:
-    """The same of a database that this process has open.
+    """Yield the same of a database that this process has open.
 
     On POSIX, closing a descriptor of a file takes every lock that the process has on it, SQLite's too: the next process
     would believe itself alone and take the log away under us. So this descriptor stays open while there is a file.
@@ -128,7 +128,7 @@ class SqliteCopies:
         return await self._io.run(lambda: self._backup(path, created_at, signer, progress))
 
     async def inspect(self, path: Path) -> dict[str, Any]:
-        """The manifest of a backup, checked against all that is in it."""
+        """Return the manifest of a backup, checked against all that is in it."""
         return await self._io.run(lambda: self._inspect(path))
 
     async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class SqliteCopies:
             raise InvalidInput(f"the folder {path.parent} does not exist", hint="create it first")
 
     def _on_snapshot(self, work: Callable[[Connection], T]) -> T:
-        """The result of work on a connection that only reads; a store in memory has only the one."""
+        """Return the result of work on a connection that only reads; a store in memory has only the one."""
         with translate_errors(self._where):
             if self._file() is not None:
                 return self._readers.use(work)

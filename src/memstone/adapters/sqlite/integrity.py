@@ -166,7 +166,7 @@ def _execute_in_transaction(connection: Connection, statement: str) -> None:
 
 
 def _log_mark_path(path: Path) -> Path:
-    """A file that is there while a log is announced: if the process dies meanwhile, nothing is missing."""
+    """Return a file that is there while a log is announced: if the process dies meanwhile, nothing is missing."""
     return path.with_name(f"{path.name}-mark")
 
 
@@ -233,7 +233,7 @@ class LogMark:
         return os.pread(self._log, size, start)
 
     def _is_announced(self) -> bool | None:
-        """What the file says by itself. SQLite closes its descriptor in a way that costs nobody a lock."""
+        """Return what the file says by itself. SQLite closes its descriptor in a way that costs nobody a lock."""
         where = f"{self._path.absolute().as_uri()}?immutable=1"
         with closing(sqlite3.connect(where, uri=True)) as file:
             return _says_more(file)

@@ -159,7 +159,7 @@ class Readers:
         return self._lent
 
     def use(self, work: Callable[[Connection], T]) -> T:
-        """The result of work on a connection nobody else uses meanwhile."""
+        """Return the result of work on a connection nobody else uses meanwhile."""
         connection = self._take()
         try:
             connection = connection or self._fresh()
@@ -274,7 +274,7 @@ class SqliteLedger(SqliteCopies):
         return {"location": self._where, "before": before, "schema": latest_schema_version()}
 
     def _version(self) -> int:
-        """The version of the file as it is; 0 where there is none."""
+        """Return the version of the file as it is; 0 where there is none."""
         if self._config.path is None or not self._config.path.exists():
             return 0
         with translate_errors(self._where):
@@ -305,7 +305,7 @@ class SqliteLedger(SqliteCopies):
         return await run_and_log(work, lambda unit: self._io.run(lambda: self._write(unit, synced=False)))
 
     def of(self, tenant_id: str) -> SqliteLedger:  # noqa: ARG002 - every statement names its tenant
-        """This ledger: a file has no walls between tenants."""
+        """Return this ledger: a file has no walls between tenants."""
         return self
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:
@@ -349,7 +349,7 @@ class SqliteLedger(SqliteCopies):
             return self._use_reader(lambda connection: drive(work(connection.tx)))
 
     def _use_reader(self, read: Callable[[Connection], T]) -> T:
-        """The result of reading; where a table or column is missing after an upgrade, say that."""
+        """Return the result of reading; where a table or column is missing after an upgrade, say that."""
         try:
             return self._readers.use(read)
         except sqlite3.OperationalError as error:

@@ -41,12 +41,12 @@ def list_migrations() -> tuple[Migration, ...]:
 
 
 def latest_schema_version() -> int:
-    """The schema version this Memstone writes."""
+    """Return the schema version this Memstone writes."""
     return list_migrations()[-1].number
 
 
 def version_of(connection: Connection) -> int:
-    """The schema version of an open file; 0 for an empty one."""
+    """Return the schema version of an open file; 0 for an empty one."""
     return int(connection.raw.execute("PRAGMA user_version").fetchone()[0])
 
 
@@ -60,7 +60,7 @@ def refuse_upgraded(connection: Connection) -> None:
 
 
 def schema_upgraded_error(version: int, known: int) -> SchemaTooNew:
-    """The error for a process that has a store open which a newer Memstone has upgraded meanwhile."""
+    """Return the error for a process that has a store open which a newer Memstone has upgraded meanwhile."""
     return SchemaTooNew(
         f"the database was upgraded to schema {version} while this process, which supports {known}, had it open",
         hint="restart this process with the version of Memstone that upgraded the database; nothing was written",
@@ -145,7 +145,7 @@ def _apply_migration(connection: Connection, step: Migration) -> None:
 
 @cache
 def split_statements(script: str) -> tuple[str, ...]:
-    """The statements of a script; ``executescript`` would commit the transaction first."""
+    """Return the statements of a script; ``executescript`` would commit the transaction first."""
     return tuple(_iter_statements(script))
 
 

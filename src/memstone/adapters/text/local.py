@@ -38,7 +38,7 @@ class LocalText:
         )
 
     async def search(self, query: WordsQuery) -> Sequence[TextHit]:
-        """The best of a user; without a user, of every user whose links name the agent or run."""
+        """Return the best of a user; without a user, of every user whose links name the agent or run."""
         from memstone.adapters.text import ranking
 
         partitions = await self._partitions(query.scope)
@@ -46,7 +46,7 @@ class LocalText:
         return parts[0] if len(parts) == 1 else _merge_hits([hit for part in parts for hit in part], query.limit)
 
     async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
-        """What was said around these, and how much each of ``words`` tells in this scope."""
+        """Return what was said around these, and how much each of ``words`` tells in this scope."""
         from memstone.adapters.text import ranking
 
         found = Around()
@@ -58,7 +58,7 @@ class LocalText:
         return found
 
     async def speakers(self, scope: Scope) -> frozenset[str]:
-        """The names of those who spoke, in lower case."""
+        """Return the names of those who spoke, in lower case."""
         return frozenset(name for one in await self._partitions(scope) for name in list(one.shared.names.numbers))
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
@@ -88,7 +88,7 @@ def _build_partition(rows: list[TextRow], stamp: int, _: Name) -> TextPartition:
 
 
 def _merge_hits(hits: list[TextHit], limit: int) -> list[TextHit]:
-    """The best of several users' hits; a memory linked to two of them counts once."""
+    """Return the best of several users' hits; a memory linked to two of them counts once."""
     by_seq: dict[int, TextHit] = {}
     for hit in sorted(hits, key=lambda hit: -hit.score):
         by_seq.setdefault(hit.seq, hit)

@@ -51,7 +51,7 @@ class Postings:
             self._later.setdefault(word, []).append((row, count))
 
     def of(self, word: str, below: int) -> tuple[Any, Any]:
-        """The rows below a number that hold a word, and how often each does."""
+        """Return the rows below a number that hold a word, and how often each does."""
         number = self._numbers.get(word)
         bounds = slice(0, 0) if number is None else slice(self._starts[number], self._starts[number + 1])
         rows, counts = self._rows[bounds], self._counts[bounds]
@@ -68,7 +68,7 @@ class Postings:
 
 
 def _number_words(bodies: Sequence[str], numbers: defaultdict[str, int]) -> tuple[Any, list[int]]:
-    """The words of some texts as numbers, and how many each has."""
+    """Return the words of some texts as numbers, and how many each has."""
     words = " ".join(bodies).split()
     lengths = [body.count(" ") + 1 for body in bodies]
     if sum(lengths) != len(words):  # an empty text has no word
@@ -93,7 +93,7 @@ class Codes:
     by_word: dict[str, list[int]] = field(default_factory=dict)
 
     def of(self, text: str) -> int:
-        """The number of a text, a new one if it has none."""
+        """Return the number of a text, a new one if it has none."""
         known = self.numbers.get(text)
         if known is not None:
             return known
@@ -103,17 +103,17 @@ class Codes:
         return number
 
     def many(self, texts: Sequence[str]) -> list[int]:
-        """The numbers of texts, most of which occur many times."""
+        """Return the numbers of texts, most of which occur many times."""
         for text in dict.fromkeys(texts):
             self.of(text)
         return [self.numbers[text] for text in texts]
 
     def find_code(self, text: str) -> int:
-        """The number of a text, -1 if it has none."""
+        """Return the number of a text, -1 if it has none."""
         return self.numbers.get(text, -1)
 
     def with_word(self, word: str) -> list[int]:
-        """The numbers of the texts that hold a word."""
+        """Return the numbers of the texts that hold a word."""
         return list(self.by_word.get(word, ()))
 
 
@@ -188,7 +188,7 @@ class TextPartition:
 
     @classmethod
     def of(cls, rows: list[TextRow], stamp: int) -> TextPartition:
-        """A partition of all rows."""
+        """Return a partition of all rows."""
         live = [row for row in rows if row.body is not None]
         room = len(live) + max(_SPARE, len(live) // 4)
         bodies = [f"{row.body} {row.key}" if row.key else row.body or "" for row in live]
@@ -209,7 +209,7 @@ class TextPartition:
         return self.shared.columns.bytes + self.shared.postings.bytes
 
     def apply_rows(self, rows: list[TextRow], stamp: int) -> TextPartition | None:
-        """This partition with what changed, or None when it is better read again."""
+        """Return this partition with what changed, or None when it is better read again."""
         columns = self.shared.columns
         last = int(columns.seqs[self.rows - 1]) if self.rows else -1
         added = [row for row in rows if row.body is not None]

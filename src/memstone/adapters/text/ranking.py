@@ -22,7 +22,7 @@ _NOWHERE: Final = np.zeros(0, dtype=np.int64)
 
 
 def search_partition(partition: TextPartition, query: WordsQuery) -> TextHits:
-    """The best rows of the scope, one for each memory, then those of ``also`` that are not among them."""
+    """Return the best rows of the scope, one for each memory, then those of ``also`` that are not among them."""
     if not partition.count:
         return TextHits.of(())
     speaker = partition.shared.speakers.find_code(query.named) if query.named else -1
@@ -85,7 +85,7 @@ def _bm25_scores(partition: TextPartition, words: Sequence[str], *, alone: bool)
 
 
 def _prepare_norms(partition: TextPartition) -> tuple[list[tuple[Any, float]], Any, Any]:
-    """What depends on no word. A state is searched many times, and who comes second finds this."""
+    """Return what depends on no word. A state is searched many times, and who comes second finds this."""
     neighbours = _adjacent_columns(partition)
     return neighbours, _length_norm(partition, neighbours), _length_norm(partition, [])
 
@@ -101,7 +101,7 @@ def _adjacent_columns(partition: TextPartition) -> list[tuple[Any, float]]:
 
 
 def _length_norm(partition: TextPartition, neighbours: list[tuple[Any, float]]) -> Any:
-    """What a long text must make up for."""
+    """Return what a long text must make up for."""
     own = partition.shared.columns.lengths[: partition.rows]
     lengths = own + _MARGIN
     for column, _ in neighbours:
@@ -150,7 +150,7 @@ def match_any_code(column: Any, numbers: dict[str, int], wanted: Sequence[str]) 
 
 
 def _rank_places(scores: Any, places: Any, limit: int) -> Any:
-    """The places with the best scores, best first; equal scores: the later row first."""
+    """Return the places with the best scores, best first; equal scores: the later row first."""
     if len(places) > limit > 0:
         bound = np.partition(scores[places], len(places) - limit)[len(places) - limit]
         places = places[scores[places] >= bound]
@@ -158,7 +158,7 @@ def _rank_places(scores: Any, places: Any, limit: int) -> Any:
 
 
 def _drop_duplicates(partition: TextPartition, places: Any, limit: int) -> Any:
-    """The first places, one for each memory: it may be linked more than once."""
+    """Return the first places, one for each memory: it may be linked more than once."""
     _, first = np.unique(partition.shared.columns.seqs[places], return_index=True)
     return places[np.sort(first)[:limit]]
 

@@ -57,7 +57,7 @@ class LocalVectors:
         )
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
-        """The nearest of a user; without a user, of every user whose links name the agent or run."""
+        """Return the nearest of a user; without a user, of every user whose links name the agent or run."""
         wide = replace(query, limit=max(_TIMES * query.limit, _AT_LEAST)) if self.quant else query
         users = [query.scope.user_id] if query.scope.user_id else await self._users(query)
         hits: list[DenseHit] = []
@@ -84,7 +84,7 @@ class LocalVectors:
         return await self._ledger.of(query.scope.tenant_id).read(lambda tx: tx.admin.users_of(query.scope))
 
     async def _compared_again(self, query: VectorQuery, hits: list[DenseHit], own: set[int]) -> list[DenseHit]:
-        """The same hits by the vectors of the ledger: one that has left it since is left out."""
+        """Return the same hits by the vectors of the ledger: one that has left it since is left out."""
         seqs = [hit.seq for hit in hits if not hit.extra or hit.seq in query.also]
         ledger, tenant_id = self._ledger.of(query.scope.tenant_id), query.scope.tenant_id
         rows = await ledger.read(lambda tx: tx.vectors.many(tenant_id, query.signature, seqs))
@@ -97,7 +97,7 @@ class LocalVectors:
 
 
 def _space_name(signature: str, quant: str) -> str:
-    """What is held is told apart by the vector space and by how its vectors are held."""
+    """Return what is held is told apart by the vector space and by how its vectors are held."""
     return f"{signature}:{quant}" if quant else signature
 
 
@@ -129,7 +129,7 @@ def _compute_cosines(query: VectorQuery, rows: list[tuple[int, bytes]], own: set
 
 
 def _merge_hits(hits: list[DenseHit], limit: int) -> list[DenseHit]:
-    """The best of several users' hits; a memory linked to two of them counts once."""
+    """Return the best of several users' hits; a memory linked to two of them counts once."""
     by_seq: dict[int, DenseHit] = {}
     for hit in hits:
         if hit.seq not in by_seq or by_seq[hit.seq].extra:

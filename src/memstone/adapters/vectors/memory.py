@@ -173,7 +173,7 @@ class _Collection:
         return place
 
     def _unit(self, vector: Sequence[float]) -> Any:
-        """The vector with length one; a zero vector stays zero and so scores 0 with everything."""
+        """Return the vector with length one; a zero vector stays zero and so scores 0 with everything."""
         row = self._validate_vector(vector)
         row = row / (np.abs(row).max() or 1.0)  # first to a size whose square is neither 0 nor infinite
         return (row / (np.linalg.norm(row) or 1.0)).astype(np.float32)

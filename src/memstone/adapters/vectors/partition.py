@@ -39,7 +39,7 @@ class VectorBlock(Protocol):
         ...
 
     def products(self, rows: int, vector: Any) -> Any:
-        """The product of each of the first rows with a vector."""
+        """Return the product of each of the first rows with a vector."""
         ...
 
 
@@ -141,7 +141,7 @@ class VectorPartition:
 
     @classmethod
     def of(cls, rows: list[VectorRow], stamp: int, dim: int, *, quant: str = "") -> VectorPartition:
-        """A partition of all rows that have a vector; with ``int8``, what it says of them is nearly right."""
+        """Return a partition of all rows that have a vector; with ``int8``, what it says of them is nearly right."""
         live = [row for row in rows if row.vector is not None]
         room = len(live) + max(_SPARE, len(live) // 4)
         empty = cls(
@@ -161,7 +161,7 @@ class VectorPartition:
         return int(self.block.nbytes + self.seqs.nbytes + self.labels.nbytes)
 
     def apply_rows(self, rows: list[VectorRow], stamp: int) -> VectorPartition | None:
-        """This partition with what changed, or None when it is better read again."""
+        """Return this partition with what changed, or None when it is better read again."""
         last = int(self.seqs[self.rows - 1]) if self.rows else -1
         added = [row for row in rows if row.vector is not None]
         known = [row.seq for row in rows if row.seq <= last]
@@ -197,7 +197,7 @@ class VectorPartition:
         self.rows = end
 
     def nearest(self, query: VectorQuery) -> DenseHits:
-        """The best rows of the scope, then those of ``also`` that are not among them."""
+        """Return the best rows of the scope, then those of ``also`` that are not among them."""
         if not self.rows:
             return DenseHits.of(())
         scores = self._cosines(query)

@@ -45,7 +45,7 @@ class Test:
 
 
 def compile_filter(where: Where | None) -> Test:
-    """A test of a row's ``payload`` that is true or false, never NULL."""
+    """Return a test of a row's ``payload`` that is true or false, never NULL."""
     if where is None:
         return Test("TRUE")
     if isinstance(where, Not):
@@ -332,7 +332,7 @@ class PgVectorStore:
         return sql.Identifier(self._config.schema_name, collection).as_string()
 
     def _unit_vector(self, collection: str, vector: Sequence[float], dimension: int) -> PgVector:
-        """The vector with length one; a zero vector stays zero."""
+        """Return the vector with length one; a zero vector stays zero."""
         try:
             row = np.asarray(vector, dtype=np.float64)
         except (TypeError, ValueError):
@@ -364,7 +364,7 @@ class PgVectorStore:
             raise self._store_error(text, "check that the database exists and has pgvector 0.8") from error
 
     async def _begin_transaction(self, pool: Pool) -> PooledConnection:
-        """A connection that has answered; those that were lost while nobody used them are left."""
+        """Return a connection that has answered; those that were lost while nobody used them are left."""
         for last in [False] * self._config.pool_size + [True]:
             lent = await pool.take()
             try:

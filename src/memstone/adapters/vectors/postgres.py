@@ -84,7 +84,7 @@ class PgVectors:
         return self._local.quant
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
-        """The nearest of a scope, from here or from the database."""
+        """Return the nearest of a scope, from here or from the database."""
         known = await self._get_scope_info(query)
         if known.rows <= self._config.in_process_rows:
             return await self._local.search(query)

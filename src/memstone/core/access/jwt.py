@@ -63,12 +63,12 @@ class UnverifiedToken:
 
 
 def key_name(key: bytes) -> str:
-    """What a key is called in the tokens made with it; it tells nothing about the key."""
+    """Return what a key is called in the tokens made with it; it tells nothing about the key."""
     return hashlib.sha256(b"memstone token key\0" + key).hexdigest()[:16]
 
 
 def issue_token(claims: Claims, key: bytes) -> str:
-    """The token."""
+    """Return the token."""
     header = {"alg": _ALGORITHM, "typ": "JWT", "kid": key_name(key)}
     texts = {"iss": ISSUER, "aud": AUDIENCE, **asdict(claims)}
     signed = f"{_encode_json(header)}.{_encode_json(texts)}"
@@ -81,7 +81,7 @@ def looks_like_one(token: str) -> bool:
 
 
 def parse_token(token: str) -> UnverifiedToken | None:
-    """What a token says, before it is known who made it; None when it is not well-formed in every detail."""
+    """Return what a token says, before it is known who made it; None when it is not well-formed in every detail."""
     if len(token) > MAX_CHARS or not token.isascii() or not looks_like_one(token):
         return None
     header, message, signature = (_decode_base64(part) for part in token.split("."))

@@ -66,13 +66,13 @@ def checked_password(password: object, login: str) -> str:
 
 
 def hash_password(password: str, salt: bytes, cost: Cost | None = None) -> str:
-    """What is kept of a password."""
+    """Return what is kept of a password."""
     how = cost or COST
     return f"$scrypt${how}${_encode_base64(salt)}${_encode_base64(_compute_scrypt(password, salt, how))}"
 
 
 def decoy_hash() -> str:
-    """What is kept of nobody's password: to compare with it takes as long as with anybody's."""
+    """Return what is kept of nobody's password: to compare with it takes as long as with anybody's."""
     return f"$scrypt${COST}${_encode_base64(bytes(SALT_BYTES))}${_encode_base64(bytes(_HASH_BYTES))}"
 
 
@@ -100,7 +100,7 @@ def _compute_scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
 
 
 def _normalize_password(password: str) -> str:
-    """The same password typed on another keyboard is the same password."""
+    """Return the same password typed on another keyboard is the same password."""
     return normalize_unicode("NFKC", password)
 
 

@@ -144,7 +144,7 @@ def rule_of(name: str, annotation: str) -> Rule | None:
 
 
 def _id_rule(name: str) -> Rule:
-    """An id is text, or the UUID that some have of it."""
+    """Return an id is text, or the UUID that some have of it."""
     what, hint = IDS[name]
     return Rule(lambda value: isinstance(value, str) or _is_uuid(value), f"the id of {what}", hint)
 
@@ -205,7 +205,7 @@ def argument_check(method: FunctionType) -> Callable[[tuple[object, ...], Argume
 
 
 def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
-    """The same method behind a check of what it is handed."""
+    """Return the same method behind a check of what it is handed."""
     check = argument_check(method)
 
     if iscoroutinefunction(method):
@@ -237,7 +237,7 @@ def too_deep_error() -> InvalidInput:
 
 
 def _positional_names(method: FunctionType) -> tuple[str, ...]:
-    """The names of what may be given by position."""
+    """Return the names of what may be given by position."""
     return method.__code__.co_varnames[: method.__code__.co_argcount]
 
 
@@ -300,7 +300,7 @@ def checked_text(value: object, name: str, limit: int, setting: str = "") -> str
 
 
 def checked_path(value: object, what: str) -> Path:
-    """A path that every file system can be asked about; raise ``InvalidInput`` for any other."""
+    """Return a path that every file system can be asked about; raise ``InvalidInput`` for any other."""
     text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(text, str) or not text or "\0" in text:
         raise InvalidInput(f"{what} must be a path", hint="give a string or a pathlib.Path")
@@ -314,7 +314,7 @@ def checked_path(value: object, what: str) -> Path:
 
 
 def checked_key(value: str | None, limits: Limits) -> str | None:
-    """A stable key, or None for a blank one."""
+    """Return a stable key, or None for a blank one."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return checked_text(value, "key", limits.key_chars, "limits.key_chars").strip()

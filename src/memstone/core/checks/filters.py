@@ -154,7 +154,7 @@ def write_filters(where: Where) -> dict[str, Any]:
 
 
 def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:
-    """The scope ids that filters pin to one value each, and what they ask beyond that.
+    """Return the scope ids that filters pin to one value each, and what they ask beyond that.
 
     Only equality that every match must meet counts, ``in`` a list of one too: at the top level or in an AND there. A
     second, different value for the same id stays a condition, so that nothing matches.
@@ -207,7 +207,7 @@ class _Parser:
         return tuple(self.group(item, depth + 1) for item in items)
 
     def group(self, item: object, depth: int) -> Where:
-        """What one mapping asks: a written-out condition, or its entries together."""
+        """Return what one mapping asks: a written-out condition, or its entries together."""
         if depth > MAX_DEPTH:
             raise InvalidFilter(f"filters are nested deeper than {MAX_DEPTH} levels")
         if not isinstance(item, Mapping):
@@ -257,7 +257,7 @@ class _Parser:
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
     def condition(self, name: object, operator: object, operand: object) -> Where:
-        """What is asked of one field."""
+        """Return what is asked of one field."""
         if name == MEMORY + ACTOR:
             return self.of_actor(operator, operand)
         if isinstance(name, str) and name in FIELD_NAMES - BARE_FIELDS:
@@ -265,7 +265,7 @@ class _Parser:
         return self.of_field(name, operator, operand)
 
     def of_actor(self, operator: object, operand: object) -> Where:
-        """What is asked of the speaker's name where there is one, and of the role where there is none."""
+        """Return what is asked of the speaker's name where there is one, and of the role where there is none."""
         of_role = self.of_field(MEMORY + "source_role", operator, operand)
         named = Condition(SPEAKER, Op.EXISTS, value=True)
         self._count_node(6)
@@ -306,7 +306,7 @@ _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values canno
 
 
 def _resolve_field(name: object) -> str:
-    """The name as it stands in the tree."""
+    """Return the name as it stands in the tree."""
     if not isinstance(name, str):
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
     name = _validate_text(name, "a field name")
@@ -324,7 +324,7 @@ def _resolve_field(name: object) -> str:
 
 
 def _own_field(name: str) -> str:
-    """A field of the memory itself."""
+    """Return a field of the memory itself."""
     if name not in FIELD_NAMES:
         hint = f"one of {', '.join(sorted(FIELD_NAMES))}; for a metadata key, write metadata.{MEMORY}{name}"
         raise InvalidFilter(f"a memory has no field {short(name)}", hint=hint)
@@ -332,7 +332,7 @@ def _own_field(name: str) -> str:
 
 
 def _public_field_name(field: str) -> str:
-    """The name of a field as callers write it."""
+    """Return the name of a field as callers write it."""
     if field in BARE_FIELDS or field.startswith(METADATA):
         return field
     return MEMORY + field.removeprefix(DATA)
@@ -402,7 +402,7 @@ def _parse_instant(field: str, value: object) -> str:
 
 
 def _scope_id(field: str, value: object) -> str:
-    """An id in the form in which it is stored, so that 7, "7" and " 7 " are the same person everywhere."""
+    """Return an id in the form in which it is stored, so that 7, "7" and " 7 " are the same person everywhere."""
     try:
         return _validate_text(clean_id(value, field), field)
     except ScopeError as error:
@@ -413,7 +413,7 @@ def _scope_id(field: str, value: object) -> str:
 
 
 def found_fields(found: FoundMemory) -> Lookup:
-    """The fields of a memory as seen through its link."""
+    """Return the fields of a memory as seen through its link."""
 
     def lookup(name: str) -> object:
         if name.startswith(METADATA):
@@ -463,18 +463,18 @@ def where_in_bounds(bounds: Bounds) -> Where:
 
 
 def _where_prefix(field: str, prefix: str) -> Where:
-    """A field begins with a text: texts are compared by code point, so these stand side by side."""
+    """Return a field begins with a text: texts are compared by code point, so these stand side by side."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     return And((Condition(field, Op.GTE, prefix), Condition(field, Op.LT, after)))
 
 
 def where_current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:
-    """The version that holds now, in one of these statuses."""
+    """Return the version that holds now, in one of these statuses."""
     return And((Condition("valid_to", Op.EXISTS, value=False), _one_of("status", statuses)))
 
 
 def valid_at(moment: Instant) -> Where:
-    """The version that held at a moment; what was deleted stays deleted."""
+    """Return the version that held at a moment; what was deleted stays deleted."""
     return And(
         (
             Condition("valid_from", Op.LTE, moment),
@@ -499,7 +499,7 @@ def where_visible(
     show_expired: bool = False,
     extra: Where | None = None,
 ) -> And:
-    """What this scope may see now (or saw at ``as_of``); ``extra`` is the caller's filter."""
+    """Return what this scope may see now (or saw at ``as_of``); ``extra`` is the caller's filter."""
     parts: list[Where] = [where_in_scope(scope), _one_of("layer", layers)]
     parts.append(where_current(statuses) if as_of is None else valid_at(as_of))
     if not show_expired:

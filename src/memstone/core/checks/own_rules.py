@@ -103,7 +103,7 @@ _AROUND: Final = " .!?,;:"
 def own_rules(
     patterns: Sequence[Mapping[str, Any]], slots: Sequence[Mapping[str, Any]], shipped: Collection[str]
 ) -> OwnRules:
-    """The rules of ``extract.patterns`` and ``reconcile.slots``; ``ConfigError`` names the entry that is wrong.
+    """Return the rules of ``extract.patterns`` and ``reconcile.slots``; ``ConfigError`` names the entry that is wrong.
 
     ``shipped`` are the names of slots that are there without any configuration.
     """
@@ -192,7 +192,7 @@ def _compile_pattern(where: str, pattern: str) -> re.Pattern[str]:
 
 
 def _validate_fact_fields(where: str, fact: str, known: set[str]) -> set[str]:
-    """The fields a sentence uses, which must be known and plain."""
+    """Return the fields a sentence uses, which must be known and plain."""
     try:
         parts = [(name, bool(spec or kind)) for _, name, spec, kind in Formatter().parse(fact) if name is not None]
     except ValueError as error:
@@ -209,7 +209,7 @@ def _validate_fact_fields(where: str, fact: str, known: set[str]) -> set[str]:
 
 
 def _compile_fact_form(fact: str) -> re.Pattern[str]:
-    """What finds the value in a sentence that was made of this form."""
+    """Return what finds the value in a sentence that was made of this form."""
     sentence, has_value = "", False
     for text, name, _, _ in Formatter().parse(fact.rstrip(_AROUND)):
         sentence += re.escape(text)

@@ -42,14 +42,14 @@ class MessageTools:
         return leaves and all(tool.get("name") != name for tool in dicts_in_list(body.get("tools")))
 
     def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
-        """The tool after those of the caller."""
+        """Return the tool after those of the caller."""
         own = {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
         if not last:
             return {**body, "tools": [*list_or_empty(body.get("tools")), own]}
         return dict(body) if body.get("tools") else {**body, "tools": [own], "tool_choice": {"type": "none"}}
 
     def calls(self, reply: Body, name: str) -> list[Call]:
-        """The blocks that call it."""
+        """Return the blocks that call it."""
         return [
             Call(str(one.get("id") or ""), name, arguments_of(one.get("input")))
             for one in dicts_in_list(reply.get("content"))
@@ -57,7 +57,7 @@ class MessageTools:
         ]
 
     def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
-        """The answer without the calls of other tools and empty words, and the results as the next message."""
+        """Return the answer without the calls of other tools and empty words, and the results as the next message."""
         ids = {call.id for call, _ in results}
         remaining = [one for one in dicts_in_list(reply.get("content")) if _is_kept(one, ids)]
         lines = [{"type": "tool_result", "tool_use_id": call.id, "content": text} for call, text in results]
@@ -65,7 +65,7 @@ class MessageTools:
         return {**body, "messages": [*list_or_empty(body.get("messages")), *turns]}
 
     def merge_events(self, events: Iterable[Body]) -> Json:
-        """The message of the first event, with the blocks that follow."""
+        """Return the message of the first event, with the blocks that follow."""
         message: Json = {"content": [], "usage": {}}
         blocks: dict[int, Json] = {}
         for event in events:
@@ -84,7 +84,7 @@ class MessageTools:
         return {**message, "content": [_parse_block_input(blocks[at]) for at in sorted(blocks)]}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
-        """A block that calls a tool."""
+        """Return a block that calls a tool."""
         block = dict_or_empty(event.get("content_block"))
         return (
             [(int_or_default(event.get("index")), str(block.get("name") or ""))]
@@ -93,7 +93,7 @@ class MessageTools:
         )
 
     def remove_calls(self, reply: Body, name: str) -> Json:
-        """The content without them; if they were all it called, it has come to its end."""
+        """Return the content without them; if they were all it called, it has come to its end."""
         remaining = [one for one in list_or_empty(reply.get("content")) if not _is_tool_call(one, name)]
         changed = {**reply, "content": remaining}
         return changed if any(_is_tool_call(one) for one in remaining) else _replace_tool_stop_reason(changed)
@@ -112,7 +112,7 @@ class MessageTools:
         return AnswerProgress(begun.places + place)
 
     def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
-        """The message has begun already, and its blocks are counted on."""
+        """Return the message has begun already, and its blocks are counted on."""
         if event.get("type") == "message_start":
             return None
         place = event.get("index")
@@ -127,7 +127,7 @@ class MessageTools:
 
 
 def _told_again(spent: Body, event: Body) -> Json:
-    """What the event before the last counts; the rest was told at the beginning."""
+    """Return what the event before the last counts; the rest was told at the beginning."""
     return {name: value for name, value in spent.items() if name in dict_or_empty(event.get("usage"))}
 
 
@@ -144,7 +144,7 @@ def _is_tool_call(block: Any, name: str = "") -> bool:
 
 
 def _replace_tool_stop_reason(message: Json) -> Json:
-    """A message that called nothing but our tool, and so nothing."""
+    """Return a message that called nothing but our tool, and so nothing."""
     return {**message, "stop_reason": "end_turn"} if message.get("stop_reason") == "tool_use" else message
 
 
@@ -159,7 +159,7 @@ def _append_delta(block: Json, delta: Body) -> None:
 
 
 def _parse_block_input(block: Json) -> Json:
-    """A block as a whole answer has it: what a tool is given, whoever runs it, is no text there."""
+    """Return a block as a whole answer has it: what a tool is given, whoever runs it, is no text there."""
     value: Any = block.get("input")
     if not isinstance(value, str):
         return block
@@ -183,7 +183,7 @@ class Messages:
     tool_dialect: Final = MessageTools()
 
     def get_messages(self, body: Body) -> Any:
-        """The messages."""
+        """Return the messages."""
         return body.get("messages")
 
     def question(self, body: Body) -> str:
@@ -192,7 +192,7 @@ class Messages:
         return "" if at is None else text_of(_user_content(body["messages"][at].get("content"))).strip()
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
-        """The last user message, without the results of tools and the notes of an agent."""
+        """Return the last user message, without the results of tools and the notes of an agent."""
         at = _last_user(body)
         content = None if at is None else _user_content(body["messages"][at].get("content"))
         return [{"role": "user", "content": content}] if content else []
@@ -224,7 +224,7 @@ class Messages:
                 return changed
 
     def parse_reply(self, reply: Body) -> ParsedAnswer:
-        """The text blocks of an answer."""
+        """Return the text blocks of an answer."""
         return ParsedAnswer([text_of(reply.get("content"))], dict(dict_or_empty(reply.get("usage"))), finished=True)
 
     def piece(self, answer: ParsedAnswer, event: Body) -> None:
@@ -238,15 +238,15 @@ class Messages:
             answer.finished = True
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """The event at the end of a stream."""
+        """Return the event at the end of a stream."""
         return name == "message_stop"
 
     def closes(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """The last changes to the message, and its end."""
+        """Return the last changes to the message, and its end."""
         return name in {"message_delta", "message_stop"}
 
     def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:  # noqa: ARG002 - it says nothing yet
-        """A change to the message that changes nothing else: the upstream's own comes after it, and holds.
+        """Return a change to the message that changes nothing else: the upstream's own comes after it, and holds.
 
         Clients take an event of a name they do not know for a beginning, or drop it.
         """
@@ -254,7 +254,7 @@ class Messages:
         return "message_delta", {"type": "message_delta", **nothing, "memories": memories}
 
     def make_error_event(self, message: str, error: Body) -> OwnEvent:
-        """An error."""
+        """Return an error."""
         return "error", {"type": "error", "error": {"type": "api_error", "message": message, **error}}
 
 
@@ -273,7 +273,7 @@ def _has_user_words(message: Any) -> bool:
 
 
 def _user_content(content: Any) -> Any:
-    """What of a user message the user said."""
+    """Return what of a user message the user said."""
     if isinstance(content, str):
         return _without_notes(content)
     if not isinstance(content, list):

@@ -74,43 +74,43 @@ class ToolDialect(Protocol):
         ...
 
     def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
-        """The request with the tool; in the last round the model has to do without it."""
+        """Return the request with the tool; in the last round the model has to do without it."""
         ...
 
     def calls(self, reply: Body, name: str) -> list[Call]:
-        """The calls of a tool in a whole answer."""
+        """Return the calls of a tool in a whole answer."""
         ...
 
     def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
-        """The request with these calls of an answer, and no others, and what they gave back."""
+        """Return the request with these calls of an answer, and no others, and what they gave back."""
         ...
 
     def merge_events(self, events: Iterable[Body]) -> Json:
-        """The whole answer that the events of a stream tell."""
+        """Return the whole answer that the events of a stream tell."""
         ...
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
-        """The places and the names of the tools whose calls begin with this event."""
+        """Return the places and the names of the tools whose calls begin with this event."""
         ...
 
     def remove_calls(self, reply: Body, name: str) -> Json:
-        """A whole answer without the calls of a tool."""
+        """Return a whole answer without the calls of a tool."""
         ...
 
     def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
-        """An event without our calls; None when there is nothing else in it."""
+        """Return an event without our calls; None when there is nothing else in it."""
         ...
 
     def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:
-        """What a caller has after a round that ends, for them, at the call in this place."""
+        """Return what a caller has after a round that ends, for them, at the call in this place."""
         ...
 
     def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
-        """An event of another round as a part of the answer that has begun; None when it has no place there."""
+        """Return an event of another round as a part of the answer that has begun; None when it has no place there."""
         ...
 
     def with_usage(self, message: Body, spent: Body) -> Json:
-        """A whole answer or an event with what earlier rounds cost added, if it says what it cost."""
+        """Return a whole answer or an event with what earlier rounds cost added, if it says what it cost."""
         ...
 
 
@@ -128,13 +128,13 @@ def _is_number(value: Any) -> bool:
 
 
 def with_sum(message: Body, spent: Body) -> Json:
-    """A message with ``spent`` added to its ``usage``, if it has one."""
+    """Return a message with ``spent`` added to its ``usage``, if it has one."""
     used = message.get("usage")
     return {**message, "usage": add_usage(used, spent)} if spent and isinstance(used, Mapping) else dict(message)
 
 
 def arguments_of(text: Any) -> Json | None:
-    """The arguments of a call, as a model wrote them."""
+    """Return the arguments of a call, as a model wrote them."""
     try:
         found = json.loads(text) if isinstance(text, str) and text.strip() else (text or {})
     except ValueError:
@@ -143,22 +143,22 @@ def arguments_of(text: Any) -> Json | None:
 
 
 def list_or_empty(value: Any) -> list[Any]:
-    """A list, or an empty one."""
+    """Return a list, or an empty one."""
     return list(value) if isinstance(value, list) else []
 
 
 def dict_or_empty(value: Any) -> Json:
-    """A table, or an empty one."""
+    """Return a table, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def int_or_default(value: Any, other: int = 0) -> int:
-    """A whole number, or another one."""
+    """Return a whole number, or another one."""
     return value if isinstance(value, int) and not isinstance(value, bool) else other
 
 
 def dicts_in_list(value: Any) -> list[Json]:
-    """The tables in a list."""
+    """Return the tables in a list."""
     return [one for one in list_or_empty(value) if isinstance(one, dict)]
 
 
@@ -229,7 +229,7 @@ class Dialect(Protocol):
         ...
 
     def question(self, body: Body) -> str:
-        """The newest words of the user; '' when there are none."""
+        """Return the newest words of the user; '' when there are none."""
         ...
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
@@ -241,11 +241,11 @@ class Dialect(Protocol):
         ...
 
     def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
-        """The request with a block in its place."""
+        """Return the request with a block in its place."""
         ...
 
     def parse_reply(self, reply: Body) -> ParsedAnswer:
-        """What an answer says that came in one piece."""
+        """Return what an answer says that came in one piece."""
         ...
 
     def piece(self, answer: ParsedAnswer, event: Body) -> None:
@@ -300,7 +300,7 @@ def _is_whole(text: str) -> bool:
 
 
 def text_of(content: Any) -> str:
-    """The words in a message's content, whichever form it has."""
+    """Return the words in a message's content, whichever form it has."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

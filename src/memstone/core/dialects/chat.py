@@ -55,7 +55,7 @@ class ChatTools:
         return body.get("tool_choice") in (None, "auto") and not taken and not odd
 
     def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
-        """The function after those of the caller."""
+        """Return the function after those of the caller."""
         own = {
             "type": "function",
             "function": {"name": tool.name, "description": tool.description, "parameters": dict(tool.schema)},
@@ -73,7 +73,7 @@ class ChatTools:
         ]
 
     def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
-        """A message of the assistant with these calls, and one message for each result."""
+        """Return a message of the assistant with these calls, and one message for each result."""
         texts, ids = _first_message(reply), {call.id for call, _ in results}
         made = [one for one in dicts_in_list(texts.get("tool_calls")) if one.get("id") in ids]
         thought = {name: texts[name] for name in _THOUGHTS if texts.get(name)}
@@ -82,7 +82,7 @@ class ChatTools:
         return {**body, "messages": [*list_or_empty(body.get("messages")), asked, *lines]}
 
     def merge_events(self, events: Iterable[Body]) -> Json:
-        """The message that the pieces of the first choice make up."""
+        """Return the message that the pieces of the first choice make up."""
         text: list[str] = []
         thought: Json = {}
         calls: dict[int, Json] = {}
@@ -101,7 +101,7 @@ class ChatTools:
         return {"choices": [{"index": 0, "message": message}], "usage": usage}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
-        """The first piece of a call holds the name; a chunk may hold pieces of several."""
+        """Return the first piece of a call holds the name; a chunk may hold pieces of several."""
         return [
             (place, _function_name(one))
             for delta in _first_choice_deltas(event)
@@ -110,7 +110,7 @@ class ChatTools:
         ]
 
     def remove_calls(self, reply: Body, name: str) -> Json:
-        """The first choice without them; if they were all it called, it has come to its end."""
+        """Return the first choice without them; if they were all it called, it has come to its end."""
         message, choices = _first_message(reply), dicts_in_list(reply.get("choices"))
         others = [one for one in dicts_in_list(message.get("tool_calls")) if _function_name(one) != name]
         texts = {key: value for key, value in message.items() if key != "tool_calls" or others}
@@ -159,14 +159,14 @@ def _function_name(call: Body) -> str:
 
 
 def _call_pieces(delta: Body) -> list[tuple[int, Json]]:
-    """The pieces of calls in a chunk, by the number of the call; who does not number them has them in order."""
+    """Return the pieces of calls in a chunk, by the number of the call; who does not number them has them in order."""
     return [
         (int_or_default(one.get("index"), at), one) for at, one in enumerate(dicts_in_list(delta.get("tool_calls")))
     ]
 
 
 def _remove_our_calls(choice: Json, ours: OwnCalls) -> Json | None:
-    """A choice of a chunk without the pieces of our calls; None when there was nothing else in it."""
+    """Return a choice of a chunk without the pieces of our calls; None when there was nothing else in it."""
     ended, delta = _replace_tool_finish_reason(choice) if ours.alone else choice, dict_or_empty(choice.get("delta"))
     if "tool_calls" not in delta:
         return ended
@@ -178,7 +178,7 @@ def _remove_our_calls(choice: Json, ours: OwnCalls) -> Json | None:
 
 
 def _replace_tool_finish_reason(choice: Json) -> Json:
-    """A choice that called nothing but our tool, and so nothing."""
+    """Return a choice that called nothing but our tool, and so nothing."""
     return {**choice, "finish_reason": "stop"} if choice.get("finish_reason") == _CALLED else choice
 
 
@@ -218,23 +218,23 @@ class Chat:
     tool_dialect: Final = ChatTools()
 
     def get_messages(self, body: Body) -> Any:
-        """The messages."""
+        """Return the messages."""
         return body.get("messages")
 
     def question(self, body: Body) -> str:
-        """The words of the last user message."""
+        """Return the words of the last user message."""
         last = self._last(body)
         return "" if last is None else text_of(last.get("content")).strip()
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
-        """The last user message, if it is not a chore of the application."""
+        """Return the last user message, if it is not a chore of the application."""
         last = self._last(body)
         if last is None or not last.get("content"):
             return []
         return [{"role": "user", "content": last["content"]}]
 
     def goes_on(self, body: Body) -> bool:
-        """A message of the role ``tool``, or ``function`` in the old way, after the last one of the user."""
+        """Return a message of the role ``tool``, or ``function`` in the old way, after the last one of the user."""
         roles = (one.get("role") for one in reversed(dicts_in_list(body.get("messages"))))
         return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
 
@@ -247,14 +247,14 @@ class Chat:
         return None if last is None or is_chore(text_of(last.get("content"))) else last
 
     def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
-        """The messages with the block in its place, as far as the model takes system messages."""
+        """Return the messages with the block in its place, as far as the model takes system messages."""
         value = body.get("messages")
         if not isinstance(value, list) or not block.full_text:
             return dict(body)
         return {**body, "messages": _insert_block(value, block)}
 
     def parse_reply(self, reply: Body) -> ParsedAnswer:
-        """The first choice's words."""
+        """Return the first choice's words."""
         answer = ParsedAnswer(usage=dict(dict_or_empty(reply.get("usage"))), finished=True)
         for choice in dicts_in_list(reply.get("choices"))[:1]:
             answer.text.append(text_of(dict_or_empty(choice.get("message")).get("content")))
@@ -269,17 +269,17 @@ class Chat:
                 answer.finished = answer.finished or bool(choice.get("finish_reason"))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
-        """The mark at the end of a stream."""
+        """Return the mark at the end of a stream."""
         return data.strip() == _MARK
 
     closes = ends
 
     def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:  # noqa: ARG002 - a mark holds nothing
-        """A chunk without choices, as the one that tells the usage."""
+        """Return a chunk without choices, as the one that tells the usage."""
         return "", {"id": "memstone", "object": "chat.completion.chunk", "choices": [], "memories": memories}
 
     def make_error_event(self, message: str, error: Body) -> OwnEvent:
-        """A chunk with an error."""
+        """Return a chunk with an error."""
         return "", {"error": {"message": message, "type": "upstream_error", "code": "upstream_cut", **error}}
 
 
@@ -294,7 +294,7 @@ def _insert_block(messages: list[Any], block: PromptBlock) -> list[Any]:
 
 
 def _no_system(messages: list[Any], block: PromptBlock) -> list[Any]:
-    """What would stand in a system message is the first message of the user."""
+    """Return what would stand in a system message is the first message of the user."""
     lead, beside = block.among_the_users() if last_user(messages) is not None else (block.full_text, "")
     moved = prefix_last_user(messages, beside) if beside else list(messages)
     return [{"role": "user", "content": lead}, *moved] if lead else moved

@@ -44,7 +44,7 @@ class ResponseTools:
         return body.get("tool_choice") in (None, "auto") and not taken and not elsewhere
 
     def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
-        """The function after the tools of the caller."""
+        """Return the function after the tools of the caller."""
         own = {
             "type": "function",
             "name": tool.name,
@@ -57,7 +57,7 @@ class ResponseTools:
         return dict(body) if body.get("tools") else {**body, "tools": [own], "tool_choice": "none"}
 
     def calls(self, reply: Body, name: str) -> list[Call]:
-        """The items that call it."""
+        """Return the items that call it."""
         return [
             Call(str(one.get("call_id") or ""), name, arguments_of(one.get("arguments")))
             for one in dicts_in_list(reply.get("output"))
@@ -65,7 +65,7 @@ class ResponseTools:
         ]
 
     def add_results(self, body: Body, reply: Body, results: Sequence[tuple[Call, str]]) -> Json:
-        """The input, what the model thought, said and called, and the outputs."""
+        """Return the input, what the model thought, said and called, and the outputs."""
         value, ids = body.get("input"), {call.id for call, _ in results}
         before = [{"role": "user", "content": value}] if isinstance(value, str) else list_or_empty(value)
         unkept = body.get("store") is False
@@ -74,18 +74,18 @@ class ResponseTools:
         return {**body, "input": [*before, *made, *lines]}
 
     def merge_events(self, events: Iterable[Body]) -> Json:
-        """What the last event that holds the answer says."""
+        """Return what the last event that holds the answer says."""
         all_items = [event["response"] for event in events if isinstance(event.get("response"), Mapping)]
         return dict(all_items[-1]) if all_items else {}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
-        """An item that calls a function."""
+        """Return an item that calls a function."""
         item = dict_or_empty(event.get("item"))
         calls = item.get("type") == "function_call"
         return [(int_or_default(event.get("output_index")), str(item.get("name") or ""))] if calls else []
 
     def remove_calls(self, reply: Body, name: str) -> Json:
-        """The output without them."""
+        """Return the output without them."""
         return {**reply, "output": [one for one in list_or_empty(reply.get("output")) if not _is_call_of(one, name)]}
 
     def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
@@ -153,12 +153,12 @@ class Responses:
     tool_dialect: Final = ResponseTools()
 
     def get_messages(self, body: Body) -> Any:
-        """The input; a text is one message."""
+        """Return the input; a text is one message."""
         value = body.get("input")
         return [value] if isinstance(value, str) else value
 
     def question(self, body: Body) -> str:
-        """The newest words of the user; calls of tools, what they gave back and reasoning are skipped."""
+        """Return the newest words of the user; calls of tools, what they gave back and reasoning are skipped."""
         value = body.get("input")
         if isinstance(value, str):
             return value.strip()
@@ -166,7 +166,7 @@ class Responses:
         return "" if at is None else text_of(value[at].get("content")).strip()  # type: ignore[index]  # it has a place
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
-        """What the user said last."""
+        """Return what the user said last."""
         value = body.get("input")
         if isinstance(value, str):
             return [{"role": "user", "content": value}] if value.strip() else []
@@ -175,14 +175,14 @@ class Responses:
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
-        """What a tool gave back, after the last words of the user."""
+        """Return what a tool gave back, after the last words of the user."""
         value = body.get("input")
         at = _last_user(value)
         since = dicts_in_list(list_or_empty(value)[0 if at is None else at + 1 :])
         return any(str(one.get("type")).endswith("_output") for one in since)
 
     def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
-        """What is stable in the instructions, what changes before the last words of the user."""
+        """Return what is stable in the instructions, what changes before the last words of the user."""
         if not block.full_text:
             return dict(body)
         if block.system is SystemRole.NO or not isinstance(body.get("instructions"), str | None):
@@ -198,7 +198,7 @@ class Responses:
         return changed
 
     def parse_reply(self, reply: Body) -> ParsedAnswer:
-        """The text of an answer's messages."""
+        """Return the text of an answer's messages."""
         answer = ParsedAnswer(
             usage=dict(dict_or_empty(reply.get("usage"))), finished=True, id=str(reply.get("id") or "")
         )
@@ -218,18 +218,18 @@ class Responses:
             answer.usage = dict(dict_or_empty(full.get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """The event at the end of a stream."""
+        """Return the event at the end of a stream."""
         return name in _ENDS
 
     closes = ends
 
     def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:
-        """An event with a name of our own, and the number of the one it stands before."""
+        """Return an event with a name of our own, and the number of the one it stands before."""
         number = closing.get("sequence_number", 0)
         return "memstone.memories", {"type": "memstone.memories", "sequence_number": number, "memories": memories}
 
     def make_error_event(self, message: str, error: Body) -> OwnEvent:
-        """An error, whose type is a word for the event."""
+        """Return an error, whose type is a word for the event."""
         answer = {"code": "upstream_cut", "message": message, "param": None, **error}
         return "error", {**answer, "type": "error", "sequence_number": 0}
 

@@ -38,7 +38,7 @@ _OURS: Final = formats_of("export")
 
 
 def checked_format(name: object) -> str:
-    """The name of a format, or ``InvalidInput``."""
+    """Return the name of a format, or ``InvalidInput``."""
     if name not in FORMATS:
         raise InvalidInput(f"unknown format {name!r}", hint="one of " + ", ".join(FORMATS))
     return str(name)
@@ -104,7 +104,7 @@ def _parse_json_line(line: str) -> Any:
 
 
 def unwrap_list(value: Any) -> list[Any]:
-    """The list in a document: itself, a field that holds it, or one object alone."""
+    """Return the list in a document: itself, a field that holds it, or one object alone."""
     if isinstance(value, list):
         return value
     if not isinstance(value, Mapping):
@@ -114,7 +114,7 @@ def unwrap_list(value: Any) -> list[Any]:
 
 
 def detect_format(items: Sequence[Any]) -> str | None:
-    """The format of a list, by what its first objects hold; None when nothing is known of it."""
+    """Return the format of a list, by what its first objects hold; None when nothing is known of it."""
     objects = [one for one in items[:_LOOKED_AT] if isinstance(one, Mapping)]
     if not objects:
         return FACTS if not items or any(isinstance(one, str) for one in items[:_LOOKED_AT]) else None

@@ -63,7 +63,7 @@ def _is_spoken(node: Any) -> bool:
 
 
 def _current_branch(nodes: Mapping[str, Any], current: object) -> dict[str, None]:
-    """The ids from the first message to the one that was shown last."""
+    """Return the ids from the first message to the one that was shown last."""
     leaf = current if isinstance(current, str) and current in nodes else _last_leaf(nodes)
     return dict.fromkeys(reversed(list(_walk_to_root(nodes, leaf))))
 
@@ -117,7 +117,7 @@ def _join_parts(content: Mapping[str, Any]) -> str:
 
 
 def _part_text(part: Any) -> str:
-    """A part that is words, or what was spoken; pictures and files are not taken along."""
+    """Return a part that is words, or what was spoken; pictures and files are not taken along."""
     if isinstance(part, Mapping):
         return text_of(part.get("text")) if part.get("content_type") == "audio_transcription" else ""
     return text_of(part)
@@ -167,7 +167,7 @@ def _build_turn(message: Mapping[str, Any], role: str, when: Instant | None, nam
 
 
 def _claude_text(message: Mapping[str, Any]) -> str:
-    """The blocks that are text; older exports have one text for all."""
+    """Return the blocks that are text; older exports have one text for all."""
     blocks = message.get("content")
     found = [mapping_of(block) for block in blocks] if isinstance(blocks, list) else []
     words = [text_of(block.get("text")) for block in found if block.get("type") == "text"]

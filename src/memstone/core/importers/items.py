@@ -45,7 +45,7 @@ _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 
 
 def plain_text(text: str) -> str:
-    """The text as somebody reads it."""
+    """Return the text as somebody reads it."""
     seen = _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if "<" in seen or "&" in seen:
         seen = "".join(part if is_code else _without_tags(part) for part, is_code in _split_code(seen))
@@ -171,24 +171,24 @@ class SourceReader:
 
 
 def text_of(value: object) -> str:
-    """A text without mark-up; '' for whatever is none."""
+    """Return a text without mark-up; '' for whatever is none."""
     return plain_text(value) if isinstance(value, str) else ""
 
 
 def word_of(value: object) -> str:
-    """A short value on one line, such as a name or a title; '' for whatever is none."""
+    """Return a short value on one line, such as a name or a title; '' for whatever is none."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         return ""
     return " ".join(plain_text(str(value)).split())[:200]
 
 
 def id_of(value: object) -> str:
-    """What a source calls somebody or something, as it is."""
+    """Return what a source calls somebody or something, as it is."""
     return "" if isinstance(value, bool) or not isinstance(value, (str, int)) else str(value).strip()
 
 
 def uuid_of(value: object) -> str:
-    """A UUID in its usual form; '' for whatever is none."""
+    """Return a UUID in its usual form; '' for whatever is none."""
     try:
         return str(UUID(value)) if isinstance(value, str) else ""
     except ValueError:
@@ -196,7 +196,7 @@ def uuid_of(value: object) -> str:
 
 
 def mapping_of(value: object) -> dict[str, Any]:
-    """An object; empty for whatever is none."""
+    """Return an object; empty for whatever is none."""
     return dict(value) if isinstance(value, Mapping) else {}
 
 
@@ -224,7 +224,7 @@ def parse_time(value: object) -> Instant | None:
 
 
 def first_time(*values: object) -> Instant | None:
-    """The first of these that is a time."""
+    """Return the first of these that is a time."""
     return next((found for value in values if (found := parse_time(value)) is not None), None)
 
 

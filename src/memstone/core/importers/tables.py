@@ -160,7 +160,7 @@ _SHAPES: Final = (
 
 
 def shape_of(columns: Columns) -> Shape | None:
-    """What a database is; a modern table goes before the one it has replaced."""
+    """Return what a database is; a modern table goes before the one it has replaced."""
     return next((one for one in _SHAPES if one.needs <= columns.get(one.table, frozenset())), None)
 
 
@@ -293,7 +293,7 @@ def _item_from_note(block: str, since: Instant | None, title: str, above: dict[s
 
 
 def _strip_markdown(block: str) -> str:
-    """A note without the signs of its mark-up."""
+    """Return a note without the signs of its mark-up."""
     output = _LINK.sub(lambda link: "" if link[1] else link[2], block)
     output = _WIKI.sub(lambda link: link[2] or link[1], output)
     return text_of(_STRESS.sub(r"\2", output))
@@ -320,7 +320,7 @@ def _split_blocks(text: str, into: SourceReader) -> Iterator[tuple[list[str], st
 
 
 def _prose_lines(text: str, into: SourceReader) -> Iterator[str]:
-    """The lines that are neither code nor a table nor a rule."""
+    """Yield the lines that are neither code nor a table nor a rule."""
     fence = ""
     for line in [*text.splitlines(), ""]:
         mark = _FENCE.match(line)

@@ -107,14 +107,14 @@ class Decisions:
         return len(self.decisions)
 
     def for_fact(self, number: int) -> list[LlmDecision] | None:
-        """The decisions about one fact; None when the model has made none that can be used."""
+        """Return the decisions about one fact; None when the model has made none that can be used."""
         return [decision for decision in self.decisions if decision.fact == number] or None
 
 
 def decision_prompt(
     facts: Sequence[str], neighbours_per_fact: Sequence[Sequence[KnownFact]], custom_prompt: str = ""
 ) -> ModelQuestion:
-    """The question for all facts together; a memory that is near several facts is shown once.
+    """Return the question for all facts together; a memory that is near several facts is shown once.
 
     ``targets`` of the question are the memories' ids in the order of their numbers. A ``custom_prompt`` may say where
     it wants the memories and the facts; they stand in the question either way.
@@ -143,7 +143,7 @@ def _format_neighbours(near: Sequence[KnownFact], numbers: Mapping[str, int]) ->
 
 
 def parse_decisions(answer: str, n_facts: int, n_neighbours: int) -> Decisions:
-    """The usable decisions of an answer; ``UnreadableAnswer`` when it is no list of decisions."""
+    """Return the usable decisions of an answer; ``UnreadableAnswer`` when it is no list of decisions."""
     parsed = parse_json(answer)
     items = _extract_items(parsed.value)
     by_place = len(items) == n_facts
@@ -193,7 +193,7 @@ def _parse_decision(item: Any, fallback: int | None, n_facts: int, n_neighbours:
 
 
 def _parse_target(item: Mapping[str, Any], operation: DecisionKind, n_neighbours: int) -> int | None:
-    """The memory that is meant; only a change needs one, and only a change fails without."""
+    """Return the memory that is meant; only a change needs one, and only a change fails without."""
     named = _first_value(item, _TARGET_NAMES)
     number = parse_ordinal(named)
     known = number if number is not None and 1 <= number <= n_neighbours else None
@@ -203,7 +203,7 @@ def _parse_target(item: Mapping[str, Any], operation: DecisionKind, n_neighbours
 
 
 def _parse_text(item: Mapping[str, Any], operation: DecisionKind) -> str:
-    """The wording to store; an addition whose wording cannot be used is still one, in the words of the fact."""
+    """Return the wording to store; an addition whose wording cannot be used is still one, in the words of the fact."""
     value = _first_value(item, _TEXT_NAMES) if operation in (DecisionKind.ADD, DecisionKind.UPDATE) else None
     text = clean_text(value) if isinstance(value, str) else ""
     if not text or MIN_CHARS <= len(text) <= MAX_CHARS:
@@ -272,7 +272,7 @@ def extraction_prompt(
     side: Side = "user",
     categories: Sequence[str] = (),
 ) -> ModelQuestion:
-    """The question for the facts in the new turns; they are shown by their place, from 1.
+    """Return the question for the facts in the new turns; they are shown by their place, from 1.
 
     ``custom_prompt`` replaces our instructions, ``instructions`` are added to whichever are used. ``categories`` take
     the place of the built-in ones.

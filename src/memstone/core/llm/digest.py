@@ -130,7 +130,7 @@ def digest_prompt(
     turn_chars: int = 2_000,
     instructions: str = "",
 ) -> ModelQuestion:
-    """The question for the digest of a session; turns are shown by their place, from 1."""
+    """Return the question for the digest of a session; turns are shown by their place, from 1."""
     before = before or Before()
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     system, version = system_message("distill", "", more)
@@ -159,7 +159,7 @@ def parse_digest(
     *,
     language: Language,
 ) -> LlmDigest:
-    """What is left of an answer; ``UnreadableAnswer`` when it is no digest at all."""
+    """Return what is left of an answer; ``UnreadableAnswer`` when it is no digest at all."""
     parsed = parse_json(answer)
     if not isinstance(parsed.value, Mapping):
         raise UnreadableAnswer('the answer is not a digest: expected {"episode": {...}, ...}')
@@ -208,7 +208,7 @@ def _parse_episode(value: Mapping[str, Any], turns: Sequence[Message], guard: Te
 
 
 def _clean_summary(value: Any, guard: TextGuard) -> str:
-    """The summary as it was written, without the chat around it; a sentence that gives orders is left out."""
+    """Return the summary as it was written, without the chat around it; a sentence that gives orders is left out."""
     text = clean_text(value) if isinstance(value, str) else ""
     while (bare := _CHATTY.sub("", text, count=1).strip()) != text:
         text = bare
@@ -216,7 +216,7 @@ def _clean_summary(value: Any, guard: TextGuard) -> str:
 
 
 def _parse_list(value: Any, guard: TextGuard) -> tuple[str, ...]:
-    """A list, also when it was written as one text."""
+    """Return a list, also when it was written as one text."""
     items = re.split(r"[\n;,]", value) if isinstance(value, str) else value if isinstance(value, list) else []
     texts = [clean_text(one) for one in items if isinstance(one, str)]
     stored = {normal_text(one): one for one in reversed(texts) if one and not guard.is_order(f"- {one}")}
@@ -236,7 +236,7 @@ def _parse_tags(fields: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def category_of(tags: Sequence[str]) -> str:
-    """The category of a fact by its tags."""
+    """Return the category of a fact by its tags."""
     return next((tag for tag in tags if tag in CATEGORIES), "other")
 
 
@@ -265,7 +265,7 @@ class Narrative:
 
 
 def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instructions: str = "") -> ModelQuestion:
-    """The question for a text about the user; ``days`` are those on which the facts were told."""
+    """Return the question for a text about the user; ``days`` are those on which the facts were told."""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     system, version = system_message("distill_narrative", "", more)
     dated = zip_longest(facts, days[: len(facts)], fillvalue="")
@@ -278,7 +278,7 @@ def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instruct
 
 
 def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: Language) -> Narrative:
-    """The text of an answer as far as the facts bear it out, and as far as it fits."""
+    """Return the text of an answer as far as the facts bear it out, and as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
     if isinstance(value, Mapping):
@@ -300,7 +300,7 @@ _NUMBER: Final = re.compile(r"\s*([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+))\s*(%?)")
 
 
 def clamp_salience(value: Any, default: float) -> float:
-    """A salience from 0 to 1; a number may be written as text, what is none is the default."""
+    """Return a salience from 0 to 1; a number may be written as text, what is none is the default."""
     if isinstance(value, str):
         found = _NUMBER.match(value)
         value = float(found[1].replace(",", ".")) / (100 if found[2] else 1) if found else None
@@ -337,10 +337,10 @@ def speaker_label(turn: Message) -> str:
 
 
 def shorten_text(text: str, chars: int) -> str:
-    """A text up to a length, with a note of how much is missing."""
+    """Return a text up to a length, with a note of how much is missing."""
     return text if len(text) <= chars else f"{text[:chars]} [... {len(text) - chars:,} more characters]"
 
 
 def _indent_lines(text: str) -> str:
-    """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    """Return a text of several lines as one turn: a line of it cannot look like a turn of its own."""
     return "\n    ".join(text.splitlines())

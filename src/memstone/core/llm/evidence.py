@@ -112,7 +112,7 @@ class Conversation:
         return self._find_quote(quote, named) or self._find_by_words(fact, named)
 
     def carrier(self, named: Sequence[int]) -> int:
-        """The turn that a statement is put down to whose words stand elsewhere; 0 when nobody spoke."""
+        """Return the turn that a statement is put down to whose words stand elsewhere; 0 when nobody spoke."""
         near = [one for one in self._near(named) if one in named]
         users = [one for one in self._spoken_turn_numbers if self.turns[one - 1].role == "user"]
         return next(iter([*near, *reversed(users), *reversed(self._spoken_turn_numbers)]), 0)
@@ -156,7 +156,7 @@ class Conversation:
         return (number, start, end) if score >= _ALIKE else None
 
     def _find_by_words(self, fact: str, named: Sequence[int]) -> tuple[int, int, int] | None:
-        """The turn that has most words of a statement, if it has enough of them."""
+        """Return the turn that has most words of a statement, if it has enough of them."""
         wanted = content_terms(fact, self._subjects)
         near = self._near(named)
         best: tuple[float, int] = (0.0, 0)
@@ -198,7 +198,7 @@ class Conversation:
         return all(begins_in_another(fact, part, clause) for part in texts)
 
     def _closest(self, fact: str, clause: str) -> list[str]:
-        """The parts of a stretch of text that have most words of a statement."""
+        """Return the parts of a stretch of text that have most words of a statement."""
         wanted = content_terms(fact, [*self._subjects, *DENIALS])
         shares = [(part, _matched_share(wanted, frozenset(document_terms(part)))) for part in parts_of(clause)]
         most = max((share for _, share in shares), default=0.0)
@@ -378,7 +378,7 @@ class Source:
         return (first, last) if last > first else (start, end)
 
     def locate(self, wanted: frozenset[str]) -> tuple[int, int] | None:
-        """The shortest stretch that holds all of the wanted terms that stand here at all."""
+        """Return the shortest stretch that holds all of the wanted terms that stand here at all."""
         hits = [(place, found) for place, found in self._positions if found & wanted]
         present = frozenset(term for _, found in hits for term in found & wanted)
         return _shortest_span(hits, present) if present else None
@@ -414,7 +414,7 @@ class Source:
         return starts
 
     def _place(self, at: int) -> int:
-        """The place in the text of a place in its flat form."""
+        """Return the place in the text of a place in its flat form."""
         number = bisect_right(self._flat_starts, at) - 1
         return self._words[number][0] + at - self._flat_starts[number]
 

@@ -61,7 +61,7 @@ class GraphAnswer:
         return len(self.entities) + len(self.relations)
 
     def of(self, text: str) -> EntityFound:
-        """The part of it that one statement names: relations whose ends both stand in it."""
+        """Return the part of it that one statement names: relations whose ends both stand in it."""
         sentence = normal_text(text)
         named = tuple(one for one in self.entities if _stands_in(one.norm, sentence))
         known = {one.norm for one in named} | {USER}
@@ -70,7 +70,7 @@ class GraphAnswer:
 
 
 def graph_question(texts: Sequence[str]) -> ModelQuestion:
-    """The question for what statements name and how that is related: one for all of them."""
+    """Return the question for what statements name and how that is related: one for all of them."""
     system, version = system_message("graph", "")
     lines = "\n".join(f"{number}. {' '.join(text.split())}" for number, text in enumerate(texts, 1))
     messages = [
@@ -82,7 +82,7 @@ def graph_question(texts: Sequence[str]) -> ModelQuestion:
 
 
 def parse_graph(answer: str, texts: Sequence[str], names: NameReader) -> GraphAnswer:
-    """The graph in an answer, each thing once; ``UnreadableAnswer`` when it names no entities."""
+    """Return the graph in an answer, each thing once; ``UnreadableAnswer`` when it names no entities."""
     parsed = parse_json(answer)
     text = normal_text("\n".join(texts))
     found: dict[str, Entity] = {}

@@ -40,7 +40,7 @@ class Advice:
 
 
 def instructions_question(use_case: str) -> ModelQuestion:
-    """The question about a use case."""
+    """Return the question about a use case."""
     system, version = system_message("instructions", "")
     asked = f"The use case:\n<use_case>\n{use_case}\n</use_case>"
     return ModelQuestion(
@@ -49,7 +49,7 @@ def instructions_question(use_case: str) -> ModelQuestion:
 
 
 def parse_instructions(answer: str, use_case: str, advice: SettingsAdvice) -> Advice:
-    """What a model suggests for a use case; ``UnreadableAnswer`` when that is not enough to work with.
+    """Return what a model suggests for a use case; ``UnreadableAnswer`` when that is not enough to work with.
 
     ``advice`` adds what is always left out.
     """

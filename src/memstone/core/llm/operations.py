@@ -205,7 +205,7 @@ class Talk:
 def learn_question(
     talk: Talk, *, instructions: str = "", side: Side = "user", categories: Sequence[str] = ()
 ) -> ModelQuestion:
-    """The question for what ``talk`` does to the memory: what never changes first, the date last."""
+    """Return the question for what ``talk`` does to the memory: what never changes first, the date last."""
     agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     own = f"Categories here: {', '.join([*categories, 'other'])}." if categories else ""
@@ -226,7 +226,7 @@ def learn_question(
 
 
 def operation_schema(categories: Sequence[str]) -> dict[str, Any]:
-    """The form of the answer; categories of a configuration take the place of ours."""
+    """Return the form of the answer; categories of a configuration take the place of ours."""
     if not categories:
         return dict(_SCHEMA)
     schema: dict[str, Any] = deepcopy(_SCHEMA)
@@ -235,12 +235,12 @@ def operation_schema(categories: Sequence[str]) -> dict[str, Any]:
 
 
 def memory_line(number: int, known: KnownFact) -> str:
-    """A memory as a model is shown it."""
+    """Return a memory as a model is shown it."""
     return f"{number}. ({known.day}) {one_line(known.text)}" if known.day else f"{number}. {one_line(known.text)}"
 
 
 def date_line(now: datetime, timezone: str) -> str:
-    """The day of a conversation, as a model is shown it."""
+    """Return the day of a conversation, as a model is shown it."""
     return f"Date: {_WEEKDAYS[now.weekday()]} {now:%Y-%m-%d}, {now:%H:%M}, time zone {timezone}."
 
 
@@ -279,7 +279,7 @@ def _format_role(turn: Message) -> str:
 
 
 def _indent_lines(text: str) -> str:
-    """A text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    """Return a text of several lines as one turn: a line of it cannot look like a turn of its own."""
     return "\n    ".join(text.strip().splitlines())
 
 
@@ -288,7 +288,7 @@ def _middle_out(text: str, room: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks."""
+    """Return a text without line breaks."""
     return " ".join(text.split())
 
 
@@ -311,7 +311,7 @@ class _OperationReader:
 
 
 def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
-    """What a model would do; ``UnreadableAnswer`` when the answer is no list of operations."""
+    """Return what a model would do; ``UnreadableAnswer`` when the answer is no list of operations."""
     parsed = parse_json(answer)
     read = read_operations(
         _extract_items(parsed.value), talk, side=side, categories=categories, first=len(talk.earlier_turns)
@@ -340,7 +340,7 @@ def read_operations(
 
 
 def listed_items(answer: str) -> tuple[list[Any], How]:
-    """The operations of an answer as they were written; ``UnreadableAnswer`` when it is no list of them."""
+    """Return the operations of an answer as they were written; ``UnreadableAnswer`` when it is no list of them."""
     parsed = parse_json(answer)
     return _extract_items(parsed.value), parsed.how
 
@@ -441,7 +441,7 @@ def _is_trusted(language: Language, turn: Message, found: Support, doubt: str, *
 def _build_target_operation(
     reading: _OperationReader, fields: Mapping[str, Any], op: OperationKind, memory: int | None, at: int
 ) -> Operation | RejectedOperation:
-    """What ends a memory, or leaves it as it is: no wording, but words that ask for it."""
+    """Return what ends a memory, or leaves it as it is: no wording, but words that ask for it."""
     quote, named = str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
     known = reading.known[memory - 1].text if memory is not None else reading.texts[at] or clean_text(quote)
     found = reading.conversation.place(known, quote, named)
@@ -455,7 +455,7 @@ def _build_target_operation(
 
 
 def _parse_turn_numbers(reading: _OperationReader, fields: Mapping[str, Any]) -> list[int]:
-    """The new turns that an operation names, by their place among the new ones."""
+    """Return the new turns that an operation names, by their place among the new ones."""
     value = fields.get("turns", fields.get("turn"))
     numbers = [parse_ordinal(one) for one in (value if isinstance(value, list) else [value])]
     places = [number - reading.first for number in numbers if number is not None]
@@ -480,7 +480,7 @@ _KINDS: Final = frozenset({Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDU
 
 
 def category_of(text: str, own: Sequence[str]) -> str:
-    """A category by our name for it; ``other`` for what is none."""
+    """Return a category by our name for it; ``other`` for what is none."""
     own_value = next((name for name in own if name.lower() == text), None)
     if own_value is not None:
         return own_value

@@ -59,7 +59,7 @@ class ParsedValue:
 
 
 def parse_json(text: str) -> ParsedValue:
-    """The JSON value an answer holds; ``UnreadableAnswer`` when it holds none."""
+    """Return the JSON value an answer holds; ``UnreadableAnswer`` when it holds none."""
     answer = text.strip().lstrip("\ufeff")
     if not answer:
         raise UnreadableAnswer("the answer is empty")
@@ -89,7 +89,7 @@ def _parse_fenced(text: str) -> ParsedValue | None:
 
 
 def _parse_embedded(text: str) -> ParsedValue | None:
-    """The longest stretch within brackets that is JSON, or can be mended: the brackets of prose are short."""
+    """Return the longest stretch within brackets that is JSON, or can be mended: the brackets of prose are short."""
     mended = 0
     for start, end in nlargest(
         _MAX_CANDIDATES, _bracket_spans(text), key=lambda ends: (ends[1] or len(text)) - ends[0]
@@ -235,7 +235,7 @@ def _is_closed(token: str) -> bool:
 
 
 def _text_of(token: str) -> str:
-    """What a quoted text says; a backslash that escapes nothing stands for itself."""
+    """Return what a quoted text says; a backslash that escapes nothing stands for itself."""
     inner = token[1:-1]
     if token[0] == "'":
         inner = inner.replace("\\'", "'").replace('\\"', '"').replace('"', '\\"')

@@ -48,7 +48,7 @@ def safe_messages(question: ModelQuestion) -> list[dict[str, str]]:
 
 
 def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """The system message and its version; a custom text replaces ours, and the answer's format always follows.
+    """Return the system message and its version; a custom text replaces ours, and the answer's format always follows.
 
     ``fill`` says what stands in the place of ``{name}`` in a custom text, made safe as in any other message. Other
     braces stay: a text may show JSON.
@@ -62,12 +62,12 @@ def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] |
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """An object in the strict form that providers can enforce: every field is required, no other is allowed."""
+    """Return an object in the strict form that providers can enforce: every field is required, no other is allowed."""
     return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def repair_prompt(question: ModelQuestion, bad_answer: str, error: str) -> ModelQuestion:
-    """The same question once more, after an answer that could not be read."""
+    """Return the same question once more, after an answer that could not be read."""
     asked = f"{prompt_text('repair.v1')}\n\nWhat is wrong: {error}"
     answered = bad_answer if len(bad_answer) <= MAX_QUOTED_ANSWER else bad_answer[:MAX_QUOTED_ANSWER] + " […]"
     turn = [{"role": "assistant", "content": answered or "(empty)"}, {"role": "user", "content": asked}]
@@ -87,7 +87,7 @@ _ROUTE: Final = re.compile(rf"\b(?:{'|'.join(Route)})\b")
 
 
 def gate_question(message: str) -> ModelQuestion:
-    """The question about a message; of a long one its two ends are shown."""
+    """Return the question about a message; of a long one its two ends are shown."""
     system, version = system_message("gate", "")
     half = MAX_MESSAGE // 2
     output = message if len(message) <= MAX_MESSAGE else f"{message[:half]} [\u2026] {message[-half:]}"

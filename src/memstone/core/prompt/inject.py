@@ -47,7 +47,7 @@ def inject(messages: Sequence[Mapping[str, Any]], pack: ContextPack, position: s
 
 
 def insert_block(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, str], position: Position) -> Messages:
-    """The messages with a block of memory in its place; as they were when there is nothing to put in.
+    """Return the messages with a block of memory in its place; as they were when there is nothing to put in.
 
     A block is everything under one fence, and the same in two parts: no message holds more than one fence.
     """
@@ -75,7 +75,7 @@ def text_at(block: tuple[str, str, str], position: str) -> str:
 
 
 def instruction_message(text: str, messages: Sequence[Any]) -> dict[str, Any]:
-    """A system message for a list, in the words of that list."""
+    """Return a system message for a list, in the words of that list."""
     newer = any(_message_role(message) == _NEWER for message in messages)
     return {"role": _NEWER if newer else "system", "content": text}
 
@@ -95,7 +95,7 @@ def _merge_into_system(messages: Messages, text: str) -> Messages:
 
 
 def prefix_last_user(messages: Messages, text: str) -> Messages:
-    """The messages with a text before the words of the last user message, or in front where there is none."""
+    """Return the messages with a text before the words of the last user message, or in front where there is none."""
     at = last_user(messages)
     if at is None:
         return [instruction_message(text, messages), *messages]
@@ -104,7 +104,7 @@ def prefix_last_user(messages: Messages, text: str) -> Messages:
 
 
 def _join_content(content: Any, text: str, *, first: bool) -> Any:
-    """A message's content with a text beside it, in whichever form the content has."""
+    """Return a message's content with a text beside it, in whichever form the content has."""
     if isinstance(content, list):
         part = {"type": "text", "text": text}
         place = sum(map(_is_result, content)) if first else len(content)  # results of tools stand first, or are refused
@@ -149,7 +149,7 @@ _BLANKS: Final = {ord(blank): " " for blank in "\t\n\r\v\f\x1c\x1d\x1e\x1f"}
 
 
 def cut_excerpt(text: str, match: int = 0, chars: int = EXCERPT_CHARS) -> str:
-    """The beginning of a text on one line, or the part around a match that stands further on."""
+    """Return the beginning of a text on one line, or the part around a match that stands further on."""
     short = one_line(text)
     if len(short) <= chars:
         return short
@@ -162,7 +162,7 @@ def cut_excerpt(text: str, match: int = 0, chars: int = EXCERPT_CHARS) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text without its line breaks."""
+    """Return a text without its line breaks."""
     return " ".join(text.split())
 
 
@@ -201,7 +201,7 @@ def _find_words(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
 
 
 def _ascii_candidates(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """What stands between blanks and may be one of the words, because it holds how one begins."""
+    """Yield what stands between blanks and may be one of the words, because it holds how one begins."""
     low, end = text.lower().translate(_BLANKS), 0
     for start in _word_start_pattern(words).finditer(low):
         if start.start() >= end:
@@ -211,7 +211,7 @@ def _ascii_candidates(text: str, words: frozenset[str]) -> Iterator[tuple[int, s
 
 
 def _unicode_candidates(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """The same of a text beyond ASCII, with all that has an accent; and the pairs of scripts without blanks."""
+    """Yield the same of a text beyond ASCII, with all that has an accent; and the pairs of scripts without blanks."""
     letters, starts = frozenset("".join(words)), _word_start_pattern(words)
     for piece in _piece_pattern(letters).finditer(text):
         at, sentence = piece.start(), piece[0]
@@ -226,7 +226,7 @@ def _unicode_candidates(text: str, words: frozenset[str]) -> Iterator[tuple[int,
 
 @lru_cache(maxsize=8)  # one question is looked for in many texts
 def _word_start_pattern(words: frozenset[str]) -> re.Pattern[str]:
-    """Finds how one of the words begins."""
+    """Find how one of the words begins."""
     return re.compile("|".join(sorted({re.escape(word[:_START]) for word in words})))
 
 
@@ -274,7 +274,7 @@ def should_inject(messages: Any, *, enabled: bool) -> bool:
 
 
 def system_role(*names: str | None) -> SystemRole:
-    """What is known of a provider and a model, by their names; whoever is strictest decides."""
+    """Return what is known of a provider and a model, by their names; whoever is strictest decides."""
     known_names = {part for name in names if name for part in _model_name_parts(name)}
     if known_names & _NONE:
         return SystemRole.NO

@@ -115,7 +115,7 @@ def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
     profile: Profile = NOBODY,
     policy: RetrievalPolicy | None = None,
 ) -> BlockPlan:
-    """The block for a budget in tokens; items come best first.
+    """Return the block for a budget in tokens; items come best first.
 
     Overrides are shown whatever the budget. The narrative has at most half of it, the profile comes as it was chosen.
     Of the items, one is always shown.
@@ -311,7 +311,7 @@ class _Selection:
 
 
 def _sentences_of(item: BlockItem) -> list[str]:
-    """The sentences of a turn or an episode, without who said them."""
+    """Return the sentences of a turn or an episode, without who said them."""
     if item.layer not in (Layer.TURN, Layer.EPISODE):
         return []
     lines = item.text.splitlines()
@@ -320,7 +320,7 @@ def _sentences_of(item: BlockItem) -> list[str]:
 
 
 def _profile_fact_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]:
-    """The lines of the profile, without what the user's own words or the narrative say already."""
+    """Return the lines of the profile, without what the user's own words or the narrative say already."""
     lines: list[str] = []
     for fact in profile.facts:
         item = BlockItem(fact.id, fact.text, date=fact.date, sources=fact.sources, quote=fact.quote)
@@ -348,7 +348,7 @@ def _profile_turn_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]
 
 
 def _override_lines(picked: _Selection, overrides: Iterable[BlockItem], cap: int) -> tuple[str, ...]:
-    """Overrides, in their order, up to the cap."""
+    """Return overrides, in their order, up to the cap."""
     room, lines = cap * CHARS_PER_TOKEN, []
     for item in overrides:
         line, text = f"- {_indent_text(neutralize_text(item.text))}", normal_text(item.text)
@@ -427,7 +427,7 @@ def _remainder_of(item: BlockItem, picked: _Selection) -> BlockItem:
 
 
 def _line_cost(line: str) -> int:
-    """The characters a line adds to a block."""
+    """Return the characters a line adds to a block."""
     return len(line) + 1
 
 
@@ -454,7 +454,7 @@ def _told_by(item: BlockItem) -> str:
 
 
 def _indent_text(text: str) -> str:
-    """A text whose further lines are set in, so that none of them can pass for a line of the block."""
+    """Return a text whose further lines are set in, so that none of them can pass for a line of the block."""
     if text.isprintable():  # nothing in it ends a line
         return text.strip()
     return "\n  ".join(line.strip() for line in text.splitlines() if line.strip())
@@ -474,7 +474,7 @@ def _volatile_text(fence: Fence, today: date, heading: str, lines: Sequence[str]
 
 
 def date_line(today: date) -> str:
-    """The line that says what day it is."""
+    """Return the line that says what day it is."""
     return f"Current date: {today.isoformat()} ({_DAYS[today.weekday()]})"
 
 
@@ -488,7 +488,7 @@ def _assemble_plan(
     parts: tuple[tuple[str, ...], ...],
     route: str,
 ) -> BlockPlan:
-    """The whole text, and its two parts; nothing at all when there would be only a date."""
+    """Return the whole text, and its two parts; nothing at all when there would be only a date."""
     heading = _choose_heading(route, parts[2])
     names, headings = (
         ("overrides", "narrative", "profile", "turns", route),

@@ -25,5 +25,5 @@ def version_of(name: str) -> str:
 
 @cache
 def prompt_text(name: str) -> str:
-    """The text of a prompt file, for example ``learn.v2``; read once."""
+    """Return the text of a prompt file, for example ``learn.v2``; read once."""
     return files(__name__).joinpath(f"{name}.md").read_text("utf-8").strip()

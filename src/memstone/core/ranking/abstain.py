@@ -71,12 +71,12 @@ class Null:
     scatter: float = 0.0
 
     def middle_at(self, rows: int) -> float:
-        """The middle for a store that has another size by now."""
+        """Return the middle for a store that has another size by now."""
         return self.middle + self.slope * math.log(max(1, rows) / max(1, self.rows))
 
 
 def null_of(best: Sequence[float], rows: int, *, slope: float = 0.0, scatter: float = 0.0) -> Null:
-    """The distribution, from the best value of each unrelated question."""
+    """Return the distribution, from the best value of each unrelated question."""
     if len(best) < _LEAST_PROBES:
         raise InvalidInput(f"a distribution needs at least {_LEAST_PROBES} questions, not {len(best)}")
     low, middle, high = quantiles(best, n=4, method="inclusive")
@@ -92,12 +92,12 @@ def slope_of(best: Sequence[float], among_fewer: Sequence[float], times: float) 
 
 
 def required_value(null: Null, rate: float = RATE, rows: int | None = None) -> float:
-    """What a question must reach so that of unrelated ones only this share does."""
+    """Return what a question must reach so that of unrelated ones only this share does."""
     return null.middle_at(null.rows if rows is None else rows) + _NORMAL.inv_cdf(1 - checked_rate(rate)) * null.spread
 
 
 def unrelated_share(value: float, null: Null, rows: int | None = None) -> float:
-    """The share of unrelated questions that reach a value."""
+    """Return the share of unrelated questions that reach a value."""
     return 1 - _NORMAL.cdf((value - null.middle_at(null.rows if rows is None else rows)) / null.spread)
 
 
@@ -115,7 +115,7 @@ def worth_showing(values: Sequence[float], null: Null, rate: float = RATE, rows:
 
 
 def checked_rate(rate: float) -> float:
-    """A rate between 0 and 1, both excluded."""
+    """Return a rate between 0 and 1, both excluded."""
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < 1:
         raise InvalidInput(f"the rate must be a number between 0 and 1, not {rate!r}", hint="0.05 is one in twenty")
     return float(rate)
@@ -125,7 +125,7 @@ def checked_rate(rate: float) -> float:
 
 
 def familiarity_words(question: str, names: NameReader) -> list[str]:
-    """The words whose rarity ``familiarity`` wants to know."""
+    """Return the words whose rarity ``familiarity`` wants to know."""
     named = (term for name in names.list_asked(question) for term in document_terms(name))
     return list(dict.fromkeys([*query_terms(question), *named]))
 
@@ -133,7 +133,7 @@ def familiarity_words(question: str, names: NameReader) -> list[str]:
 def score_familiarity(
     question: str, rarity: Mapping[str, float], weights: AbstentionWeights, strangers: NameReader | None = None
 ) -> float:
-    """What a question has by itself, whichever memory is looked at.
+    """Return what a question has by itself, whichever memory is looked at.
 
     ``rarity`` is how much each word tells, that of ``UNHEARD`` included. A question that names somebody or something
     by name, and nothing that was ever mentioned, is not likely to be about what is known. ``strangers`` finds the

@@ -110,7 +110,7 @@ class Numbers:
         return len(self.seqs)
 
     def beside(self, candidates: Any, missing: float = _NONE) -> Any:
-        """The column of other candidates, which stand in the order of their numbers."""
+        """Return the column of other candidates, which stand in the order of their numbers."""
         column = np.full(len(candidates), missing)
         if len(candidates) and len(self):
             places = np.minimum(np.searchsorted(candidates, self.seqs), len(candidates) - 1)
@@ -136,7 +136,7 @@ class TextSignalColumns:
 
     @classmethod
     def of(cls, value: TextSignalColumns | Mapping[int, Features] | None) -> TextSignalColumns:
-        """The same as columns, unless it is."""
+        """Return the same as columns, unless it is."""
         if isinstance(value, cls):
             return value
         known: Mapping[int, Features] = value or {}  # type: ignore[assignment]
@@ -190,12 +190,12 @@ class Ranking(Sequence[ScoredCandidate]):
         return [one if one == one else None for one in column[part].tolist()]  # noqa: PLR0124 - NaN is not itself
 
     def best(self, count: int) -> list[int]:
-        """The numbers of the first."""
+        """Return the numbers of the first."""
         found: list[int] = self.seqs[:count].tolist()
         return found
 
     def reorder(self, order: Any) -> Ranking:
-        """The same candidates in another order."""
+        """Return the same candidates in another order."""
         parts = {name: column[order] for name, column in self.parts.items()}
         return Ranking(self.seqs[order], self.scores[order], self.totals[order], self.reach, parts, self.mixed)
 
@@ -264,7 +264,7 @@ def _filter_by_cosine(near: Collection[int], cosines: Numbers, least: float | No
 
 
 def with_words(ranked: Ranking, similarity: Mapping[int, float], weight: float = PEOPLE.words) -> Ranking:
-    """The ranking after its best were compared word by word; the others stay behind those."""
+    """Return the ranking after its best were compared word by word; the others stay behind those."""
     if not similarity:
         return ranked
     order = np.argsort(ranked.seqs)
@@ -279,7 +279,7 @@ def with_words(ranked: Ranking, similarity: Mapping[int, float], weight: float =
 
 
 def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
-    """The same candidates by reciprocal ranks in the channels that found them, equally weighted."""
+    """Return the same candidates by reciprocal ranks in the channels that found them, equally weighted."""
     channels = [_rank_channel(ranked.seqs, ranked.parts[name]) for name in ("keyword", "semantic")]
     found = reciprocal_rank_fusion([ranking for ranking in channels if ranking], k)
     scores = np.array([found.get(seq, 0.0) for seq in ranked.seqs.tolist()], dtype=np.float64)
@@ -313,7 +313,7 @@ def _scale_to_best(text: Numbers) -> Numbers:
 
 
 def _or_zero(numbers: Numbers, seqs: Any) -> Any:
-    """A column that mostly says nothing."""
+    """Return a column that mostly says nothing."""
     return numbers.beside(seqs, 0.0) if numbers.values.any() else np.zeros(len(seqs))
 
 

@@ -20,7 +20,7 @@ _Set: TypeAlias = tuple[int, int]
 
 
 def select_by_mmr(items: Sequence[tuple[Key, float, str]], limit: int, weight: float = WEIGHT) -> list[Key]:
-    """The keys of the best ``limit`` of (key, score, text), each chosen for its score and for being different.
+    """Return the keys of the best ``limit`` of (key, score, text), each chosen for its score and for being different.
 
     Scores are stretched to [0, 1]; ``weight`` is what a score counts, the rest is taken off by likeness to the most
     alike of those already chosen. Of equals the earlier item comes first. Weight 1 is the order of the scores alone.
@@ -71,7 +71,7 @@ class _Pieces:
         self._bits: dict[str, int] = {}
 
     def of(self, place: int) -> _Set:
-        """The pieces of a text; worked out when first asked for."""
+        """Return the pieces of a text; worked out when first asked for."""
         if place not in self._sets:
             folded = self._texts[place].casefold()
             bits = 0

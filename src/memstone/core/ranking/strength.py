@@ -25,7 +25,7 @@ class Strength(NamedTuple):
 
 
 def time_constant(time_constant_days: float | None = None, half_life_days: float | None = None) -> float:
-    """The time constant in days from whichever of the two is set; 30 when neither is."""
+    """Return the time constant in days from whichever of the two is set; 30 when neither is."""
     if time_constant_days is not None and half_life_days is not None:
         raise ConfigError(
             "time_constant_days and half_life_days set the same thing",

@@ -83,5 +83,5 @@ def _term_set(text: str) -> frozenset[str]:
 
 
 def _name_words(text: str, language: Language) -> Iterable[str]:
-    """The words of the names in a text."""
+    """Return the words of the names in a text."""
     return (word for one in language.names.list_marked(text) for word in query_terms(one, _WORDS))

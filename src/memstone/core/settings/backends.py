@@ -51,7 +51,7 @@ class ProviderModel:
     optional: bool = False
 
     def read(self, value: object) -> str | None:
-        """The two, as one word."""
+        """Return the two, as one word."""
         if value is None and self.optional:
             return None
         if not isinstance(value, str) or not _MODEL.fullmatch(value):
@@ -59,7 +59,7 @@ class ProviderModel:
         return value
 
     def to_json(self, value: str | None) -> str | None:
-        """The same."""
+        """Return the same."""
         return value
 
 
@@ -67,13 +67,13 @@ class BackendName:
     """A name of a few plain characters."""
 
     def read(self, value: object) -> str:
-        """The name."""
+        """Return the name."""
         if not isinstance(value, str) or not _NAME.fullmatch(value):
             raise ValueError("a name of letters, digits, points, dashes and underscores")
         return value
 
     def to_json(self, value: str) -> str:
-        """The same."""
+        """Return the same."""
         return value
 
 
@@ -81,13 +81,13 @@ class NamedList:
     """Names, each once."""
 
     def read(self, value: object) -> list[str]:
-        """The names, in their order."""
+        """Return the names, in their order."""
         if not isinstance(value, (list, tuple)) or len(set(map(str, value))) < len(value):
             raise ValueError("a list of names, each once")
         return [BackendName().read(one) for one in value]
 
     def to_json(self, value: list[str]) -> list[str]:
-        """The same."""
+        """Return the same."""
         return value
 
 
@@ -95,7 +95,7 @@ class BackendConnections:
     """Where backends are: ``{name: {"baseUrl": ..., ...}}``; what they are told besides is text, numbers or flags."""
 
     def read(self, value: object) -> dict[str, dict[str, Any]]:
-        """A table of tables."""
+        """Return a table of tables."""
         wrong = "a table of backends, each a table with a baseUrl and plain values"
         if not isinstance(value, Mapping):
             raise ValueError(wrong)  # noqa: TRY004 - callers wait for one kind of error
@@ -109,7 +109,7 @@ class BackendConnections:
         return made
 
     def to_json(self, value: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """The same."""
+        """Return the same."""
         return value
 
 
@@ -141,7 +141,7 @@ BACKENDS: Final = {**QDRANT, **CHOICES}
 
 
 def checked_backends(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What somebody sets, in its written form; and the keys that stood among it ('' takes one away)."""
+    """Return what somebody sets, in its written form; and the keys that stood among it ('' takes one away)."""
     if not isinstance(arguments, Mapping):
         raise InvalidInput(f"settings must be a mapping of names to values, not {type(arguments).__name__}")
     values: dict[str, Any] = {}
@@ -161,7 +161,7 @@ def checked_backends(arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict
 
 
 def _split_secrets(configs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The tables of backends without their keys, and the keys."""
+    """Return the tables of backends without their keys, and the keys."""
     plain, secrets = {}, {}
     for name, options in configs.items():
         stored = dict(options) if isinstance(options, Mapping) else options
@@ -182,7 +182,7 @@ def _validate_backend(name: str, value: object) -> Any:
 
 
 def _validate_secret(name: str, value: object) -> str | None:
-    """A key; None where it is only the mask of the one that is there."""
+    """Return a key; None where it is only the mask of the one that is there."""
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > _SECRET_CHARS or not (value.isascii() and value.isprintable()):
@@ -192,7 +192,7 @@ def _validate_secret(name: str, value: object) -> str | None:
 
 
 def mask_secret(secret: str) -> str:
-    """What is shown of a key: its end, and of a short one nothing."""
+    """Return what is shown of a key: its end, and of a short one nothing."""
     return MASK + (secret[-_VISIBLE_CHARS:] if len(secret) >= _LONG_ENOUGH else "")
 
 
@@ -251,7 +251,7 @@ def companion_normal(value: object) -> dict[str, Any]:
 
 
 def read_companion(written: str | None) -> dict[str, Any]:
-    """The ten values of a file's text; without a text, or with one that cannot be read, the defaults."""
+    """Return the ten values of a file's text; without a text, or with one that cannot be read, the defaults."""
     try:
         return companion_normal(json.loads(written or "{}"))
     except ValueError:
@@ -259,7 +259,7 @@ def read_companion(written: str | None) -> dict[str, Any]:
 
 
 def as_configuration(values: dict[str, Any]) -> dict[str, Any]:
-    """The ten values, in normal form, as the configuration they stand for."""
+    """Return the ten values, in normal form, as the configuration they stand for."""
     made: dict[str, Any] = {"preset": "companion"}
     if values["embeddingBackend"] != "local":  # which is what there is without a word
         made["embedder"] = _embedder_config(values)
@@ -270,7 +270,7 @@ def as_configuration(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _embedder_config(values: dict[str, Any]) -> dict[str, Any]:
-    """The built-in model has its own name: one that is named is asked for only where a service answers to it."""
+    """Return the built-in model has its own name: one that is named is asked for only where a service answers to it."""
     if values["embeddingBackend"] == "remote":
         return {"provider": "openai", "config": {"model": values["embeddingModel"]}}
     return {"provider": values["embeddingBackend"]}
@@ -285,7 +285,7 @@ SHORT: Final = {"timezone": "extract.timezone", "language": "policy.language"}
 
 
 def native_name(name: object) -> str:
-    """The name under which a setting is stored."""
+    """Return the name under which a setting is stored."""
     if name in EMBEDDING:
         raise InvalidInput(
             f"{name} is configuration, not a stored setting",
@@ -299,7 +299,7 @@ def native_name(name: object) -> str:
 
 
 def to_native(values: Mapping[str, object]) -> dict[str, Any]:
-    """What a caller sets, by the names and in the form in which it is stored.
+    """Return what a caller sets, by the names and in the form in which it is stored.
 
     Names of ours are taken strictly. Those of other products are brought into form, as they expect it.
     """
@@ -318,7 +318,7 @@ def to_native(values: Mapping[str, object]) -> dict[str, Any]:
 
 
 def native_names(names: Iterable[str]) -> list[str]:
-    """The names under which settings are stored."""
+    """Return the names under which settings are stored."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidInput("the names of settings must be a list")
     names = list(names)

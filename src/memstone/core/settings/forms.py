@@ -27,11 +27,11 @@ class Form(Protocol):
     """A kind of value. What is wrong is a ``ValueError`` that says how it should be."""
 
     def read(self, value: object) -> Any:
-        """The value as the policy holds it."""
+        """Return the value as the policy holds it."""
         ...
 
     def to_json(self, value: Any) -> Any:
-        """A value of the policy as JSON."""
+        """Return a value of the policy as JSON."""
         ...
 
 
@@ -46,7 +46,7 @@ class Flag(_PlainForm):
     """True or false."""
 
     def read(self, value: object) -> bool:
-        """A truth value."""
+        """Return a truth value."""
         if not isinstance(value, bool):
             raise ValueError("true or false")  # noqa: TRY004 - callers wait for one kind of error
         return value
@@ -64,7 +64,7 @@ class Number(_PlainForm):
     below: bool = False
 
     def read(self, value: object) -> float | None:
-        """A number."""
+        """Return a number."""
         if value is None and self.optional:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not self._fits(value):
@@ -91,7 +91,7 @@ class Choice(_PlainForm):
     words: tuple[str, ...]
 
     def read(self, value: object) -> str:
-        """The word."""
+        """Return the word."""
         if not isinstance(value, str) or value not in self.words:
             raise ValueError("one of " + ", ".join(self.words))
         return value
@@ -102,7 +102,7 @@ class GateForm(_PlainForm):
     """How the gate decides; ``off`` is another word for ``always``."""
 
     def read(self, value: object) -> str:
-        """The word."""
+        """Return the word."""
         word = Choice(tuple(map(str, GateMode))).read(value)
         return str(GateMode.ALWAYS) if word == GateMode.OFF else word
 
@@ -114,7 +114,7 @@ class Text(_PlainForm):
     most: int = _TEXT_CHARS
 
     def read(self, value: object) -> str:
-        """The text."""
+        """Return the text."""
         if not isinstance(value, str) or len(value) > self.most or "\x00" in value:
             raise ValueError(f"text of at most {self.most:,} characters")
         return value
@@ -124,7 +124,7 @@ class LanguageForm(_PlainForm):
     """A language, as in ``nb`` or ``pt-BR``; '' is not known."""
 
     def read(self, value: object) -> str:
-        """The tag."""
+        """Return the tag."""
         if not isinstance(value, str) or not _LANGUAGE.fullmatch(value):
             raise ValueError("the tag of a language, such as nb or pt-BR")
         return value
@@ -134,7 +134,7 @@ class Zone(_PlainForm):
     """A time zone by its IANA name."""
 
     def read(self, value: object) -> str:
-        """The name."""
+        """Return the name."""
         try:
             ZoneInfo(value if isinstance(value, str) else "")
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -150,14 +150,14 @@ class WordList:
     least: int = 0
 
     def read(self, value: object) -> tuple[str, ...]:
-        """The words, in their order."""
+        """Return the words, in their order."""
         argument = tuple(value) if isinstance(value, (list, tuple)) else (None,)
         if any(one not in self.words for one in argument) or not self.least <= len(argument) == len(set(argument)):
             raise ValueError("a list of some of " + ", ".join(self.words))
         return argument
 
     def to_json(self, value: tuple[str, ...]) -> list[str]:
-        """A list."""
+        """Return a list."""
         return list(value)
 
 
@@ -177,7 +177,7 @@ class Days:
         return tuple(sorted((name, days) for name, days in value.items() if days))
 
     def to_json(self, value: tuple[tuple[str, int], ...]) -> dict[str, int]:
-        """A table."""
+        """Return a table."""
         return dict(value)
 
 
@@ -194,7 +194,7 @@ class Redaction:
         return tuple(sorted((str(kind), str(action)) for kind, action in value.items()))
 
     def to_json(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
-        """A table."""
+        """Return a table."""
         return dict(value)
 
 
@@ -213,7 +213,7 @@ class Scores:
             raise ValueError(wrong) from None
 
     def to_json(self, value: tuple[tuple[str, float], ...]) -> dict[str, float]:
-        """A table."""
+        """Return a table."""
         return dict(value)
 
 
@@ -233,7 +233,7 @@ class Categories:
         return tuple((name.strip(), about) for name, about in argument.items())
 
     def to_json(self, value: tuple[tuple[str, str], ...]) -> dict[str, str]:
-        """A table."""
+        """Return a table."""
         return dict(value)
 
 
@@ -241,7 +241,7 @@ class Categories:
 
 
 def sorted_into(text: str, category: str, own: Sequence[tuple[str, str]]) -> str:
-    """The category of one's own that a fact belongs to; the one it was given where none fits.
+    """Return the category of one's own that a fact belongs to; the one it was given where none fits.
 
     A language model has chosen from them already. Otherwise the words decide: those of the category's name and of what
     is said about it, in whichever form they stand in the fact. The first of equals wins.
@@ -260,7 +260,7 @@ def _category_terms(name: str, about: str) -> frozenset[str]:
 
 
 def asked_for(own: Sequence[tuple[str, str]]) -> str:
-    """What a language model is told about them; '' when there are none."""
+    """Return what a language model is told about them; '' when there are none."""
     if not own:
         return ""
     listed = "; ".join(f"{name} ({about})" if about else name for name, about in own)

@@ -24,12 +24,12 @@ Normal: TypeAlias = Callable[[object], Any]
 
 
 def flag_normalizer(default: bool) -> Normal:  # noqa: FBT001 - the default is the only thing there is to say
-    """A truth value, or the default."""
+    """Return a truth value, or the default."""
     return lambda value: value if isinstance(value, bool) else default
 
 
 def number_normalizer(default: float, least: float, most: float, *, is_complete: bool = True) -> Normal:
-    """A number: the default for what is none, rounded where it must be whole, and moved into its range."""
+    """Return a number: the default for what is none, rounded where it must be whole, and moved into its range."""
 
     def normal(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
@@ -121,7 +121,7 @@ FOREIGN: Final[dict[str, Foreign]] = {**GATEWAY, **COMPANION, **AGENT}
 
 
 def gateway_effective(policy: Policy) -> dict[str, Any]:
-    """What retrieval works with: on only when there is a budget, and ``recent`` under the name it has inside."""
+    """Return what retrieval works with: on only when there is a budget, and ``recent`` under the name it has inside."""
     strategy = GATEWAY["memoryStrategy"].of(policy.retrieval.strategy or policy.strategy)
     return {
         "enabled": policy.enabled and policy.shows and policy.retrieval.token_budget > 0,
@@ -148,7 +148,7 @@ def scope_key(kind: str, name: str) -> str:
 
 
 def scope_keys(scope: Scope) -> list[str]:
-    """The keys whose settings hold for a scope, the weakest first."""
+    """Return the keys whose settings hold for a scope, the weakest first."""
     named = (("user", scope.user_id), ("agent", scope.agent_id))
     return [TENANT, *(scope_key(kind, name) for kind, name in named if name)]
 
@@ -168,7 +168,7 @@ def pause_key(scope: Scope) -> str:
 
 
 def pause_keys(scope: Scope) -> list[str]:
-    """The keys of every pause that holds for a scope: whoever is paused, alone or together with others in it."""
+    """Return the keys of every pause that holds for a scope: whoever is paused, alone or together with others in it."""
     named = list(_scope_ids(scope).items())
     some = (dict(part) for size in range(1, len(named) + 1) for part in combinations(named, size))
     return [pause_key(Scope(**{f"{kind}_id": name for kind, name in part.items()})) for part in some]
@@ -187,7 +187,7 @@ def _scope_ids(scope: Scope) -> dict[str, str]:
 
 
 def parse_values(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The values that can be read, as the policy holds them, and the names of those that cannot.
+    """Return the values that can be read, as the policy holds them, and the names of those that cannot.
 
     A newer Memstone may have stored what this one does not know; one bad row must not cost the others.
     """
@@ -202,7 +202,7 @@ def parse_values(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def apply_values(policy: Policy, values: Mapping[str, Any]) -> Policy:
-    """A policy with values (as the policy holds them) in place of its own."""
+    """Return a policy with values (as the policy holds them) in place of its own."""
     top: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
@@ -213,7 +213,7 @@ def apply_values(policy: Policy, values: Mapping[str, Any]) -> Policy:
 
 
 def merge_sources(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values of several layers, the strongest last, and whose each one is."""
+    """Return the values of several layers, the strongest last, and whose each one is."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for source, layer in layers:
@@ -232,7 +232,7 @@ def base_source(policy: Policy, name: str) -> str:
 
 
 def _as_policy(preset: Preset) -> Policy:
-    """The values of a preset, where the policy has them."""
+    """Return the values of a preset, where the policy has them."""
     plain = Policy()
     return replace(
         plain,

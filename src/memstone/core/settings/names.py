@@ -208,7 +208,7 @@ SETTINGS: Final[dict[str, Setting]] = {
 
 
 def validate_setting(name: str, value: object) -> Any:
-    """A value in its written form; ``InvalidInput`` for an unknown name or a value that cannot be."""
+    """Return a value in its written form; ``InvalidInput`` for an unknown name or a value that cannot be."""
     setting = find_setting(name)
     try:
         return setting.form.to_json(setting.form.read(value))
@@ -217,7 +217,7 @@ def validate_setting(name: str, value: object) -> Any:
 
 
 def find_setting(name: object) -> Setting:
-    """The setting of a name, or ``InvalidInput`` that says what it may have meant."""
+    """Return the setting of a name, or ``InvalidInput`` that says what it may have meant."""
     found = SETTINGS.get(name) if isinstance(name, str) else None
     if found is None:
         near = get_close_matches(str(name)[:_NAME_CHARS], SETTINGS, 1)

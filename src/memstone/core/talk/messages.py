@@ -34,7 +34,7 @@ def is_protocol(part: object) -> bool:
 
 
 def attachment_from_part(part: Mapping[str, Any]) -> Attachment:
-    """A picture, a sound or a file by what it is called, where it is, or what type of data it holds."""
+    """Return a picture, a sound or a file by what it is called, where it is, or what type of data it holds."""
     kind: str = part["type"]
     places = list(_attachment_mappings(part, kind))
     name = next(
@@ -147,7 +147,7 @@ def role_of(item: Mapping[str, Any]) -> object:
 
 
 def role_named(value: object) -> str | None:
-    """The role of that name, None where there is none."""
+    """Return the role of that name, None where there is none."""
     return _ROLES.get(value) if isinstance(value, str) else None
 
 
@@ -163,7 +163,7 @@ def _with_content(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _normalize_part(part: Any) -> Any:
-    """A part as other services write it; what is not known stays as it is."""
+    """Return a part as other services write it; what is not known stays as it is."""
     if not isinstance(part, Mapping):
         return part
     kind = part.get("type")
@@ -178,7 +178,7 @@ def _normalize_part(part: Any) -> Any:
 
 
 def _file_part(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What is said about a file, without what it holds."""
+    """Return what is said about a file, without what it holds."""
     name, url = stored.get("displayName") or stored.get("display_name"), stored.get("fileUri") or stored.get("file_uri")
     return {"type": "file", "name": name, "url": url, "media_type": stored.get("mimeType") or stored.get("mime_type")}
 
@@ -234,7 +234,7 @@ def _is_one(value: object) -> bool:
 
 
 def left_out(where: str, unread: set[str]) -> str:
-    """A warning that names fields nothing is done with."""
+    """Return a warning that names fields nothing is done with."""
     names = [name[:_MESSAGES_NAME_CHARS] for name in sorted(unread)]
     more = ", ..." if len(names) > _MAX_LISTED else ""
     text = "; use occurred_at of the call for the time, or ingest, which reads times" if unread & _TIMES else ""
@@ -242,7 +242,7 @@ def left_out(where: str, unread: set[str]) -> str:
 
 
 def stored_messages(messages: Sequence[Message]) -> list[Message]:
-    """What a person or the assistant said; system and tool text is never a memory."""
+    """Return what a person or the assistant said; system and tool text is never a memory."""
     return [message for message in messages if message.role in STORED_ROLES and message.text]
 
 

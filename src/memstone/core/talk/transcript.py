@@ -94,7 +94,7 @@ def refuse_misspelt(turn: Mapping[str, Any], where: str) -> None:
 
 
 def _normalize_name(name: str) -> str:
-    """A name without regard to how its words are joined."""
+    """Return a name without regard to how its words are joined."""
     return name[:_NAME_CHARS].replace("-", "").replace("_", "").lower()
 
 
@@ -102,7 +102,7 @@ _SPELT: Final = {_normalize_name(name): name for name in sorted(_NAMES)}
 
 
 def _parse_instant(value: Any, name: str) -> Instant | None:
-    """A time as transcripts write it: ISO 8601, or seconds or milliseconds since 1970."""
+    """Return a time as transcripts write it: ISO 8601, or seconds or milliseconds since 1970."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return to_instant(datetime.fromtimestamp(value / 1000 if abs(value) > _LATEST_SECONDS else value, UTC))
@@ -112,6 +112,6 @@ def _parse_instant(value: Any, name: str) -> Instant | None:
 
 
 def _pop_first_value(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """The first of these fields that is set; the others that mean the same go with it."""
+    """Return the first of these fields that is set; the others that mean the same go with it."""
     values = [rest.pop(name, None) for name in names]
     return next((value for value in values if value is not None), None)

@@ -59,7 +59,7 @@ class AccountEdit:
 
 
 async def create_account(runtime: Runtime, login: str, password: str, wanted: AccountEdit) -> AccountItem:
-    """A new account; its login must be free in the tenant."""
+    """Return a new account; its login must be free in the tenant."""
     name, now = parse_login(login), runtime.now()
     account = Account(runtime.tenant_id, new_id(), name, "", now, now)
     account = replace(account, **_validate_changes(wanted, name))
@@ -74,7 +74,7 @@ async def create_account(runtime: Runtime, login: str, password: str, wanted: Ac
 
 
 async def list_accounts(runtime: Runtime) -> list[AccountItem]:
-    """The accounts of the tenant; what recognises their passwords is not told."""
+    """Return the accounts of the tenant; what recognises their passwords is not told."""
     return [describe_account(one) for one in await runtime.ledger.peek(lambda tx: tx.accounts.all(runtime.tenant_id))]
 
 
@@ -115,7 +115,7 @@ async def remove_account(runtime: Runtime, account: str) -> AccountRemoval:
 
 
 async def find_account(runtime: Runtime, tx: Tx, account: str) -> Account:
-    """An account by its id or its login."""
+    """Return an account by its id or its login."""
     known = await tx.accounts.find(runtime.tenant_id, account) if isinstance(account, str) else None
     if known is None and is_login(account):
         known = await tx.accounts.find_by_login(runtime.tenant_id, parse_login(account))
@@ -125,12 +125,12 @@ async def find_account(runtime: Runtime, tx: Tx, account: str) -> Account:
 
 
 async def hash_of(runtime: Runtime, password: str) -> str:
-    """What is kept of a password; the work is done where it holds nobody up."""
+    """Return what is kept of a password; the work is done where it holds nobody up."""
     return await runtime.io.run(partial(hash_password, password, os.urandom(SALT_BYTES)))
 
 
 def describe_account(account: Account) -> AccountItem:
-    """An account as lists show it."""
+    """Return an account as lists show it."""
     return {
         "id": account.id,
         "login": account.login,
@@ -148,7 +148,7 @@ def describe_account(account: Account) -> AccountItem:
 
 
 def parse_login(login: object) -> str:
-    """A login as it is kept: however it is typed, it is the same."""
+    """Return a login as it is kept: however it is typed, it is the same."""
     if not is_login(login):
         raise InvalidInput(
             f"a login must have 1 to {_LOGIN_CHARS} characters and no spaces", hint="use an e-mail address or a name"
@@ -175,7 +175,7 @@ async def _is_free(tx: Tx, account: Account) -> None:
 
 
 def _validate_changes(wanted: AccountEdit, login: str) -> dict[str, Any]:
-    """What changes, but for the password."""
+    """Return what changes, but for the password."""
     values: dict[str, Any] = {}
     if wanted.login is not None:
         values["login"] = parse_login(wanted.login)
@@ -258,7 +258,7 @@ class LongToken:
 
 
 def read_long(token: str) -> LongToken:
-    """The parts of a long token, or ``Unauthenticated``."""
+    """Return the parts of a long token, or ``Unauthenticated``."""
     parts = token.removeprefix(MARK).split(".") if token.startswith(MARK) and len(token) <= _LONGEST else []
     if len(parts) != _PARTS or not all(parts) or not token.isascii():
         raise Unauthenticated(INVALID)
@@ -270,12 +270,12 @@ def read_long(token: str) -> LongToken:
 
 
 def hash_secret(secret: str) -> str:
-    """A fast hash will do: the secrets are random and long, nobody guesses them."""
+    """Return a fast hash will do: the secrets are random and long, nobody guesses them."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 async def signing_key(tx: Tx, tenant_id: str, now: Instant) -> bytes:
-    """The key with which the tokens of a tenant are signed; made when it is first wanted."""
+    """Return the key with which the tokens of a tenant are signed; made when it is first wanted."""
     known = await tx.vault.secret(tenant_id, _CURRENT)
     if known is None:
         known = StoredSecret(os.urandom(_KEY_BYTES), now)
@@ -336,20 +336,20 @@ async def _is_ours(tx: Tx, visible: jwt.UnverifiedToken) -> bool:
 
 
 def key_of(account: Account) -> ApiKey:
-    """What a key would be that allows the same."""
+    """Return what a key would be that allows the same."""
     verbs = tuple(str(verb) for verb in account.role.verbs)
     return ApiKey(account.tenant_id, account.id, "", account.created_at, account.login, account.subjects, verbs)
 
 
 def short_token(account: Account, session_id: str, key: bytes, now: datetime, lifetimes: Lifetimes) -> str:
-    """A token to ask with."""
+    """Return a token to ask with."""
     at = int(now.timestamp())
     named = {"sub": account.id, "tenant": account.tenant_id, "role": str(account.role), "sid": session_id}
     return jwt.issue_token(jwt.Claims(**named, iat=at, nbf=at, exp=at + lifetimes.access), key)
 
 
 def _validate_tenant_id(name: str) -> str:
-    """A name from a token that nobody has checked yet."""
+    """Return a name from a token that nobody has checked yet."""
     if not name or len(name) > MAX_ID_CHARS or not name.isprintable() or len(name.split()) != 1:
         raise Unauthenticated(INVALID)
     return name
@@ -368,7 +368,7 @@ RefreshOutcome: TypeAlias = "dict[str, Any] | Literal['invalid', 'over', 'reused
 
 
 async def login_account(runtime: Runtime, login: str, password: str, lifetimes: Lifetimes) -> dict[str, Any]:
-    """A session for whoever knows the password, or ``Unauthenticated``.
+    """Return a session for whoever knows the password, or ``Unauthenticated``.
 
     Whether the login, the password or the account is at fault is not told, and takes as long to find out.
     """
@@ -480,7 +480,7 @@ async def change_password(runtime: Runtime, account: Account, session_id: str, o
 
 
 def _unwrap_token_response(answer: RefreshOutcome, wrong: str) -> dict[str, Any]:
-    """The answer of a transaction; what is wrong is said only once what had to end has ended."""
+    """Return the answer of a transaction; what is wrong is said only once what had to end has ended."""
     if answer == "reused":
         raise Unauthenticated("this token has already been used", hint="the session was ended: log in again")
     if isinstance(answer, str):

@@ -56,7 +56,7 @@ async def resume_scope(runtime: Runtime, values: Mapping[str, Any]) -> ResumeRes
 
 
 async def list_pauses(runtime: Runtime, values: Mapping[str, Any], *, everybody: bool) -> PauseList:
-    """The pauses that hold for those that are named, or all there are when nobody is; and until when."""
+    """Return the pauses that hold for those that are named, or all there are when nobody is; and until when."""
     from memstone.core.settings.lenient import pause_keys
 
     scope, now = scope_or_everybody(runtime, values, everybody=everybody), runtime.now()
@@ -131,7 +131,7 @@ class AddCall(ScopedRequest, Protocol):
 
 
 async def turned_away(runtime: Runtime, request: AddCall, ahead: Ahead | None = None) -> AddResult | None:
-    """The answer to a request that is not carried out; None lets it in.
+    """Return the answer to a request that is not carried out; None lets it in.
 
     ``QuotaExceeded`` or ``StorageFull`` when there is no room. Where one's own memory is switched off a project still
     learns; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not stored
@@ -149,7 +149,7 @@ async def turned_away(runtime: Runtime, request: AddCall, ahead: Ahead | None = 
 
 
 async def drop_paused_turns(runtime: Runtime, turns: Sequence[Turn]) -> tuple[list[Turn], list[str]]:
-    """The turns of a transcript without those of sessions that are paused, and what to say about these."""
+    """Return the turns of a transcript without those of sessions that are paused, and what to say about these."""
     scopes = {turn.draft.scope: "" for turn in turns}
     for scope in scopes:
         idle = not_stored(await apply_scope_policy(runtime, scope))
@@ -189,6 +189,6 @@ async def _is_pool(runtime: Runtime, key: str) -> bool:
 
 
 def key_of(user_id: str | None) -> str:
-    """What an owner is called by those callers: the key's id for its pool, the user's id for a user."""
+    """Return what an owner is called by those callers: the key's id for its pool, the user's id for a user."""
     key_id = (user_id or "").removeprefix(POOLS)
     return (user_id or "") if ":" in key_id else key_id

@@ -58,7 +58,7 @@ class BoundLinks:
         return await self._links.of(tenant_id, seq)
 
     async def holder(self, tenant_id: str, dedupe: str) -> int | None:
-        """The current version that holds a dedupe value, which names its owner."""
+        """Return the current version that holds a dedupe value, which names its owner."""
         return await self._links.holder(tenant_id, dedupe)
 
     async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
@@ -84,7 +84,7 @@ class BoundLinks:
 
 
 def out_of_bounds_error(what: str) -> Forbidden:
-    """What is raised when a key is used for something that lies beyond its bounds."""
+    """Return what is raised when a key is used for something that lies beyond its bounds."""
     return Forbidden(f"this key has no access to {what}", hint="use a key that is not bound to a user or an agent")
 
 
@@ -102,7 +102,7 @@ class BoundEvents:
         await self._events.append(events)
 
     async def of(self, tenant_id: str, memory_id: str) -> list[Event]:
-        """What happened to a memory within the bounds, as far as it was done to this one's part of it."""
+        """Return what happened to a memory within the bounds, as far as it was done to this one's part of it."""
         if not await self._memories.reaches(memory_id):
             return []
         return [event for event in await self._events.of(tenant_id, memory_id) if is_inside(event.scope, self._bounds)]
@@ -112,7 +112,7 @@ class BoundEvents:
         return await self.feed(Scope(tenant_id, self._bounds.user_id, self._bounds.agent_id), cursor, limit)
 
     async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
-        """What was replaced in a scope that was checked."""
+        """Return what was replaced in a scope that was checked."""
         found = await self._events.list_replacements(scope, limit, offset)
         return [one for one in found if is_inside(one.scope, self._bounds)]
 
@@ -128,7 +128,7 @@ class BoundEvents:
         )
 
     async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
-        """What a job did within the bounds."""
+        """Return what a job did within the bounds."""
         return [one for one in await self._events.of_job(tenant_id, job_id) if is_inside(one.scope, self._bounds)]
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:

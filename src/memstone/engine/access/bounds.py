@@ -51,7 +51,7 @@ _SAFE: Final = frozenset(
 
 
 def apply_bounds(runtime: Runtime, bounds: Bounds) -> Runtime:
-    """The parts of an engine that reaches only what stands within these bounds."""
+    """Return the parts of an engine that reaches only what stands within these bounds."""
     own = replace(bounds, tenant_id=runtime.tenant_id)
     named = replace(runtime, unnamed=own.unnamed)
     if own.is_open:
@@ -84,7 +84,7 @@ class BoundLedger:
         return self._ledger.in_process
 
     def of(self, tenant_id: str) -> Ledger:
-        """The same within the bounds, which name the tenant; there is no way to another."""
+        """Return the same within the bounds, which name the tenant; there is no way to another."""
         if tenant_id != self._bounds.tenant_id:
             raise out_of_bounds_error("another tenant")
         return self
@@ -122,7 +122,7 @@ class BoundLedger:
         return bound
 
     async def check(self) -> StoreCheck:
-        """The state of the whole store is not for somebody who reaches a part of it."""
+        """Return the state of the whole store is not for somebody who reaches a part of it."""
         raise out_of_bounds_error("the state of the store")
 
     async def close(self) -> None:
@@ -195,7 +195,7 @@ class BoundAdmin:
         self._admin = admin
 
     async def cursor(self) -> int:
-        """A number that says how far the store has come, and nothing else."""
+        """Return a number that says how far the store has come, and nothing else."""
         return await self._admin.cursor()
 
     async def users_of(self, scope: Scope) -> list[str]:
@@ -213,13 +213,13 @@ class BoundVault:
         self._vault, self._tenant = vault, bounds.tenant_id
 
     async def key(self, tenant_id: str, fresh: bytes, at: Instant) -> bytes:
-        """The key of this tenant."""
+        """Return the key of this tenant."""
         if tenant_id != self._tenant:
             raise out_of_bounds_error("another tenant")
         return await self._vault.key(tenant_id, fresh, at)
 
     async def known_key(self, tenant_id: str) -> bytes | None:
-        """The same, where there is one."""
+        """Return the same, where there is one."""
         if tenant_id != self._tenant:
             raise out_of_bounds_error("another tenant")
         return await self._vault.known_key(tenant_id)
@@ -286,7 +286,7 @@ class BoundMemories:
         return await self._memories.seqs(self._only(where))
 
     async def hashes(self, where: Where) -> dict[int, str]:
-        """The hashes of their texts."""
+        """Return the hashes of their texts."""
         return await self._memories.hashes(self._only(where))
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
@@ -294,11 +294,11 @@ class BoundMemories:
         return await self._memories.among(seqs, self._only(where))
 
     async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
-        """The ids of those of ``seqs`` that match, within the bounds."""
+        """Return the ids of those of ``seqs`` that match, within the bounds."""
         return await self._memories.ids_among(seqs, self._only(where))
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
-        """What was said last, where that is within the bounds."""
+        """Return what was said last, where that is within the bounds."""
         return await self._memories.latest(scope, layer, below)
 
     async def reaches(self, memory_id: str) -> bool:
@@ -310,11 +310,11 @@ class BoundMemories:
         return Condition("tenant_id", Op.EQ, self._tenant)
 
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
-        """The version that holds now, if it is within the bounds."""
+        """Return the version that holds now, if it is within the bounds."""
         return await self._filter_reachable(await self._memories.current(tenant_id, memory_id))
 
     async def find_visible(self, tenant_id: str, memory_id: str) -> FoundMemory | None:
-        """The version that holds now, through a link within the bounds."""
+        """Return the version that holds now, through a link within the bounds."""
         same, holds = Condition("id", Op.EQ, memory_id), Condition("valid_to", Op.EXISTS, value=False)
         tenant = Condition("tenant_id", Op.EQ, tenant_id)
         seen = await self._memories.find(And((tenant, same, holds, self._within)), limit=1)
@@ -354,7 +354,7 @@ class BoundMemories:
         await self._memories.strengthen(seq, salience, anchor_at)
 
     async def last(self, tenant_id: str, memory_id: str) -> Record | None:
-        """The last version, if it is within the bounds."""
+        """Return the last version, if it is within the bounds."""
         return await self._filter_reachable(await self._memories.last(tenant_id, memory_id))
 
     async def unbury(self, tenant_id: str, memory_id: str, version: int, status: str) -> None:
@@ -380,7 +380,7 @@ class BoundReceipts:
         await self._receipts.put(scope, receipt_id, body, at)
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
-        """A receipt, if it is of somebody within the bounds."""
+        """Return a receipt, if it is of somebody within the bounds."""
         found = await self._receipts.find_with_owner(
             tenant_id, receipt_id
         )  # in one statement, so that it can be peeked at

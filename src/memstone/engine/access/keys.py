@@ -38,7 +38,7 @@ async def create_key(
     subjects: Subjects,
     expires_at: When | None,
 ) -> KeySecret:
-    """A new key; the answer is the only place where it ever stands."""
+    """Return a new key; the answer is the only place where it ever stands."""
     key_id = secrets.token_hex(_ID_BYTES)
     token = _generate_token(key_id)
     until = None if expires_at is None else parse_when(expires_at, "expires_at")
@@ -53,7 +53,7 @@ async def create_key(
 
 
 async def list_keys(runtime: Runtime) -> list[KeyItem]:
-    """The keys of the tenant; the keys themselves are nowhere."""
+    """Return the keys of the tenant; the keys themselves are nowhere."""
     return [describe_key(key) for key in await runtime.ledger.peek(lambda tx: tx.api_keys.all(runtime.tenant_id))]
 
 
@@ -81,7 +81,7 @@ async def set_key(
 
 
 async def rotate_key(runtime: Runtime, key_id: str, grace_seconds: float) -> KeySecret:
-    """A new secret under the same id; the old one is accepted for a while."""
+    """Return a new secret under the same id; the old one is accepted for a while."""
     if isinstance(grace_seconds, bool) or not isinstance(grace_seconds, (int, float)) or not 0 <= grace_seconds < _LONG:
         raise InvalidInput(f"grace_seconds must be a number of seconds from 0, not {grace_seconds!r}")
     wanted, now = checked_id(key_id, "key_id"), runtime.clock.now()
@@ -115,7 +115,7 @@ async def revoke_key(runtime: Runtime, key_id: str) -> KeyItem:
 
 
 async def authenticate_key(runtime: Runtime, token: str) -> ApiKey:
-    """The key that a caller shows, or ``Unauthenticated``; whatever is wrong with it, the answer is the same."""
+    """Return the key that a caller shows, or ``Unauthenticated``; whatever is wrong with it, the answer is the same."""
     key_id = _id_of(token)
     found = await runtime.ledger.peek(lambda tx: tx.api_keys.find(key_id)) if key_id else None
     # A key that does not exist takes as long as one that does.
@@ -151,7 +151,7 @@ def _default_user_id(key: ApiKey, identity: Identity, *, trusted: bool) -> str:
 
 
 def describe_key(key: ApiKey) -> KeyItem:
-    """A key as lists show it."""
+    """Return a key as lists show it."""
     return {
         "id": key.id,
         "name": key.name,
@@ -195,7 +195,7 @@ def _id_of(token: str) -> str:
 
 
 def _hash_token(token: str) -> str:
-    """A fast hash will do: the secret is random and long, nobody guesses it."""
+    """Return a fast hash will do: the secret is random and long, nobody guesses it."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

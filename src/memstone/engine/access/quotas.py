@@ -138,7 +138,7 @@ def _raise_quota_exceeded(what: str, used: Usage, limits: Mapping[str, int], own
 
 
 def _find_exceeded_limit(used: Usage, wanted: Usage, limits: Mapping[str, int]) -> str:
-    """What would be more than its limit; '' when nothing would."""
+    """Return what would be more than its limit; '' when nothing would."""
     for what, limit in limits.items():
         more = getattr(wanted, what)
         if more and getattr(used, what) + more > limit:

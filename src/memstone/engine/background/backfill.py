@@ -52,7 +52,7 @@ async def backfill_conversations(
 async def _ingest_conversation(
     runtime: Runtime, item: Mapping[str, Any], values: Mapping[str, Any], at: int
 ) -> BackfillItem:
-    """A conversation that is wrong has its own error and does not hold the others up."""
+    """Return a conversation that is wrong has its own error and does not hold the others up."""
     run = _first_value(item, _RUN) if isinstance(item, Mapping) else None
     try:
         request = _build_request(item, values, at)
@@ -67,7 +67,7 @@ async def _ingest_conversation(
 
 
 def _replace_surrogates(run: Any) -> Any:
-    """An id as it was given, with a mark in the place of half characters, which no answer can carry."""
+    """Return an id as it was given, with a mark in the place of half characters, which no answer can carry."""
     return run.encode("utf-8", "replace").decode() if isinstance(run, str) else run
 
 

@@ -45,7 +45,7 @@ class Claim:
 
 
 def lease_name(scope: Scope) -> str:
-    """The name of the lease on a session; no two sessions have the same."""
+    """Return the name of the lease on a session; no two sessions have the same."""
     return "session:" + json.dumps([scope.user_id, scope.agent_id, scope.run_id], ensure_ascii=False)
 
 
@@ -61,7 +61,7 @@ async def take_over_session(tx: Tx, runtime: Runtime, scope: Scope, signals: lis
 
 
 async def claim_session(runtime: Runtime, sessions: Sequence[Scope], wanted: Wanted | None = None) -> Claim | None:
-    """The first of these sessions that nobody works on and in which something waits, of what is wanted."""
+    """Return the first of these sessions that nobody works on and in which something waits, of what is wanted."""
 
     async def work(tx: Tx) -> Claim | None:
         now, left = runtime.now(), [(scope, lease_name(scope)) for scope in sessions]

@@ -34,7 +34,7 @@ async def flush_sessions(runtime: Runtime, values: Mapping[str, Any], *, everybo
 
 
 async def _untried_sessions(runtime: Runtime, scope: Scope, tried: set[Scope]) -> list[Scope]:
-    """The sessions that wait longest and have not been tried by this call."""
+    """Return the sessions that wait longest and have not been tried by this call."""
     found = await runtime.ledger.peek(lambda tx: tx.signals.sessions(scope, _AT_ONCE + len(tried)))
     return [session for session in found if session not in tried]
 

@@ -66,7 +66,7 @@ def waits_for_model(outcome: str) -> bool:
 
 
 def low_novelty(chars: int) -> str:
-    """The outcome of a session that says too little."""
+    """Return the outcome of a session that says too little."""
     return f"{_LOW}{chars}chars"
 
 
@@ -91,7 +91,7 @@ class JobFailure:
 
 
 def failure_of(error: Exception, *, session: bool = True) -> JobFailure:
-    """What kind of failure an error is.
+    """Return what kind of failure an error is.
 
     Of a session that was kept for later everything counts that is not a passing state of the model. What was put off in
     a call, whose caller was told so, is given up only when a model has answered and will hardly answer better.
@@ -156,7 +156,7 @@ class Work:
             self.model, self.input_tokens, self.output_tokens = meter.model, meter.input_tokens, meter.output_tokens
 
     def row(self, outcome: str, details: Mapping[str, Any], now: Instant) -> Job:
-        """The row it leaves in the log."""
+        """Return the row it leaves in the log."""
         took = round((perf_counter() - self.started) * 1000, 3)
         answer = {"outcome": outcome, **details}
         cost = (self.model, answer, self.input_tokens, self.output_tokens, took)
@@ -164,7 +164,7 @@ class Work:
 
 
 def status_of(outcome: str) -> str:
-    """The status of a job that ended so."""
+    """Return the status of a job that ended so."""
     word = outcome.partition(":")[0]
     return word if word in STATUSES else "success"
 
@@ -172,7 +172,7 @@ def status_of(outcome: str) -> str:
 async def list_jobs(
     runtime: Runtime, values: Mapping[str, Any], task: str | None, status: str | None, limit: int, *, everybody: bool
 ) -> JobList:
-    """What was done in the background, newest first."""
+    """Return what was done in the background, newest first."""
     if status is not None and status not in STATUSES:
         raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(STATUSES))
     scope = scope_or_everybody(runtime, values, everybody=everybody)

@@ -174,7 +174,7 @@ class SessionWork:
     async def _read_conversation(
         self, signals: Sequence[Signal], earlier: Sequence[Signal] = ()
     ) -> ConverseConversation:
-        """What was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest.
+        """Return what was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest.
 
         ``earlier`` was too little to make anything of when it was said.
         """
@@ -337,7 +337,7 @@ def _retry_time(now: Instant, tried: int) -> Instant:
 
 
 def _drop_unusable_answer(made: DistillResult) -> DistillResult:
-    """An answer that cannot be used is the end of it: the same question would hardly bring a better one."""
+    """Return an answer that cannot be used is the end of it: the same question would hardly bring a better one."""
     return replace(made, outcome=NO_EPISODE, commit=None) if isinstance(made.error, BadModelOutput) else made
 
 
@@ -387,7 +387,7 @@ async def end_session(runtime: Runtime, values: Mapping[str, Any]) -> SessionEnd
 
 
 async def _by_others(runtime: Runtime, session: Scope) -> FormationResult:
-    """What became of a session that somebody else was quicker to take, as far as it is known."""
+    """Return what became of a session that somebody else was quicker to take, as far as it is known."""
     logged = await runtime.ledger.peek(lambda tx: tx.jobs.find(session, limit=1))
     return (
         FormationResult(session, str(logged[0].details["outcome"]), 0, logged[0].details)
@@ -488,7 +488,7 @@ def _flatten_turns(value: Any) -> tuple[list[Any], int]:
 
 
 def _split_pair(item: Mapping[str, Any], at: int) -> Iterator[dict[str, Any]]:
-    """What a user said and what was answered; a side that is blank is left out."""
+    """Yield what a user said and what was answered; a side that is blank is left out."""
     unknown = set(item) - {*_SIDES, *_TIMES}
     if unknown:
         raise InvalidInput(f"turns[{at}] has an unknown field: {', '.join(sorted(map(str, unknown)))}")

@@ -157,7 +157,7 @@ async def _read_due_sessions(runtime: Runtime, tenant: str | None, offset: int) 
 async def _form_first_claimable(
     runtime: Runtime, sessions: Sequence[Scope], patience: Patience
 ) -> FormationResult | None:
-    """The first of these that can be claimed, formed within its tenant."""
+    """Return the first of these that can be claimed, formed within its tenant."""
     by_tenant, refused, now = dict[str, list[Scope]](), runtime.worker_state.refused, monotonic()
     for session in dict.fromkeys(sessions):
         if refused.get(session, now) <= now:

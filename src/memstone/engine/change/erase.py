@@ -82,13 +82,13 @@ def _subject_ids(subject: Subject) -> dict[str, str]:
 
 
 def seal_report(report: ErasureReport, key: bytes) -> ErasureReport:
-    """A report with its digest, and with a seal that only who has the store's key can make."""
+    """Return a report with its digest, and with a seal that only who has the store's key can make."""
     written = _canonical_bytes(report)
     return {**report, "sha256": hashlib.sha256(written).hexdigest(), "hmac": _compute_seal(written, key, FORMAT)}
 
 
 def digest_erased_name(key: bytes, field: str, value: str) -> str:
-    """A name as the list of erasures keeps it: it can be recognised with the key, and told by nobody."""
+    """Return a name as the list of erasures keeps it: it can be recognised with the key, and told by nobody."""
     # Under the former name: what is listed was written so, and has to be recognised.
     return (
         hmac.new(key, f"{FORMER_NAME} erased {field} 1\n{value}".encode(), hashlib.sha256).hexdigest() if value else ""
@@ -148,7 +148,7 @@ def _parse_report(runtime: Runtime, report: Mapping[str, Any]) -> tuple[Subject,
 
 
 def _canonical_bytes(report: Mapping[str, Any]) -> bytes:
-    """The bytes that are signed; the same however the JSON was written."""
+    """Return the bytes that are signed; the same however the JSON was written."""
     answer = {name: value for name, value in report.items() if name not in _SEALS}
     return json.dumps(answer, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
@@ -174,7 +174,7 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z\Z")
 
 
 def pieces_of(texts: Iterable[str]) -> set[bytes]:
-    """What to look for: short enough to lie on one page, long enough to be told from anything else."""
+    """Return what to look for: short enough to lie on one page, long enough to be told from anything else."""
     found: set[bytes] = set()
     for text in texts:
         if _MOMENT.match(text):
@@ -216,7 +216,7 @@ class Pieces:
         return _PIECE - 1
 
     def __call__(self, part: bytes) -> set[bytes]:
-        """The pieces that occur in it."""
+        """Return the pieces that occur in it."""
         import numpy as np
 
         if len(part) < _HEAD or not self._by_head:
@@ -331,13 +331,13 @@ async def _as_stored(runtime: Runtime, subject: Subject) -> Subject:
 
 
 def erased_note(subject: Subject, key: bytes, number: str, at: Instant) -> ErasureRecord:
-    """What the store remembers of an erasure."""
+    """Return what the store remembers of an erasure."""
     names = {name: digest_erased_name(key, name, value) for name, value in _subject_ids(subject).items()}
     return ErasureRecord(subject.tenant_id, number, at, **names)
 
 
 async def _finish_erasure(erasure: _ErasureRun) -> ErasureReport:
-    """What comes after the rows; where something fails it is told, because they are gone already."""
+    """Return what comes after the rows; where something fails it is told, because they are gone already."""
     checks: list[ErasureCheck | None] = [await _erase_from_indexes(erasure)]
     await erasure.step()
     _clear_caches(erasure.runtime)
@@ -443,7 +443,7 @@ async def _count_remaining_points(erasure: _ErasureRun) -> int:
 
 
 async def _erase_from_log(erasure: _ErasureRun) -> ErasureCheck | None:
-    """The write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
+    """Return the write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
     runtime = erasure.runtime
     if not isinstance(runtime.ledger, CopyableLedger) or not runtime.ledger.holds_files:
         return None
@@ -480,7 +480,7 @@ async def _rewrite_copies(erasure: _ErasureRun) -> ErasureCheck:
 
 
 async def _known_key(runtime: Runtime) -> bytes | None:
-    """The key of the store; where it cannot be had, copies are rewritten all the same, and are nobody's then."""
+    """Return the key of the store; where it cannot be had, copies are rewritten all the same, and are nobody's then."""
     try:
         return await runtime.store_key.find()
     except ConfigError as error:
@@ -489,7 +489,7 @@ async def _known_key(runtime: Runtime) -> bytes | None:
 
 
 def _describe_copy(copy: Copy, *, with_path: bool) -> BackupErasure:
-    """What became of a copy. Where it lies is the operator's business; a tenant is told how it stands."""
+    """Return what became of a copy. Where it lies is the operator's business; a tenant is told how it stands."""
     if not copy.is_settled:
         log_event("erasure.copy", logging.WARNING, path=copy.path, state=copy.state, reason=copy.reason)
     visible: BackupErasure = {"state": copy.state}
@@ -517,7 +517,7 @@ async def _check_rows(erasure: _ErasureRun) -> ErasureCheck:
 
 
 async def _check_files(erasure: _ErasureRun, look: Pieces) -> list[ErasureCheck]:
-    """The raw bytes of every file are read and compared with pieces of what was erased."""
+    """Return the raw bytes of every file are read and compared with pieces of what was erased."""
     runtime = erasure.runtime
     if not isinstance(runtime.ledger, CopyableLedger) or not runtime.ledger.holds_files:
         return []

@@ -117,7 +117,7 @@ async def remove_subject(
 
 
 async def _drop_settings(tx: Tx, subject: Subject, at: Instant) -> int:
-    """The settings of one user, agent or run; whoever holds them elsewhere is told."""
+    """Return the settings of one user, agent or run; whoever holds them elsewhere is told."""
     _, *named = scope_keys(subject.scope)
     if subject.memory_id or len(named) != 1:
         return 0
@@ -125,7 +125,7 @@ async def _drop_settings(tx: Tx, subject: Subject, at: Instant) -> int:
 
 
 async def _find_affected_scopes(tx: Tx, subject: Subject, reach: SubjectVersions) -> set[Scope]:
-    """The scopes in which somebody may have asked about the subject."""
+    """Return the scopes in which somebody may have asked about the subject."""
     linked = {link.scope for seq in (*reach.own, *reach.shared) for link in await tx.links.of(subject.tenant_id, seq)}
     scopes = [subject.scope, *(scope for scope in linked if _is_inside_scope(scope, subject.scope))]
     return {part for scope in scopes for part in _wider_scopes(scope)} - {Scope(subject.tenant_id)}
@@ -235,7 +235,7 @@ class _ErasedContent:
     subject: Subject
 
     def without(self, value: Any) -> Any:
-        """A value without it."""
+        """Return a value without it."""
         if isinstance(value, str):
             return "" if value in self.texts else value
         if isinstance(value, list):

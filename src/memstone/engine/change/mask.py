@@ -132,7 +132,7 @@ def _mask_record(masking: MaskingRun, old: Record, text: str, kinds: set[Sensiti
 
 
 async def _own_evidence(masking: MaskingRun, record: Record, kinds: set[Sensitive]) -> dict[str, Any]:
-    """The data of a memory; a quote that stands in a stored turn is masked with it, any other here."""
+    """Return the data of a memory; a quote that stands in a stored turn is masked with it, any other here."""
     evidence = record.data.get("evidence")
     if not isinstance(evidence, dict) or not isinstance(evidence.get("quote"), str):
         return record.data
@@ -294,7 +294,7 @@ def _find_sensitive_kinds(table: str, row: StoredRow, policy: RedactPolicy) -> s
 
 
 def _redact_row(table: str, row: StoredRow, policy: RedactPolicy) -> tuple[dict[str, Any], set[Sensitive]]:
-    """The values of a row without secrets, and which kinds it held."""
+    """Return the values of a row without secrets, and which kinds it held."""
     kinds: set[Sensitive] = set()
 
     def without(text: str) -> str:

@@ -45,7 +45,7 @@ _REPEATED: Final = 8
 
 
 def claim_in(runtime: Runtime, record: Record, known: Link | None, link: Link) -> str | None:
-    """What a memory is known by for the holder of a link, made the way it was made for the one that is known.
+    """Return what a memory is known by for the holder of a link, made the way it was made for the one that is known.
 
     A turn is known by its words, and by its time only if the caller gave one: which of the two it was, the value itself
     tells. Without one to compare with, it is what a new memory would have.
@@ -100,16 +100,16 @@ class Move:
     merged: int = 0
 
     def of(self, scope: Scope) -> Scope:
-        """What becomes of a scope: the ids that the new one names take the place of those it has."""
+        """Return what becomes of a scope: the ids that the new one names take the place of those it has."""
         return replace(scope, **{name: getattr(self.new, name) for name in _FIELDS if getattr(self.new, name)})
 
     def link(self, link: Link, record: Record) -> Link:
-        """A link as it will be."""
+        """Return a link as it will be."""
         moved = replace(link, scope=self.of(link.scope))
         return replace(moved, dedupe=claim_in(self.runtime, record, link, moved))
 
     def event(self, verb: str, record: Record, scope: Scope, now: Instant, **answer: Any) -> Event:
-        """An event of this move."""
+        """Return an event of this move."""
         return event_of(verb, record, scope, now, before=record, reason=REASON, job_id=self.job_id, **answer)
 
 
@@ -118,7 +118,7 @@ class _ToUser(Move):
     """From an agent to the people it talked to."""
 
     def of(self, scope: Scope) -> Scope:
-        """What becomes of a scope: it is the user's, whichever agent or conversation."""
+        """Return what becomes of a scope: it is the user's, whichever agent or conversation."""
         return Scope(scope.tenant_id, scope.user_id)
 
 
@@ -180,7 +180,7 @@ async def _read_page(tx: Tx, *, move: Move, after: int) -> list[FoundMemory]:
 
 
 async def _hand_over(tx: Tx, *, move: Move, now: Instant) -> dict[str, list[str]]:
-    """What waits, the receipts and the counts, and what undoing it will have to know."""
+    """Return what waits, the receipts and the counts, and what undoing it will have to know."""
     owned = {table: await tx.rows_by_owner.hand_over(table, move.old, move.new) for table in OWNED_TABLES}
     whole_user = move.old.user_id and not (move.old.agent_id or move.old.run_id)
     if whole_user and move.new.user_id:
@@ -233,7 +233,7 @@ async def _move_all(
 
 
 async def _read_moving_links(tx: Tx, move: Move, version: Record) -> list[Link]:
-    """The links of a version that move."""
+    """Return the links of a version that move."""
     links = await tx.links.of(version.tenant_id, version.seq)
     return [link for link in links if is_inside(link.scope, move.old) and move.of(link.scope) != link.scope]
 
@@ -260,7 +260,7 @@ async def _tell_ended(tx: Tx, move: Move, last: Record, links: Sequence[Link], n
 
 
 async def _move_live(tx: Tx, language: Language, move: Move, live: Record, links: Sequence[Link], now: Instant) -> int:
-    """The links of the version that holds; gives how many memories became one with another."""
+    """Return the links of the version that holds; gives how many memories became one with another."""
     current = await tx.links.of(live.tenant_id, live.seq)
     remaining = [link for link in current if link not in links]
     added: list[Link] = []

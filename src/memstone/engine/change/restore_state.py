@@ -50,7 +50,7 @@ class Fresh:
     degraded: list[Degradation] = field(default_factory=list)
 
     async def of(self, tx: Tx, record: Record) -> Vectors:
-        """The vectors of a version, in a space that is registered."""
+        """Return the vectors of a version, in a space that is registered."""
         vector = self.vectors.get(record.text)
         if self.space is None or vector is None:
             return ()
@@ -106,7 +106,7 @@ class Act:
     undoes: str | None = None
 
     def event(self, verb: str, record: Record, scope: Scope, **more: Any) -> Event:
-        """An event of this act."""
+        """Return an event of this act."""
         answer = {"reason": self.reason, "actor": self.actor, "job_id": self.job_id, **more}
         event = event_of(verb, record, scope, self.now, **answer)
         event.undoes = self.undoes
@@ -158,7 +158,7 @@ async def links_again(act: Act, row: Record, last: Record | None = None) -> list
 
 
 async def _read_past_dedupes(tx: Tx, row: Record) -> dict[Scope, str | None]:
-    """What the history tells of the claims of a version; after a rewriting they are of other words."""
+    """Return what the history tells of the claims of a version; after a rewriting they are of other words."""
     claims: dict[Scope, str | None] = {}
     for event in await tx.events.of(row.tenant_id, row.id):
         if event.event == EventType.REDACT:
@@ -169,7 +169,7 @@ async def _read_past_dedupes(tx: Tx, row: Record) -> dict[Scope, str | None]:
 
 
 def _compute_dedupe(act: Act, link: Link, row: Record) -> str | None:
-    """The claim of a version by its words; what was said may be said again, so a turn has none."""
+    """Return the claim of a version by its words; what was said may be said again, so a turn has none."""
     return None if row.layer == Layer.TURN else dedupe_of(act.runtime, link, row)
 
 
@@ -188,7 +188,7 @@ async def _end_memory(act: Act, live: Record | None, memory_id: str, state: Mapp
 
 
 async def _reopen_memory(act: Act, wanted: Record, links: Sequence[Link]) -> Event:
-    """The next version of a memory that had ended."""
+    """Return the next version of a memory that had ended."""
     tx, tenant = act.tx, wanted.tenant_id
     last = await tx.memories.last(tenant, wanted.id)
     assert last is not None, "one of its versions is wanted"  # noqa: S101 - tells the type checker
@@ -205,7 +205,7 @@ async def _reopen_memory(act: Act, wanted: Record, links: Sequence[Link]) -> Eve
 
 
 async def status_at_the_end(tx: Tx, last: Record) -> str:
-    """What a memory was when it ended, as its history tells."""
+    """Return what a memory was when it ended, as its history tells."""
     history = await tx.events.of(last.tenant_id, last.id)
     answer = (one.before for one in reversed(history) if one.is_deleted and one.before)
     return next((str(one["status"]) for one in answer if one.get("version") == last.version), str(Status.ACTIVE))
@@ -278,7 +278,7 @@ async def _relink_ended(act: Act, memory_id: str, state: Mapping[str, Any]) -> E
 
 
 def those_not_in(have: Sequence[Link], wanted: Sequence[Link]) -> list[Link]:
-    """The wanted links to scopes that no link names yet."""
+    """Return the wanted links to scopes that no link names yet."""
     there = {link.scope for link in have}
     return [link for link in wanted if link.scope not in there]
 
@@ -301,7 +301,7 @@ def _next_version(wanted: Record, version: int, began: Instant, now: Instant) ->
 
 
 def _change_event_type(live: Record, new: Record) -> EventType:
-    """What a change is called that puts one version in the place of another."""
+    """Return what a change is called that puts one version in the place of another."""
     if live.text != new.text or live.status == new.status:
         return EventType.UPDATE
     if new.status == Status.ACTIVE:

@@ -72,7 +72,7 @@ async def undo_changes(runtime: Runtime, event_id: str | None, job_id: str | Non
 
 
 async def _of_event(runtime: Runtime, event_id: str) -> list[Event]:
-    """The event, and what has to be taken back with it, newest first."""
+    """Return the event, and what has to be taken back with it, newest first."""
     event = await runtime.ledger.peek(lambda tx: tx.events.one(runtime.tenant_id, event_id))
     if event is None:
         raise NotFoundError(f"no event {event_id}", hint="history and events show their ids")
@@ -210,7 +210,7 @@ async def _give_back(act: Act, split_id: str, old: Record) -> None:
 
 
 def describe_event(event: Event) -> UndoItem:
-    """What became of one memory."""
+    """Return what became of one memory."""
     status = (event.after or {}).get("status", str(Status.DELETED))
     return {
         "id": event.memory_id,
@@ -325,7 +325,7 @@ async def _read_events_to_undo(runtime: Runtime, scope: Scope, done: EventFilter
 async def _read_event_page(
     tx: Tx, *, scope: Scope, done: EventFilter, below: int | None
 ) -> list[tuple[int, Event | None]]:
-    """A page of events, each under the number to go on from; None in the place of one that is not meant."""
+    """Return a page of events, each under the number to go on from; None in the place of one that is not meant."""
     page = await tx.events.newest(scope, done, below, _AT_ONCE)
     lowest = page[-1].seq if page else 0
     return [(lowest, event if await _is_meant(tx, event, done) else None) for event in page]
@@ -422,7 +422,7 @@ async def restore_version(runtime: Runtime, memory_id: str, version: int | None)
 
 
 async def _read_wanted_version(runtime: Runtime, tx: Tx, memory_id: str, version: int | None) -> tuple[Record, Record]:
-    """The version that is wanted, and the last one there is."""
+    """Return the version that is wanted, and the last one there is."""
     tenant = runtime.tenant_id
     last = await under_id(tx.memories.last, tenant, memory_id)
     if last is None or not last.text:

@@ -79,7 +79,7 @@ DISTILLED_FACTS_IDENTITY_SALIENCE: Final = 0.9
 def fact_from_digest(
     runtime: Runtime, asked: ConversationQuestion, digest_fact: DigestFact, targets: Sequence[str]
 ) -> Fact:
-    """What a model would do, as a fact of the turn that shows it; its origin and trust are those of the turn."""
+    """Return what a model would do, as a fact of the turn that shows it; its origin and trust are those of the turn."""
     one = digest_fact.operation
     if digest_fact.is_identity and one.category not in IDENTITY_GRADE:
         one = replace(one, category="identity")
@@ -182,7 +182,7 @@ async def _embed_texts(runtime: Runtime, texts: Sequence[str]) -> list[Vector | 
 async def _read_revised_texts(
     tx: Tx, *, rules: ChangeRules, scope: Scope, facts: Sequence[Fact], space: Space, now: Instant
 ) -> list[str]:
-    """The texts that these facts would make of what is known, as far as that can be told before."""
+    """Return the texts that these facts would make of what is known, as far as that can be told before."""
     texts: dict[str, None] = {}
     for fact in facts:
         if fact.judged:
@@ -299,7 +299,7 @@ def kept_scope(scope: Scope, fields: Sequence[str]) -> Scope:
 
 
 def _merge_earlier_digest(session: SessionToDistill, digest: Digest) -> Digest:
-    """The digest of all of a session, also where the words of its beginning are not kept."""
+    """Return the digest of all of a session, also where the words of its beginning are not kept."""
     old = session.visible_episode
     if old is None or session.earlier:
         return digest
@@ -360,7 +360,7 @@ def _list_hidden_texts(session: SessionToDistill, guard: TextGuard) -> list[str]
 
 
 async def _find_near_memories(runtime: Runtime, asked: ConversationQuestion, session: SessionToDistill) -> list[Record]:
-    """What is known near the last things that the user said in a session."""
+    """Return what is known near the last things that the user said in a session."""
     turns = [turn for turn in session.turns if turn.message.role == "user"][-_ASKED_WITH:]
     try:
         signature = await embed_turns(runtime, turns)
@@ -374,7 +374,7 @@ _ASKED_WITH: Final = 20
 
 
 async def _by_rules(runtime: Runtime, session: SessionToDistill) -> _SessionFindings:
-    """The most telling sentences, and the facts that rules find in what the user said."""
+    """Return the most telling sentences, and the facts that rules find in what the user said."""
     curation = replace(runtime.policy.curation, strategies=(PATTERN,), roles=("user",))
     ruled = replace(runtime, policy=replace(runtime.policy, curation=curation))
     scope = kept_scope(session.scope, runtime.policy.known_scope)
@@ -452,12 +452,12 @@ class _Work:
         }
 
     def _repeated_outcomes(self) -> list[Outcome]:
-        """What only repeats a known fact, as a decision like the others."""
+        """Return what only repeats a known fact, as a decision like the others."""
         facts = [fact.draft for fact in self.found.facts if id(fact) in self.known.repeated]
         return [Outcome("NONE", None, draft, reason="says no more than what is known") for draft in facts]
 
     async def _spoken_of(self, tx: Tx, outcomes: Sequence[Outcome]) -> list[Record]:
-        """The facts that the session mentions, each once, as they are now."""
+        """Return the facts that the session mentions, each once, as they are now."""
         ended = {outcome.record.id for outcome in outcomes if outcome.event == EventType.DELETE and outcome.record}
         ids = [outcome.record.id for outcome in outcomes if outcome.record is not None]
         ids += self.known.repeated.values()
@@ -473,7 +473,7 @@ class _Work:
         await tx.memories.add_source_count(new, 1)
 
     def _told_before(self) -> list[str]:
-        """The facts that the session was known to mention."""
+        """Return the facts that the session was known to mention."""
         old = self.session.episode
         return list(map(str, old.data.get("facts") or ())) if old is not None else []
 

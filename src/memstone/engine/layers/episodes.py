@@ -63,7 +63,7 @@ class SessionToDistill:
         return [*self.earlier, *self.fresh]
 
     def messages(self, guard: TextGuard) -> list[Message]:
-        """What was said in it."""
+        """Return what was said in it."""
         return [as_heard(turn, guard) for turn in self.turns]
 
     @property
@@ -83,7 +83,7 @@ class SessionToDistill:
 
 
 async def session_of(tx: Tx, scope: Scope, turns: list[Turn], occurred_at: Instant, now: Instant) -> SessionToDistill:
-    """What is known about a session, within one transaction; turns that are stored are recognised."""
+    """Return what is known about a session, within one transaction; turns that are stored are recognised."""
     for turn in turns:
         turn.retold = True  # whatever was said since, these are the words of then
         await recognise_turn(tx, turn, scope, last=False)
@@ -107,13 +107,13 @@ async def _leave_out_deleted(tx: Tx, turns: Sequence[Turn]) -> None:
 
 
 def session_dedupe(scope: Scope, occurred_at: Instant) -> str:
-    """What makes two episodes the same: the run they are about, or, without one, when the session was."""
+    """Return what makes two episodes the same: the run they are about, or, without one, when the session was."""
     key = "run" if scope.run_id else occurred_at
     return dedupe_value(scope, _EVERY_FIELD, speaker="", key=f"episode:{key}", text="")
 
 
 async def _read_earlier_turns(tx: Tx, scope: Scope, known: set[str]) -> list[Turn]:
-    """What was said in a run before."""
+    """Return what was said in a run before."""
     where = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.TURN)), where_current()))
     rows = await tx.memories.find(where, limit=_MOST_TURNS)
     return [_turn_from_row(found) for found in reversed(rows) if found.record.id not in known]
@@ -132,7 +132,7 @@ def _turn_from_row(found: FoundMemory) -> Turn:
 
 
 def own_words(turns: list[Turn]) -> list[Turn]:
-    """What is retold of a talk: where the user is known to speak in it, nothing that only an import says."""
+    """Return what is retold of a talk: where the user is known to speak in it, nothing that only an import says."""
     return [turn for turn in turns if turn.draft.origin != Origin.IMPORT] or turns
 
 
@@ -151,7 +151,7 @@ async def _read_narrative(tx: Tx, scope: Scope, now: Instant) -> str:
 
 
 async def _read_recent_episodes(tx: Tx, scope: Scope, now: Instant) -> tuple[tuple[str, str], ...]:
-    """The newest episodes of other sessions, by their day."""
+    """Return the newest episodes of other sessions, by their day."""
     since = Condition("occurred_at", Op.GTE, to_instant(datetime_from_instant(now) - timedelta(days=RECENT_DAYS)))
     wide = Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id or scope.agent_id else scope
     rows = await tx.memories.find(where_visible(wide, now, layers=(Layer.EPISODE,), extra=since), limit=RECENT + 1)
@@ -240,7 +240,7 @@ def _build_record(session: SessionToDistill, made: NewEpisode, now: Instant) -> 
 
 
 def _build_next_version(old: Record, new: Record, now: Instant) -> Record:
-    """The version after the current one: what is new, under the same id and with the same birth and status."""
+    """Return the version after the current one: what is new, under the same id and with the same birth and status."""
     return replace(
         new,
         id=old.id,
@@ -257,7 +257,7 @@ def _build_next_version(old: Record, new: Record, now: Instant) -> Record:
 
 
 def episode_id(session: SessionToDistill) -> str:
-    """The id of a session's episode: the one it has, or a new one."""
+    """Return the id of a session's episode: the one it has, or a new one."""
     return session.episode.id if session.episode is not None else new_id()
 
 
@@ -274,7 +274,7 @@ class EpisodesRequest:
 
 
 async def list_episodes(runtime: Runtime, request: EpisodesRequest) -> EpisodeList:
-    """The episodes a scope sees, newest first."""
+    """Return the episodes a scope sees, newest first."""
     values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit, offset = checked_limit(request.limit, runtime.policy.limits.page), checked_offset(request.offset)
     since: Where | None = None
@@ -292,7 +292,7 @@ async def list_episodes(runtime: Runtime, request: EpisodesRequest) -> EpisodeLi
 
 
 def format_episode(found: FoundMemory) -> EpisodeItem:
-    """An episode as callers see it."""
+    """Return an episode as callers see it."""
     record = found.record
     return {
         "id": record.id,

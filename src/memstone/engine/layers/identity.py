@@ -67,7 +67,7 @@ class IdentityText:
 
 
 async def get_identity(runtime: Runtime, user_id: Any) -> IdentityResult:
-    """An owner's identity as it is now."""
+    """Return an owner's identity as it is now."""
     owner = owner_for(runtime, user_id)
     return await runtime.ledger.read(lambda tx: _read_identity(tx, owner, runtime.now()))
 
@@ -249,7 +249,7 @@ async def _ensure_spaces(tx: Tx, owner: Scope, vectors: Vectors) -> None:
 
 
 def _add_warnings(runtime: Runtime, identity_result: IdentityResult, warnings: Sequence[str]) -> IdentityResult:
-    """The answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
+    """Return the answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
     cap = runtime.policy.retrieval.override_tokens
     size = sum(one["token_count"] for one in identity_result["overrides"])
     lines = list(warnings)
@@ -315,7 +315,7 @@ class PinnedRequest:
 
 
 async def list_pinned_facts(runtime: Runtime, request: PinnedRequest) -> PinnedFactList:
-    """The most salient facts of a scope, without what ``standing_instructions`` tells."""
+    """Return the most salient facts of a scope, without what ``standing_instructions`` tells."""
     values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, runtime.policy.limits.page, LARGEST)
     now, days = runtime.now(), (await policy_for(runtime, request)).policy.recall.decay_days

@@ -36,12 +36,12 @@ def owner_of_identity(scope: Scope) -> Scope | None:
 
 
 def identity_dedupe(owner: Scope, kind: str, text: str) -> str:
-    """What makes two of a kind the same: the owner and the words, in whatever case."""
+    """Return what makes two of a kind the same: the owner and the words, in whatever case."""
     return dedupe_value(owner, ("user_id",), speaker=f"identity:{kind}", key=None, text=text)
 
 
 async def rows_of(tx: Tx, owner: Scope, now: Instant, *kinds: str, as_of: Instant | None = None) -> list[FoundMemory]:
-    """The rows of an owner's identity of these kinds, in their order."""
+    """Return the rows of an owner's identity of these kinds, in their order."""
     only = Condition("kind", Op.IN, tuple(map(str, kinds)))
     where = where_visible(owner, now, layers=(Layer.IDENTITY,), as_of=as_of, extra=only)
     seqs = await tx.memories.seqs(where)
@@ -112,7 +112,7 @@ async def _add_mirror(tx: Tx, language: Language, owner: Scope, fact: Record, no
 
 
 def mirror_of(fact: Record, now: Instant) -> Record:
-    """What is kept of a fact as part of an identity."""
+    """Return what is kept of a fact as part of an identity."""
     return replace(
         fact,
         id=new_id(),
@@ -146,7 +146,7 @@ async def _evict_excess_mirrors(tx: Tx, language: Language, owner: Scope, most: 
 
 
 async def sources_of(tx: Tx, owner: Scope, rows: Sequence[FoundMemory], now: Instant) -> dict[str, Record]:
-    """The facts behind mirrors, as far as the owner still sees them."""
+    """Return the facts behind mirrors, as far as the owner still sees them."""
     return await read_visible_facts(tx, owner, [found.record.origin_id or "" for found in rows], now)
 
 
@@ -168,7 +168,7 @@ def is_true(mirror: Record, fact: Record | None) -> bool:
 
 
 async def true_derived(tx: Tx, owner: Scope, now: Instant) -> list[FoundMemory]:
-    """The mirrors that still hold."""
+    """Return the mirrors that still hold."""
     rows = await rows_of(tx, owner, now, Kind.DERIVED)
     facts = await sources_of(tx, owner, rows, now)
     return [found for found in rows if is_true(found.record, facts.get(found.record.origin_id or ""))]

@@ -158,7 +158,7 @@ async def import_narrative(runtime: Runtime, user_id: Any, text: str, model: str
 
 
 async def _read_known(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> _NarrativeState:
-    """What is known about the owner; mirrors are brought up to date on the way."""
+    """Return what is known about the owner; mirrors are brought up to date on the way."""
     await refresh_mirrors(tx, runtime.language, owner, now)
     rows = await rows_of(tx, owner, now, Kind.NARRATIVE)
     lines = await lines_of(runtime, tx, owner, now)
@@ -170,7 +170,7 @@ async def _read_known(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> _
 
 
 async def lines_of(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> list[PortraitFact]:
-    """The facts a text about the user is made of: those that say who they are, then the most salient they told.
+    """Return the facts a text about the user is made of: those that say who they are, then the most salient they told.
 
     What happened or is planned is no part of it, nor how the user wants to be served, and what an override says already
     is left out.
@@ -197,7 +197,7 @@ async def lines_of(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> list
 
 
 async def _generate_text(runtime: Runtime, lines: Sequence[PortraitFact]) -> tuple[str, str]:
-    """The text, and who wrote it."""
+    """Return the text, and who wrote it."""
     tokens = runtime.policy.formation.portrait_tokens
     if runtime.llm is not None:
         facts = [line.text for line in lines]

@@ -40,7 +40,7 @@ class Portrait:
 async def read_portrait(
     tx: Tx, language: Language, owner: Scope, now: Instant, as_of: Instant | None = None
 ) -> Portrait:
-    """The identity of an owner (as it was at ``as_of``), within one transaction."""
+    """Return the identity of an owner (as it was at ``as_of``), within one transaction."""
     rows = await rows_of(tx, owner, now, Kind.OVERRIDE, Kind.DERIVED, Kind.NARRATIVE, as_of=as_of)
     if not rows:
         return Portrait([], [])
@@ -63,7 +63,7 @@ def _made_of(memory: FoundMemory | None) -> dict[str, str]:
 
 
 def _narrative_text(record: Record, facts: dict[str, Record], language: Language) -> str:
-    """The text that is stored; where something it says was changed or deleted since, what the facts say now."""
+    """Return the text that is stored; where something it says was changed or deleted since, what the facts say now."""
     made_of: dict[str, str] = record.data.get("facts") or {}
     if all(one in facts and facts[one].hash == version for one, version in made_of.items()):
         return record.text
@@ -103,6 +103,6 @@ def _can_replace_line(fact: PortraitFact, line: PortraitFact, rules: ChangeRules
 
 
 def line_of(fact: Record) -> PortraitFact:
-    """A fact as a text about the user may tell it."""
+    """Return a fact as a text about the user may tell it."""
     category = str(fact.data.get("category", ""))
     return PortraitFact(fact.id, fact.text, fact.hash, category, fact.salience, fact.updated_at, fact.occurred_at)

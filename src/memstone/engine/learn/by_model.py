@@ -94,7 +94,7 @@ class _Try(Generic[T]):
 
 
 async def ask_model(runtime: Runtime, question: ModelQuestion, read: Callable[[str], T]) -> ModelAnswer[T]:
-    """The answer to a question as ``read`` understands it; ``LLMError`` when the model cannot be understood.
+    """Return the answer to a question as ``read`` understands it; ``LLMError`` when the model cannot be understood.
 
     The same question to the same model is asked once: an application that sends a conversation again pays nothing.
     """
@@ -163,7 +163,7 @@ async def _generate_answer(runtime: Runtime, question: ModelQuestion) -> str:
 
 
 def as_llm_error(error: MemstoneError) -> LLMError:
-    """The failure of a model as the one error that callers wait for; what went wrong underneath is its cause."""
+    """Return the failure of a model as the one error that callers wait for; what went wrong underneath is its cause."""
     if isinstance(error, LLMError):
         error.hint = error.hint or _HINT
         return error
@@ -233,7 +233,7 @@ class ConversationQuestion:
 
 
 async def by_model(runtime: Runtime, asked: ConversationQuestion) -> ModelFacts:
-    """What the new turns of a conversation do to the memory, by the configured model."""
+    """Return what the new turns of a conversation do to the memory, by the configured model."""
     turns = await runtime.io.compute(partial(_select_turns, runtime, asked.turns))
     fresh = [turn for turn in turns if turn.retold or not turn.said_before]
     if not turns:
@@ -332,7 +332,7 @@ def _for_review(one: Operation, targets: Sequence[str], talk: Talk) -> dict[str,
 
 
 async def _in_two(runtime: Runtime, asked: ConversationQuestion, talk: Talk, fresh: Sequence[Turn]) -> ModelFacts:
-    """The facts, with nothing decided about them yet."""
+    """Return the facts, with nothing decided about them yet."""
     side, own, more = _scope_side(asked.scope), _category_names(runtime), _join_instructions(runtime)
     prompt = asked.prompt or runtime.policy.curation.extraction_prompt
     build = partial(extraction_prompt, talk, instructions=more, custom_prompt=prompt, side=side, categories=own)
@@ -376,7 +376,7 @@ async def embed_turns(runtime: Runtime, turns: Sequence[Turn]) -> str:
 async def near_memories(
     runtime: Runtime, asked: ConversationQuestion, turns: Sequence[Turn], signature: str
 ) -> list[Record]:
-    """The memories nearest to any of the turns, by meaning and by words, the oldest first."""
+    """Return the memories nearest to any of the turns, by meaning and by words, the oldest first."""
     most = _MEMORIES_PER_NEIGHBOUR * runtime.policy.curation.neighbours
     where = where_visible(asked.known_in, runtime.now(), layers=(Layer.FACT,), extra=asked.compared_with)
     among: frozenset[int] | None = None
@@ -403,14 +403,14 @@ async def near_memories(
 
 
 def known_of(record: Record) -> KnownFact:
-    """A memory as a model is shown it."""
+    """Return a memory as a model is shown it."""
     return KnownFact(str(record.seq), record.text, record.occurred_at[:10])
 
 
 async def _search_by_meaning(
     runtime: Runtime, scope: Scope, turn: Turn, signature: str, most: int, among: frozenset[int] | None
 ) -> list[int]:
-    """What means something like a turn; nothing while the index is out of reach, and words have to do."""
+    """Return what means something like a turn; nothing while the index is out of reach, and words have to do."""
     if turn.draft.vector is None or not signature:
         return []
     vector = np.frombuffer(turn.draft.vector, "<f4")
@@ -455,7 +455,7 @@ def _message_from_record(record: Record, guard: TextGuard) -> Message:
 def fact_of(
     runtime: Runtime, asked: ConversationQuestion, fresh: Sequence[Turn], one: Operation, targets: Sequence[str]
 ) -> Fact:
-    """An operation as a fact on its way into the ledger, in the words of the model."""
+    """Return an operation as a fact on its way into the ledger, in the words of the model."""
     turn = fresh[one.turn - 1]
     candidate = Candidate(
         text=one.text,
@@ -494,7 +494,7 @@ def mark_doubt(draft: Draft, doubt: str, *, quoted: bool = False) -> None:
 
 
 def assistant_metadata(runtime: Runtime, candidate: Candidate, turn: Turn) -> dict[str, Any]:
-    """What a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
+    """Return what a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
     if turn.message.role != "assistant":
         return {}
     return {"category": candidate.category, "extractedAt": runtime.now(), "source": "llm_response"}
@@ -525,7 +525,7 @@ def forgotten_by_rule(
 
 
 async def _learned_before(runtime: Runtime, tx: Tx, asked: ConversationQuestion, turns: Sequence[Turn]) -> list[Fact]:
-    """What was learned from turns that are sent again, as it is known now: no model need be asked once more."""
+    """Return what was learned from turns that are sent again, as it is known now: no model need be asked once more."""
     texts = {turn.id: turn for turn in turns if turn.id}
     if not texts:
         return []
@@ -589,7 +589,7 @@ class MeteredLlm:
 
 
 def meter_model_usage(runtime: Runtime) -> tuple[Runtime, MeteredLlm | None]:
-    """The same parts with a model that counts; None without a model."""
+    """Return the same parts with a model that counts; None without a model."""
     if runtime.llm is None:
         return runtime, None
     meter = MeteredLlm(runtime.llm)

@@ -251,7 +251,7 @@ async def _apply_fact(
 
 
 def _taken_by(fact: Fact, outcomes: Sequence[Outcome]) -> str | None:
-    """The memory that the same words of the same turn have brought, in the place of what they end."""
+    """Return the memory that the same words of the same turn have brought, in the place of what they end."""
     for outcome in outcomes:
         answer = (outcome.draft.data or {}).get("evidence") or {}
         overlaps = answer.get("start", 0) < fact.candidate.end and fact.candidate.start < answer.get("end", 0)
@@ -269,7 +269,7 @@ _STORING_EVENTS: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)
 
 
 async def _decide_by_model(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
-    """What a model decided, about the versions it was shown that still hold."""
+    """Return what a model decided, about the versions it was shown that still hold."""
     targets = [one.target for one in fact.proposals if one.target is not None]
     where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(targets, where) if targets else []
@@ -284,7 +284,7 @@ async def _decide_by_model(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> li
 
 
 async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
-    """The memory that says a fact in the same words, in whichever conversation it was learned."""
+    """Return the memory that says a fact in the same words, in whichever conversation it was learned."""
     tenant = fact.draft.scope.tenant_id
     holder = await tx.links.holder(tenant, fact.draft.dedupe)
     found = await tx.memories.among([holder], where) if holder is not None else []
@@ -296,7 +296,7 @@ async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
 async def _decide_by_rules(
     tx: Tx, rules: ChangeRules, scope: Scope, plan: CommitPlan, fact: Fact, now: Instant
 ) -> list[tuple[Decision, Record | None]]:
-    """What rules decide, about whatever is near now."""
+    """Return what rules decide, about whatever is near now."""
     near = await read_neighbours(tx, rules, scope, fact, plan.cursor, plan.signature, now)
     if not fact.adds:  # what the same message has just stated is not changed by the rest of it
         near = [one for one in near if not fact.turn.id or one.found.record.origin_id != fact.turn.id]
@@ -335,7 +335,7 @@ def _inherit_trust(runtime: Runtime, fact: Fact, scope: Scope) -> list[str]:
 
 
 def _build_evidence(fact: Fact) -> dict[str, Any]:
-    """The turn and the words in it; of a turn that is not kept, the words are all there is."""
+    """Return the turn and the words in it; of a turn that is not kept, the words are all there is."""
     one = fact.candidate
     quote = fact.turn.text[one.start : one.end]
     answer: dict[str, Any] = {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
@@ -422,7 +422,7 @@ async def _revise_memory(
 
 
 def _link_here(links: Sequence[Link], scope: Scope, now: Instant) -> list[Link]:
-    """A link to the conversation in which a memory is changed, where none shows it there yet."""
+    """Return a link to the conversation in which a memory is changed, where none shows it there yet."""
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
     return [Link(scope, now)] if owned and not any(is_inside(one, scope) for one in owned) else []
 
@@ -461,7 +461,7 @@ def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: I
 
 
 def _also_shown(target: Record, fact: Fact) -> dict[str, Any]:
-    """What is known of a memory besides its text, with the turn that amends it among those that show it."""
+    """Return what is known of a memory besides its text, with the turn that amends it among those that show it."""
     answer = target.data.get("evidence")
     if not isinstance(answer, dict) or not fact.turn.id:
         return dict(target.data)

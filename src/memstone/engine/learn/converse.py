@@ -341,13 +341,13 @@ def _needs_no_vector(fact: Fact) -> bool:
 
 
 def _unmet_forget_requests(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
-    """What was asked to be forgotten without effect."""
+    """Return what was asked to be forgotten without effect."""
     ended = {id(one.draft) for one in outcomes if one.event == EventType.DELETE}
     return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
 
 
 async def _extract_and_log(runtime: Runtime, conversation: ConverseConversation) -> ExtractedFacts:
-    """The facts in it, and a record of the beginning, the end and a failure of looking for them."""
+    """Return the facts in it, and a record of the beginning, the end and a failure of looking for them."""
     log_event("memory.extraction.start", owner=_owner_id(conversation))
     with runtime.watch.step("learn.extract"):
         within = known_in(runtime, conversation.scope)
@@ -391,7 +391,7 @@ def _is_undecided(runtime: Runtime, conversation: ConverseConversation, fact: Fa
 
 
 async def _for_review(runtime: Runtime, asked: Sequence[dict[str, Any]]) -> list[RemovalProposal]:
-    """What a model would end, by the ids that callers know."""
+    """Return what a model would end, by the ids that callers know."""
 
     async def work(tx: Tx) -> list[RemovalProposal]:
         rows = [(one, await tx.memories.at(one["seq"])) for one in asked]
@@ -540,7 +540,7 @@ def _first_text(turns: Sequence[Turn], role: str) -> str | None:
 
 
 def message_of(turn: Turn) -> dict[str, Any]:
-    """A turn as the inbox keeps it."""
+    """Return a turn as the inbox keeps it."""
     message = turn.message
     when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
     return {"role": message.role, "content": turn.text, "name": message.name, **when, **origin_of(turn)}

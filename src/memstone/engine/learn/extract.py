@@ -39,7 +39,7 @@ _SOON: Final = timedelta(hours=12)
 
 
 async def said_before(runtime: Runtime, turns: Sequence[Turn], at: int) -> str:
-    """The assistant's words before a turn; '' where somebody else spoke, or a longer message begins the call."""
+    """Return the assistant's words before a turn; '' where somebody else spoke, or a longer message begins the call."""
     if at:
         message = await runtime.io.compute(partial(as_heard, turns[at - 1], runtime.language.guard))
     elif (
@@ -52,7 +52,7 @@ async def said_before(runtime: Runtime, turns: Sequence[Turn], at: int) -> str:
 
 
 async def _read_previous_turn(runtime: Runtime, turn: Turn) -> Record | None:
-    """The message before the first one of a call, of the same talk and not long ago; None where none is kept."""
+    """Return the message before the first one of a call, of the same talk and not long ago; None where none is kept."""
     scope = turn.draft.scope
     earlier = Condition("seq", Op.LT, turn.place) if turn.place else None
     where = where_visible(scope, runtime.now(), layers=(Layer.TURN,), extra=earlier)
@@ -106,7 +106,7 @@ class ExtractedFacts:
 
 
 async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> ExtractedFacts:
-    """The facts that turns state, by every extractor that is wanted."""
+    """Return the facts that turns state, by every extractor that is wanted."""
     scope, turns, metadata = asked.scope, asked.turns, asked.metadata
     wanted = runtime.policy.curation.strategies or ((FACTS,) if runtime.llm is not None else (PATTERN,))
     found = ExtractedFacts([])

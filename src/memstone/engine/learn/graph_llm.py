@@ -21,7 +21,7 @@ from memstone.trace import log_event
 
 
 async def graph_of(runtime: Runtime, texts: Sequence[str], speaker: str = USER) -> list[EntityFound | None]:
-    """What each of these texts names according to the configured model; None when there is no model or it fails.
+    """Return what each of these texts names according to the configured model; None when there is no model or it fails.
 
     One question for all of them. Call it before the transaction: the memories are stored either way.
     """

@@ -44,7 +44,7 @@ def _turns_from_signal(signal: Signal) -> list[Turn]:
 
 
 def _turn_from_message(signal: Signal, one: Mapping[str, Any], at: int) -> Turn:
-    """A turn as it was when it was put off; those of a transcript have their own time and place."""
+    """Return a turn as it was when it was put off; those of a transcript have their own time and place."""
     message = Message(one["role"], one["content"], one["name"])
     when, dated = one.get("occurred_at", signal.occurred_at), one.get("dated", signal.data["dated"])
     turn = turn_of(signal.scope, message, when, at, dated=dated, repeated=one.get("repeated", 0))
@@ -54,13 +54,13 @@ def _turn_from_message(signal: Signal, one: Mapping[str, Any], at: int) -> Turn:
 
 
 def project_of(signal: Signal) -> Scope | None:
-    """The project in which it was said, as it was then."""
+    """Return the project in which it was said, as it was then."""
     name = signal.data.get("project")
     return Scope(signal.scope.tenant_id, user_id=name) if name else None
 
 
 def verbatim_of(runtime: Runtime, signal: Signal, at: int) -> Draft:
-    """What was to be stored as it is and could not be embedded."""
+    """Return what was to be stored as it is and could not be embedded."""
     data = signal.data
     message = Message(data["role"], signal.user_text, data["name"])
     details = Details(data["kind"], signal.occurred_at, data["key"], data["expires_at"], data["metadata"])

@@ -130,7 +130,7 @@ def checked_transcript(runtime: Runtime, request: IngestRequest) -> IngestRun:
 def _clean_messages(
     runtime: Runtime, ingest_run: IngestRun, read: Sequence[TranscriptMessage]
 ) -> Iterator[TranscriptMessage]:
-    """What a person or the assistant said, without what was injected and without secrets; the rest is counted."""
+    """Yield what a person or the assistant said, without what was injected and without secrets; the rest is counted."""
     policy = redaction_of(runtime.policy)
     for at, one in enumerate(read):
         message = without_injected(one.message)
@@ -226,7 +226,7 @@ def lesson_signals(
 async def new_entries(
     tx: Tx, runtime: Runtime, turns: Sequence[Turn], space: Space | None, now: Instant, counts: Counter[str]
 ) -> list[NewVersion]:
-    """The turns that are new; what a person has deleted does not come back with an old transcript."""
+    """Return the turns that are new; what a person has deleted does not come back with an old transcript."""
     entries: list[NewVersion] = []
     suppresses = await tx.suppressions.any(runtime.tenant_id)
     existing = await tx.links.find_existing_dedupes(runtime.tenant_id, [turn.draft.dedupe for turn in turns])
@@ -275,7 +275,7 @@ def _format_answer(ingest_run: IngestRun) -> IngestResult:
 
 
 def describe_run(conversation: ConverseConversation) -> dict[str, Any]:
-    """What a run was about."""
+    """Return what a run was about."""
     return {
         "event": "memory_decision",
         "user_id": conversation.scope.user_id,
@@ -284,7 +284,7 @@ def describe_run(conversation: ConverseConversation) -> dict[str, Any]:
 
 
 def describe_decisions(conversation: ConverseConversation, learned: LearnResult) -> dict[str, Any]:
-    """What was decided about each fact, for the log."""
+    """Return what was decided about each fact, for the log."""
     return {**describe_run(conversation), **describe_outcomes(learned.outcomes)}
 
 

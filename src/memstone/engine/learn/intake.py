@@ -80,7 +80,7 @@ def _read_clean_messages(runtime: Runtime, request: AddRequest, warnings: list[s
 
 
 def _parse_messages(runtime: Runtime, request: AddRequest, warnings: list[str]) -> list[Message]:
-    """The messages; a blank one is an error like any other, and counted."""
+    """Return the messages; a blank one is an error like any other, and counted."""
     try:
         return read_messages(request.messages, runtime.policy.limits, warnings)
     except InvalidInput:

@@ -54,7 +54,7 @@ class Lesson:
 
 
 def lessons_of(turns: Sequence[Turn]) -> list[Lesson]:
-    """A transcript as lessons, in the order in which they end."""
+    """Return a transcript as lessons, in the order in which they end."""
     under_way: dict[Scope, list[tuple[int, Turn]]] = {}
     lessons: list[Lesson] = []
     for at, turn in enumerate(turns):
@@ -71,7 +71,7 @@ def _build_lesson(run: Sequence[tuple[int, Turn]]) -> Lesson:
 
 
 def _lesson_id(turns: Sequence[Turn]) -> str:
-    """The same turns are the same lesson, so that a transcript that is sent again is learned from once."""
+    """Return the same turns are the same lesson, so that a transcript that is sent again is learned from once."""
     digest = hashlib.sha256("".join(turn.draft.dedupe for turn in turns).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 

@@ -107,7 +107,7 @@ async def find_neighbours(runtime: Runtime, scope: Scope, facts: Sequence[Fact],
     among: frozenset[int] | None = None
 
     async def by_words(tx: Tx) -> tuple[int, list[list[int]]]:
-        """The position, and what shares words with each fact, in one look."""
+        """Return the position, and what shares words with each fact, in one look."""
         nonlocal among
         if chosen is not None:
             among = frozenset(await tx.memories.seqs(where_visible(scope, runtime.now(), extra=chosen)))
@@ -127,7 +127,7 @@ async def find_neighbours(runtime: Runtime, scope: Scope, facts: Sequence[Fact],
 async def _search_by_meaning(
     runtime: Runtime, scope: Scope, fact: Fact, signature: str, among: frozenset[int] | None
 ) -> list[int]:
-    """What means something like a fact; nothing while the index is out of reach, and words have to do."""
+    """Return what means something like a fact; nothing while the index is out of reach, and words have to do."""
     if fact.draft.vector is None or not signature:
         return []
     vector = np.frombuffer(fact.draft.vector, "<f4")
@@ -159,7 +159,7 @@ def _to_related(one: Neighbour) -> NeighbourMemory:
 async def read_related_memories(
     runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str
 ) -> list[list[NeighbourMemory]]:
-    """The neighbours of every fact as they are now."""
+    """Return the neighbours of every fact as they are now."""
     now = runtime.now()
 
     async def work(tx: Tx) -> list[list[NeighbourMemory]]:
@@ -175,7 +175,7 @@ async def read_related_memories(
 async def read_neighbours(
     tx: Tx, rules: ChangeRules, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant
 ) -> list[Neighbour]:
-    """The candidates of a fact as they are now, with everything that was stored since they were looked up."""
+    """Return the candidates of a fact as they are now, with everything that was stored since they were looked up."""
     where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(fact.near, where) if fact.near else []
     newer: Where = And((where, Condition("seq", Op.GT, cursor)))
@@ -192,7 +192,7 @@ async def _build_neighbour(tx: Tx, rules: ChangeRules, found: FoundMemory, fact:
 
 
 def known_as(record: Record, fact: Fact, rules: ChangeRules) -> KnownMemory:
-    """A memory as it is held against a fact: whoever says that is "User" in both."""
+    """Return a memory as it is held against a fact: whoever says that is "User" in both."""
     person = _told_about(record, fact.who, rules)
     if person != fact.who:
         return KnownMemory(record.text, is_others=True)
@@ -280,7 +280,7 @@ def _reading_nearest(found: Sequence[NeighbourMemory], *, measured: bool) -> lis
 def _by_message(
     facts: Sequence[Fact], around: dict[int, list[NeighbourMemory]], rules: ChangeRules
 ) -> Iterator[tuple[str, list[Fact]]]:
-    """What is read at once: a short message with all it states, or one statement of a long one."""
+    """Yield what is read at once: a short message with all it states, or one statement of a long one."""
     turns: dict[int, list[Fact]] = {}
     for fact in facts:
         if around[id(fact)]:

@@ -22,7 +22,7 @@ MOST_RETRACTED: Final = 3
 
 
 def decide_actions(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> list[Decision]:
-    """What is done to which memory: by exact words, else by a model's proposals, else by rule and curator.
+    """Return what is done to which memory: by exact words, else by a model's proposals, else by rule and curator.
 
     What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
     it is decided without it.
@@ -90,7 +90,7 @@ def resolve_proposals(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Dec
 
 
 def limit_model_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
-    """What a model decided, unless it is doubtful, less trusted or older than what it would change.
+    """Return what a model decided, unless it is doubtful, less trusted or older than what it would change.
 
     What is doubtful stands beside what it would replace; what is older is stored as it was then.
     """
@@ -117,7 +117,7 @@ def _same_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
 
 
 def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
-    """What a model proposed, as far as the versions it spoke of are still those that hold."""
+    """Return what a model proposed, as far as the versions it spoke of are still those that hold."""
     places: dict[int | None, int | None] = {one.found.record.seq: at for at, one in enumerate(near)}
     places[None] = None
     current = (one for one in fact.proposals if one.target in places)
@@ -125,7 +125,7 @@ def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decis
 
 
 def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
-    """What structure decided, unless it is older or less trusted than what it would change."""
+    """Return what structure decided, unless it is older or less trusted than what it would change."""
     if target is None or decision.action not in (FactAction.REVISE, FactAction.RETRACT):
         return decision
     at = decision.target

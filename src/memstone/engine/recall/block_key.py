@@ -16,7 +16,7 @@ from memstone.ports.read_cache import call_stamps
 
 
 async def cache_key(runtime: Runtime, asked: ContextQuery) -> tuple[object, ...] | None:
-    """What a block depends on; None without a user, because changes are counted by user."""
+    """Return what a block depends on; None without a user, because changes are counted by user."""
     who = asked.scope
     if not who.user_id or asked.as_of is not None or runtime.policy.retrieval.cache_seconds <= 0:
         return None
@@ -52,7 +52,7 @@ def _block_owners(asked: ContextQuery) -> tuple[str, ...]:
 
 
 async def _read_stamps(runtime: Runtime, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
-    """The state of the store, as far as these users see it; what is looked at next goes by the same."""
+    """Return the state of the store, as far as these users see it; what is looked at next goes by the same."""
     found = await runtime.ledger.peek(lambda tx: tx.vectors.stamps(tenant_id, users))
     call_stamps().update(((tenant_id, user), stamp) for user, stamp in zip(users, found, strict=True))
     return found

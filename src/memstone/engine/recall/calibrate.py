@@ -65,7 +65,7 @@ _CACHES: Final[WeakKeyDictionary[Any, CalibrationCache]] = WeakKeyDictionary()
 
 
 def _version_of(runtime: Runtime) -> str:
-    """The version of the questions that are asked: what was found out with others does not count."""
+    """Return the version of the questions that are asked: what was found out with others does not count."""
     return _hash_texts(runtime.language.relevance.probes)
 
 
@@ -210,7 +210,7 @@ async def measure_closeness(
 
 
 async def probe_vectors(runtime: Runtime, signature: str) -> Any:
-    """The vectors of the questions, a row each; embedded once for a store and kept in it."""
+    """Return the vectors of the questions, a row each; embedded once for a store and kept in it."""
     probes = _cache_for_store(runtime).probes
     if signature not in probes:
         name = f"{signature}#probes"

@@ -71,7 +71,7 @@ async def _weigh_entities(
 
 
 def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> list[tuple[int, float]]:
-    """What each version gains: the rarer an entity is, the more its mention says."""
+    """Return what each version gains: the rarer an entity is, the more its mention says."""
     total: dict[int, float] = {}
     for entity, weight in weights.items():
         seqs = mentioned.get(entity, ())
@@ -83,7 +83,7 @@ def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequenc
 
 
 async def read_entities(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:
-    """What the memories of a scope speak of, most often mentioned first."""
+    """Return what the memories of a scope speak of, most often mentioned first."""
     rows = await runtime.ledger.peek(lambda tx: tx.entities.list_entities(scope, limit, offset))
     return [_format_entity(row) for row in rows]
 
@@ -98,7 +98,7 @@ async def read_relations(runtime: Runtime, scope: Scope, limit: int = 100, offse
 
 
 async def list_entities(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> EntityList:
-    """What the memories of somebody speak of, as callers see it."""
+    """Return what the memories of somebody speak of, as callers see it."""
     scope, most = merged_scope(runtime, values, {}), checked_limit(limit, runtime.policy.limits.page)
     return {"results": await read_entities(runtime, scope, most, checked_offset(offset))}
 

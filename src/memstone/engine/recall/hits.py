@@ -82,7 +82,7 @@ class UnhydratedHit(NamedTuple):
 
 
 async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
-    """What a checked search finds; with what is known in the project, and what belongs to everybody.
+    """Return what a checked search finds; with what is known in the project, and what belongs to everybody.
 
     With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
     worth it are ``hydrate_hits``.
@@ -98,7 +98,7 @@ async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -
 
 
 async def hydrate_hits(runtime: Runtime, wanted: Search, hits: list[Hit]) -> list[Hit]:
-    """The same hits, all of them read; without those that may not be seen any more."""
+    """Return the same hits, all of them read; without those that may not be seen any more."""
     seqs = [found.record.seq for found, _ in hits if isinstance(found, UnhydratedHit)]
     if not seqs:
         return hits
@@ -214,13 +214,13 @@ def _rank_candidates(runtime: Runtime, wanted: Search, question: SearchQuestion,
 
 
 async def _read_visible_hits(runtime: Runtime, wanted: Search, ranked: Ranking) -> list[Hit]:
-    """The best hits that may be seen."""
+    """Return the best hits that may be seen."""
     hits, _ = await _read_first_hits(runtime, wanted, ranked, wanted.limit, wanted.limit + _LAG)
     return hits[: wanted.limit]
 
 
 async def _read_top_hits(runtime: Runtime, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
-    """The same, but only the first of them are read."""
+    """Return the same, but only the first of them are read."""
     hits, end = await _read_first_hits(runtime, wanted, ranked, read, read)
     rest = ranked[end : end + max(0, wanted.limit - len(hits))]
     return [*hits[: wanted.limit], *((cast("FoundMemory", UnhydratedHit(scored.seq)), scored) for scored in rest)]

@@ -129,7 +129,7 @@ class JudgeWeights:
 
 @cache
 def load_weights() -> JudgeWeights:
-    """The weights that are shipped; read once."""
+    """Return the weights that are shipped; read once."""
     body: dict[str, Any] = json.loads((FOLDER / "relevance.json").read_text(encoding="utf-8"))
     return JudgeWeights(**{name: _to_array(value) for name, value in body.items()})
 
@@ -149,7 +149,7 @@ def score_memories(
 
 
 def size_of(rows: int) -> float:
-    """The logarithm of a scope's size against the usual one: where there is more, more comes near by chance."""
+    """Return the logarithm of a scope's size against the usual one: where there is more, more comes near by chance."""
     return min(_MOST_SIZE, max(_LEAST_SIZE, math.log(max(1, rows) / _USUAL_ROWS)))
 
 
@@ -165,7 +165,7 @@ def to_read(found: Any, read: Mapping[int, float], by: JudgeWeights | None = Non
 
 
 def with_read(found: Any, read: Mapping[int, float], by: JudgeWeights | None = None) -> Any:
-    """The values of hits with what came of reading some of them."""
+    """Return the values of hits with what came of reading some of them."""
     by = by or load_weights()
     start, slope = by.guess
     answer = start + slope * found
@@ -175,14 +175,14 @@ def with_read(found: Any, read: Mapping[int, float], by: JudgeWeights | None = N
 
 
 def judge_chance(value: float, levels: Any = None) -> float:
-    """The share of unrelated questions that have something of at least this value."""
+    """Return the share of unrelated questions that have something of at least this value."""
     levels = load_weights().levels if levels is None else levels
     odds = float(np.interp(value, levels, _log_odds(load_weights().shares)))
     return _share_from_odds(odds + _extrapolate_odds(value, levels))
 
 
 def value_for_rate(rate: float, levels: Any = None) -> float:
-    """The value that this share of unrelated questions exceed."""
+    """Return the value that this share of unrelated questions exceed."""
     levels = load_weights().levels if levels is None else levels
     odds = math.log(rate / (1 - rate))
     known = _log_odds(load_weights().shares)
@@ -210,7 +210,7 @@ def _share_from_odds(odds: float) -> float:
 
 
 def build_features(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> Any:
-    """A row for each memory."""
+    """Return a row for each memory."""
     put = asked.cues.question_cues(asked.text, asked.rarity)
     have = np.array([asked.cues.memory_forms(one.text) for one in memories], np.float32)
     fits = (np.array(put[:ASKED_FOR], np.float32)[None, :, None] * have[:, None, :]).reshape(len(memories), -1)
@@ -283,7 +283,7 @@ async def judge_relevance(
     rate: float = RATE,
     words: Mapping[int, bytes] = _UNREAD,
 ) -> Relevance:
-    """The hits worth showing, such that of unrelated questions only the share ``rate`` is shown anything.
+    """Return the hits worth showing, such that of unrelated questions only the share ``rate`` is shown anything.
 
     ``words`` are vectors of words, by number, that the search has read already.
     """
@@ -345,7 +345,7 @@ async def _by_weights(
 
 
 async def _with_read(runtime: Runtime, asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> tuple[Any, Any]:
-    """The value of each hit and the levels they belong to; the best hits are read where that can decide."""
+    """Return the value of each hit and the levels they belong to; the best hits are read where that can decide."""
     found, reader = score_memories(asked, memories, rows_told(asked.rarity)), runtime.reader
     if reader is None or not reader.reads(TASK):
         return found, load_weights().levels
@@ -364,7 +364,7 @@ def _hit_cosine(hit: Hit) -> float:
 
 
 async def asked_of(runtime: Runtime, scope: Scope, question: str) -> JudgedQuestion:
-    """A question as the weights want it; its vector is at hand from the search."""
+    """Return a question as the weights want it; its vector is at hand from the search."""
     vector = (await runtime.embedding.queries([question]))[0]
     if not isinstance(vector, Vector):
         raise vector

@@ -67,7 +67,7 @@ async def get_memory(runtime: Runtime, memory_id: str) -> MemoryItem | None:
 
 
 async def get_all(runtime: Runtime, request: ListRequest) -> MemoryList:
-    """What a scope sees, newest first."""
+    """Return what a scope sees, newest first."""
     where = _build_where(runtime, request)
     limit = checked_limit(USUAL if request.limit is None else request.limit, runtime.policy.limits.page)
     offset = _page_offset(request, limit)
@@ -163,7 +163,7 @@ async def explain_memory(runtime: Runtime, memory_id: str) -> Explanation:
 
 
 async def get_stats(runtime: Runtime) -> StoreStats:
-    """Counts of live memories, events, mirrors and what waits; and the state of the vector index."""
+    """Count of live memories, events, mirrors and what waits; and the state of the vector index."""
 
     async def work(tx: Tx) -> tuple[RowCounts, list[VectorSpace]]:
         spaces: list[VectorSpace] = [

@@ -63,7 +63,7 @@ async def find_outcome(runtime: Runtime, asked: ContextQuery) -> list[Hit]:
 
 
 async def _read_rows(tx: Tx, asked: ContextQuery) -> list[FoundMemory]:
-    """What was said and learned lately, the newest first; of one moment episodes before facts before turns."""
+    """Return what was said and learned lately, the newest first; of one moment episodes before facts before turns."""
     since = to_instant(datetime_from_instant(asked.at) - timedelta(days=_DAYS))
     where = where_visible(asked.scope, asked.now, layers=_LAYERS, as_of=asked.as_of)
     newer = And((where, Condition("occurred_at", Op.GTE, since)))

@@ -33,7 +33,7 @@ _SPARE: Final = 20
 
 
 def with_spare(wanted: Search) -> Search:
-    """The same search, with some to spare when facts and the turns they come from are both looked for."""
+    """Return the same search, with some to spare when facts and the turns they come from are both looked for."""
     return replace(wanted, limit=wanted.limit + min(wanted.limit, _SPARE)) if _is_mixed(wanted) else wanted
 
 
@@ -42,7 +42,7 @@ def _is_mixed(wanted: Search) -> bool:
 
 
 async def trace_sources(runtime: Runtime, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
-    """The hits to show, each with what is to be added about where it comes from."""
+    """Return the hits to show, each with what is to be added about where it comes from."""
     turns = [found.record.id for found, _ in hits if found.record.layer == Layer.TURN]
     if not turns:
         return [(hit, {}) for hit in hits[: wanted.limit]]

@@ -34,7 +34,7 @@ async def rerank_candidates(
     texts: Mapping[int, str],
     top: int | None = None,
 ) -> tuple[list[ScoredCandidate], Note]:
-    """The candidates in the order of the reranker, then those it did not name, as they stood.
+    """Return the candidates in the order of the reranker, then those it did not name, as they stood.
 
     ``texts`` holds the text of a candidate by its ``seq``; one without a text is not sent. On any failure the order is
     what it was, and the note says why.

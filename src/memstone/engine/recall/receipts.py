@@ -35,7 +35,7 @@ _LEFT_OUT: Final = 200
 
 
 async def get_receipt(runtime: Runtime, receipt_id: str) -> Receipt | None:
-    """The account of a block, or None when it is not kept (any more)."""
+    """Return the account of a block, or None when it is not kept (any more)."""
     if not isinstance(receipt_id, str) or not receipt_id.strip():
         return None
     wanted = checked_id(receipt_id, "receipt_id")
@@ -44,7 +44,7 @@ async def get_receipt(runtime: Runtime, receipt_id: str) -> Receipt | None:
 
 
 def build_pack(asked: ContextQuery, planned: BlockPlan) -> ContextPack:
-    """What is shown, under the number of the receipt that is still to be kept."""
+    """Return what is shown, under the number of the receipt that is still to be kept."""
     left_out = sum(one.reason == OVER_CAP for one in planned.dropped)
     return ContextPack(
         text=planned.text,
@@ -83,7 +83,7 @@ class BlockRecord:
             log_event("memory.retrieval.selected", DEBUG, ids=[one.id for one in chosen])
 
     def uses(self) -> Iterator[tuple[int, Scope]]:
-        """The versions that are shown, and whose."""
+        """Yield the versions that are shown, and whose."""
         for one in self.planned.chosen:
             if not one.counts:
                 continue
@@ -91,7 +91,7 @@ class BlockRecord:
             yield row.record.seq, row.link.scope
 
     def receipt(self, ids: Mapping[int, str]) -> Receipt:
-        """The receipt; ``ids`` are those of what was left out unread, by number."""
+        """Return the receipt; ``ids`` are those of what was left out unread, by number."""
         asked, planned, scope = self.asked, self.planned, self.asked.scope
         dropped = list_dropped(asked, self.found, planned, ids)
         return Receipt(
@@ -115,7 +115,7 @@ class BlockRecord:
 def list_dropped(
     asked: ContextQuery, found: Material, planned: BlockPlan, ids: Mapping[int, str]
 ) -> tuple[OmittedMemory, ...]:
-    """What was looked at and is not shown, as far as it is still there; what stands in the profile is shown.
+    """Return what was looked at and is not shown, as far as it is still there; what stands in the profile is shown.
 
     What the profile leaves out is named last, unless something else was said about it.
     """
@@ -128,7 +128,7 @@ def list_dropped(
 
 
 async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[ContextQuery]) -> dict[int, str]:
-    """The ids of all that was left out: most of it was never read."""
+    """Return the ids of all that was left out: most of it was never read."""
     seqs = list(dict.fromkeys(seq for one in asked for seq in one.left_out))
     return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
 
@@ -144,7 +144,7 @@ async def record_account(account: BlockRecord) -> ContextPack:
 
 
 def mark_receipt_missing(pack: ContextPack, error: MemstoneError) -> ContextPack:
-    """A block whose account could not be kept."""
+    """Return a block whose account could not be kept."""
     return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
 
 
@@ -170,7 +170,7 @@ def _redact_policy(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
 
 
 def _search_tier(runtime: Runtime, asked: ContextQuery) -> str:
-    """What the answer rests on: words alone, or vectors in this process or in a store outside."""
+    """Return what the answer rests on: words alone, or vectors in this process or in a store outside."""
     if not runtime.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"
     return "embedded" if runtime.index.is_embedded else "external"

@@ -114,7 +114,7 @@ def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) ->
 
 
 def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around: Around) -> Any:
-    """What ``seqs`` reach themselves, or by what was said beside them."""
+    """Return what ``seqs`` reach themselves, or by what was said beside them."""
     alike = best[[places[seq] for seq in seqs]]
     beside = [
         (at, places[near], _NEAR[distance])
@@ -273,7 +273,7 @@ def _asks_graph(wanted: ChannelQuery) -> str:
 
 
 async def _choose_words(runtime: Runtime, wanted: ChannelQuery) -> list[str]:
-    """What the text channel is asked for; by meaning alone only where there is an embedder to ask.
+    """Return what the text channel is asked for; by meaning alone only where there is an embedder to ask.
 
     "Last week" means days where anything was said on them; else it is words like others, and maybe a quotation.
     """
@@ -330,7 +330,7 @@ def _by_word(runtime: Runtime, query: str, known: ParsedQuestion) -> dict[bool, 
 async def find_candidates(
     runtime: Runtime, question: SearchQuestion, depth: int, among: frozenset[int] | None
 ) -> Candidates:
-    """The best ``depth`` of each channel, within ``among`` when a filter chose it."""
+    """Return the best ``depth`` of each channel, within ``among`` when a filter chose it."""
     found = await _by_channel(runtime, question, depth, among)
     found.entities = await _find_by_entities(runtime, question, among)
     return found
@@ -339,7 +339,7 @@ async def find_candidates(
 async def _find_by_entities(
     runtime: Runtime, question: SearchQuestion, among: frozenset[int] | None
 ) -> dict[int, float]:
-    """What speaks of those the question names, directly or by one step; a graph that is down is left out."""
+    """Return what speaks of those the question names, directly or by one step; a graph that is down is left out."""
     if not question.words or not question.query:
         return {}
     try:
@@ -380,7 +380,7 @@ def _of_text(hits: TextHits, depth: int) -> Candidates:
 
 
 def _join_features(*hits: TextHits) -> tuple[TextSignalColumns, Any]:
-    """What the text channel knows of all these besides their words."""
+    """Return what the text channel knows of all these besides their words."""
     seqs, speaker, asking, assistant, coverage, own = (
         np.concatenate([getattr(one, name) for one in hits])
         for name in ("seqs", "speaker", "asking", "assistant", "coverage", "own_words")
@@ -421,7 +421,7 @@ async def _search_text(
 
 
 async def _read_features(runtime: Runtime, question: SearchQuestion, seqs: Any) -> TextHits:
-    """What the text channel knows of what only the dense channel found."""
+    """Return what the text channel knows of what only the dense channel found."""
     if not len(seqs) or not question.words:
         return TextHits.of(())
     also, named = tuple(seqs.tolist()), _named_terms(question)
@@ -438,7 +438,7 @@ def _named_terms(question: SearchQuestion) -> str:
 
 
 async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranking, found: Candidates) -> Ranking:
-    """The ranking, after its best were compared with the question word by word where the model tells words."""
+    """Return the ranking, after its best were compared with the question word by word where the model tells words."""
     if not question.asked or not question.vectors or not question.compares_words:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))

@@ -29,13 +29,13 @@ NEWEST_PER_HIT, NEWEST_AT_LEAST = 50, 250
 
 
 async def find_newest_memories(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """What there is, most recent first, whatever the question is."""
+    """Return what there is, most recent first, whatever the question is."""
     rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=wanted.limit))
     return [(found, ScoredCandidate(found.record.seq, 0.0, ScoreParts())) for found in rows]
 
 
 async def find_literal_matches(runtime: Runtime, wanted: Search) -> list[Hit]:
-    """The newest that hold the question's words, by how often they do; the best one scores 1."""
+    """Return the newest that hold the question's words, by how often they do; the best one scores 1."""
     rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=LOOKED_AT))
     ranked = by_keywords(wanted.query, rows)[: wanted.limit]
     best = max((points for _, points in ranked), default=0) or 1
@@ -76,7 +76,7 @@ _EMBEDDED: Final = 256
 
 
 async def find_past_hits(runtime: Runtime, wanted: Search) -> tuple[list[Hit], list[Degradation]]:
-    """What a search among what held at ``wanted.as_of`` finds, best first, and what could not serve."""
+    """Return what a search among what held at ``wanted.as_of`` finds, best first, and what could not serve."""
     rows = await runtime.ledger.read(lambda tx: tx.memories.find(wanted.where, limit=_ROWS))
     by_seq = {found.record.seq: found for found in rows}
     text = _by_words(wanted.query, rows) if wanted.strategy not in {"vector", "semantic"} else []

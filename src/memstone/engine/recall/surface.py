@@ -74,7 +74,7 @@ async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[FoundMemory, Du
 
 
 def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
-    """What a memory says is due these days."""
+    """Return what a memory says is due these days."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return []
     said_at, today = (
@@ -95,7 +95,7 @@ def list_plans(record: Record) -> list[str]:
 
 
 def _list_later_texts(record: Record, turns: list[Record]) -> list[str]:
-    """What the user said after the session that a memory comes from."""
+    """Return what the user said after the session that a memory comes from."""
     since = max(record.occurred_at, record.updated_at)
     return [turn.text for turn in turns if turn.occurred_at > since]
 
@@ -274,7 +274,7 @@ def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
 
 
 def _of_owner(item: BlockItem, owner: str) -> BlockItem:
-    """An item with whose it is, where that is not whoever asks."""
+    """Return an item with whose it is, where that is not whoever asks."""
     if not owner:
         return item
     if item.layer == Layer.TURN and item.speaker == Origin.USER:
@@ -333,7 +333,7 @@ def _identity_owner(who: Scope) -> Scope:
 
 
 def _of_identity(wanted: SurfacedMemories) -> set[str]:
-    """The hits that are part of who somebody is: they are shown as they hold now, or not at all."""
+    """Return the hits that are part of who somebody is: they are shown as they hold now, or not at all."""
     return {found.record.id for found, _ in wanted.hits if found.record.layer == Layer.IDENTITY}
 
 
@@ -388,7 +388,7 @@ def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
 async def _read_ended_turns(
     tx: Tx, wanted: SurfacedMemories, facts: Sequence[TurnFact], cache: BlockCache
 ) -> dict[str, str]:
-    """The turns of which something no longer holds: superseded, deleted, expired or put aside."""
+    """Return the turns of which something no longer holds: superseded, deleted, expired or put aside."""
     changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
     found = [found for found, _ in wanted.hits]
     if wanted.as_of is None:
@@ -450,7 +450,7 @@ async def _read_changed_turns(tx: Tx, wanted: SurfacedMemories, turns: Sequence[
 
 
 def _current_excerpt(holds: Record | None) -> dict[str, None]:
-    """What holds now, where that may be shown for as long as a block is."""
+    """Return what holds now, where that may be shown for as long as a block is."""
     if holds is None or holds.status not in (Status.ACTIVE, Status.SUPERSEDED) or holds.expires_at is not None:
         return {}
     return {cut_excerpt(holds.text): None}
@@ -481,7 +481,7 @@ def _build_item(record: Record, wanted: SurfacedMemories, *, score: float | None
 
 
 def _facts_of(record: Record) -> tuple[str, ...]:
-    """The facts that an episode tells: they are shown instead of it, or it instead of them."""
+    """Return the facts that an episode tells: they are shown instead of it, or it instead of them."""
     facts = record.data.get("facts") if record.layer == Layer.EPISODE else None
     return tuple(map(str, facts)) if isinstance(facts, list) else ()
 
@@ -500,5 +500,5 @@ def _day_text(when: Instant, zone: tzinfo) -> str:
 
 
 def day_of(when: Instant, zone: tzinfo) -> date:
-    """The day of a moment, where "yesterday" is meant."""
+    """Return the day of a moment, where "yesterday" is meant."""
     return datetime_from_instant(when).astimezone(zone).date()

@@ -48,7 +48,7 @@ async def hide_deleted_in_episodes(tx: Tx, records: Sequence[Record]) -> dict[st
 
 
 async def _read_visible_turn_texts(tx: Tx, record: Record, hidden: set[str]) -> list[str]:
-    """What was said in an episode, without what is hidden of it."""
+    """Return what was said in an episode, without what is hidden of it."""
     turns = _as_text_list(record.data.get("turns"))
     found = await read_hidden_spans(tx, record.tenant_id, turns)
     message = And(
@@ -60,7 +60,7 @@ async def _read_visible_turn_texts(tx: Tx, record: Record, hidden: set[str]) -> 
 
 
 def _keep_visible_lines(record: Record, texts: Sequence[str]) -> Record | None:
-    """An episode with only those of its lines that still stand there."""
+    """Return an episode with only those of its lines that still stand there."""
     lines = [line for line in record.text.splitlines() if _is_from(line, texts)]
     if not lines:
         return None
@@ -74,7 +74,7 @@ def _keep_visible_lines(record: Record, texts: Sequence[str]) -> Record | None:
 
 
 async def _of_unkept(tx: Tx, record: Record) -> dict[str, Record | None]:
-    """The same for a talk of which the words were not kept: its facts have quotes."""
+    """Return the same for a talk of which the words were not kept: its facts have quotes."""
     facts = [await tx.memories.last(record.tenant_id, one) for one in _as_text_list(record.data.get("facts"))]
     gone = [one for one in facts if one is not None and one.status == Status.DELETED]
     if not gone:
@@ -96,7 +96,7 @@ def remove_quoted_lines(record: Record, quotes: Sequence[str]) -> Record | None:
 async def hits_retold(
     tx: Tx, hits: Sequence[tuple[FoundMemory, ScoredCandidate]]
 ) -> list[tuple[FoundMemory, ScoredCandidate]]:
-    """What a search found, as it may be told."""
+    """Return what a search found, as it may be told."""
     answer = await hide_deleted_in_episodes(tx, [found.record for found, _ in hits])
     records = ((answer.get(found.record.id, found.record), found, scored) for found, scored in hits)
     return [(replace(found, record=record), scored) for record, found, scored in records if record is not None]
@@ -106,7 +106,7 @@ async def hits_retold(
 
 
 async def evidence_of(tx: Tx, record: Record) -> set[str]:
-    """The turns that a memory was learned from, in all its versions."""
+    """Return the turns that a memory was learned from, in all its versions."""
     found = {record.origin_id}
     if record.version > 1:
         same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))

@@ -40,7 +40,7 @@ _DEFAULTS: Final = {
 
 
 def shown_of(record: Record) -> dict[str, Any]:
-    """What is told about a version that needs no more: the row has the rest."""
+    """Return what is told about a version that needs no more: the row has the rest."""
     return {name: getattr(record, name) for name in _STATE_FIELDS if getattr(record, name) not in (None, {})}
 
 
@@ -61,7 +61,7 @@ def link_state(link: Link) -> dict[str, Any]:
 
 
 def record_of(state: Mapping[str, Any], row: Record) -> Record:
-    """The version a state tells of; ``row`` is where its words are."""
+    """Return the version a state tells of; ``row`` is where its words are."""
     answer = {name: state[name] for name in _DEFAULTS if name in state}
     if "links" in state:  # a whole state: what it does not name is as it usually is
         answer = {**{name: value for name, value in _DEFAULTS.items() if value is not MISSING}, **answer}
@@ -115,7 +115,7 @@ def check_attachments(policy: Policy, messages: Sequence[Message]) -> list[Messa
 
 
 def attachment_data(message: Message) -> dict[str, Any]:
-    """What a row notes about the attachments of a message; nothing when there are none.
+    """Return what a row notes about the attachments of a message; nothing when there are none.
 
     A name that was masked in the text is not told here either.
     """
@@ -192,7 +192,7 @@ class Details:
 
 
 def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Sequence[str], item: int) -> Draft:
-    """A message as it was said; ``fields`` are those of the scope within which it is kept once."""
+    """Return a message as it was said; ``fields`` are those of the scope within which it is kept once."""
     origin, speaker = Origin(message.role), message.speaker
     return Draft(
         scope=scope,
@@ -214,12 +214,12 @@ def verbatim_draft(scope: Scope, message: Message, details: Details, fields: Seq
 
 
 def text_hash(text: str) -> str:
-    """The md5 of a text, as callers compare it. Not a security measure."""
+    """Return the md5 of a text, as callers compare it. Not a security measure."""
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str | None, text: str) -> str:
-    """What makes two memories the same: where they live, who spoke, and the key or the normalised text.
+    """Return what makes two memories the same: where they live, who spoke, and the key or the normalised text.
 
     What lives in one place begins alike: an index has it side by side, and a batch touches few of its pages.
     """
@@ -248,17 +248,17 @@ def _sha256_hex(text: str) -> str:
 
 
 def owner_alone(scope: Scope) -> Scope:
-    """The user of a scope, whatever agent or conversation it names besides; a scope without a user as it is."""
+    """Return the user of a scope, whatever agent or conversation it names besides; a scope without a user as it is."""
     return Scope(scope.tenant_id, scope.user_id) if scope.user_id else scope
 
 
 def waiting_dedupe(scope: Scope, fields: Sequence[str], text: str) -> str:
-    """The same for what waits to be approved: beside what is known, not in its place."""
+    """Return the same for what waits to be approved: beside what is known, not in its place."""
     return dedupe_value(scope, fields, speaker="import", key=None, text=text)
 
 
 def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
-    """The first version of a memory."""
+    """Return the first version of a memory."""
     return Record(
         id=new_id(),
         text=draft.text,
@@ -287,7 +287,7 @@ def new_record(draft: Draft, tenant_id: str, now: Instant) -> Record:
 
 
 def text_doc(record: Record, links: Sequence[Link], dates: DateReader) -> TextDoc:
-    """What the full text holds of a memory."""
+    """Return what the full text holds of a memory."""
     return TextDoc(
         body=tokens.match_text(record.text),
         key=tokens.match_text(record.key) if record.key else "",
@@ -306,7 +306,7 @@ def _scope_words(scopes: frozenset[Scope]) -> str:
 
 
 def _day_words(record: Record, dates: DateReader) -> str:
-    """The day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
+    """Return the day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
     text = dates.list_day_words(record.occurred_at)
     times = dates.find(record.text, datetime_from_instant(record.occurred_at), UTC)
     words = tokens.document_terms(dates.list_words(times)) if times else []
@@ -314,7 +314,7 @@ def _day_words(record: Record, dates: DateReader) -> str:
 
 
 def scope_tokens(scope: Scope) -> list[str]:
-    """The words by which the full text finds a scope's rows."""
+    """Return the words by which the full text finds a scope's rows."""
     argument = ((field, getattr(scope, field)) for field in ("user_id", "agent_id", "run_id"))
     return [tokens.scope_token(scope.tenant_id, field, value) for field, value in argument if value]
 
@@ -333,7 +333,7 @@ def event_of(  # noqa: PLR0913 - one for each part of an event
     actor: str = "caller",
     job_id: str | None = None,
 ) -> Event:
-    """The event that records what became of a memory; ``ended`` when there is no version after it.
+    """Return the event that records what became of a memory; ``ended`` when there is no version after it.
 
     With ``links_before`` the whole state before is told, so that the change can be taken back exactly. ``links`` are
     who sees it now, told unless it was and is the one scope of the event.

@@ -46,7 +46,7 @@ class Cache(Generic[CachedT]):
         self._hits = self._misses = 0
 
     def get(self, key: str) -> CachedT | None:
-        """What stands under a key, unless it is too old; it counts as used."""
+        """Return what stands under a key, unless it is too old; it counts as used."""
         ts = self._values.get(key)
         if ts is None or ts[0] < self._now():
             self._misses += 1
@@ -116,7 +116,7 @@ class Embedding:
         self._last: tuple[str, list[str]] = "", []
 
     def of(self, owner: str) -> Embedding:
-        """The same embedder for somebody else: they find only what they had embedded before.
+        """Return the same embedder for somebody else: they find only what they had embedded before.
 
         What others have had embedded would come back sooner, and so could be found out by guessing.
         """
@@ -146,7 +146,7 @@ class Embedding:
         return "" if self.embedder is None else f"{self.embedder.provider}:{self.embedder.model}"
 
     async def dim(self) -> int:
-        """The dimension, asked once."""
+        """Return the dimension, asked once."""
         if self.embedder is None:
             return 0
         if not self._known_dim:
@@ -154,7 +154,7 @@ class Embedding:
         return self._known_dim[0]
 
     async def signature(self) -> str:
-        """The name of the vector space: ``provider:model:dim``; '' without an embedder."""
+        """Return the name of the vector space: ``provider:model:dim``; '' without an embedder."""
         if self.embedder is None:
             return ""
         dim = await self.dim()  # first: a function learns its name here when it is first asked
@@ -166,7 +166,7 @@ class Embedding:
         return self._words is not None
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, each as often as it has a vector; none where the model does not tell words."""
+        """Return the words of a text, each as often as it has a vector; none where the model does not tell words."""
         if self._words is None:
             return []
         last = self._last
@@ -175,7 +175,7 @@ class Embedding:
         return list(last[1])
 
     async def one(self, text: str) -> Any:
-        """The vector of a query, as an array."""
+        """Return the vector of a query, as an array."""
         found = (await self.queries([text]))[0]
         if isinstance(found, MemstoneError):
             raise found
@@ -295,7 +295,7 @@ def is_outage(error: MemstoneError) -> bool:
 
 
 def failure_of(error: MemstoneError) -> Degradation:
-    """An error as an answer reports it; one of the embedder with its ``reason``."""
+    """Return an error as an answer reports it; one of the embedder with its ``reason``."""
     if isinstance(error, (ModelError, BackendError, DimensionMismatch)):
         return {**error.as_dict(), "reason": embedding_reason(error)}
     return {**error.as_dict()}

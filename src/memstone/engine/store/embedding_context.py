@@ -49,7 +49,7 @@ def needs_context(text: str, speaker: str, role: str) -> bool:
 
 
 async def stored_before(tx: Tx, record: Record) -> str:
-    """The text before a stored memory in its conversation."""
+    """Return the text before a stored memory in its conversation."""
     links = await tx.links.of(record.tenant_id, record.seq)
     own = record.layer == "turn" or record.source == "manual"
     if not links:

@@ -97,7 +97,7 @@ def _receipt_scope(runtime: Runtime, receipt: Receipt) -> Scope:
 
 
 async def _read_receipt_memories(runtime: Runtime, tx: Tx, receipt: Receipt) -> list[Record]:
-    """What a receipt names, as far as it is still there."""
+    """Return what a receipt names, as far as it is still there."""
     found = [await tx.memories.current(runtime.tenant_id, one.id) for one in receipt.chosen]
     return [record for record in found if record is not None]
 

@@ -36,7 +36,7 @@ REASON: Final = "said in the project"
 
 
 def project_scope(runtime: Runtime, project_id: object) -> Scope | None:
-    """The scope of a project; None when none is named."""
+    """Return the scope of a project; None when none is named."""
     name = clean_id(project_id, "project_id")
     return runtime.scope({"user_id": PREFIX + name}) if name else None
 
@@ -110,7 +110,7 @@ async def claim_shared_memory(tx: Tx, language: Language, record: Record, user_i
 
 
 def as_direct_links(links: Iterable[Link]) -> list[Link]:
-    """The links of those who say a thing themselves, which somebody shared with them before."""
+    """Return the links of those who say a thing themselves, which somebody shared with them before."""
     return [replace(link, origin=DIRECT) if link.origin == SHARED else link for link in links]
 
 
@@ -143,7 +143,7 @@ def owner_named(links: Iterable[Link], user_id: str, bounds: Bounds | None) -> s
 
 
 def _person_name(user_id: str) -> str:
-    """What a person is called who may be known by the key they came with; '' where only the key is known."""
+    """Return what a person is called who may be known by the key they came with; '' where only the key is known."""
     if not user_id.startswith(POOLS):
         return user_id
     name = user_id.removeprefix(POOLS).partition(":")[2]
@@ -248,7 +248,7 @@ async def split_memory(tx: Tx, language: Language, record: Record, links: Sequen
 
 
 async def _seen_by(tx: Tx, record: Record, links: Sequence[Link]) -> list[tuple[Record, list[Link]]]:
-    """The versions of a memory that these holders see, oldest first, each with their links to it."""
+    """Return the versions of a memory that these holders see, oldest first, each with their links to it."""
     scopes = {link.scope for link in links}
     same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))
     found = await tx.memories.find(same, limit=_VERSIONS, oldest_first=True)

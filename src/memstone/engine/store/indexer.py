@@ -169,7 +169,7 @@ class TurnVectors:
 
 
 async def turn_vectors(runtime: Runtime, turns: Sequence[Turn]) -> TurnVectors:
-    """The vectors that stored turns lack, as far as there are any: without one a turn is found by its words."""
+    """Return the vectors that stored turns lack, as far as there are any: without one a turn is found by its words."""
     places = [turn.place for turn in turns if turn.place]
     if not runtime.embedding.on or not places:
         return TurnVectors()
@@ -189,7 +189,7 @@ async def turn_vectors(runtime: Runtime, turns: Sequence[Turn]) -> TurnVectors:
 async def _read_turns_without_vector(
     tx: Tx, *, runtime: Runtime, space: Space, places: Sequence[int]
 ) -> list[tuple[Record, str]]:
-    """The turns without a vector, each with what was said right before it."""
+    """Return the turns without a vector, each with what was said right before it."""
     have = {seq for seq, _ in await tx.vectors.many(runtime.tenant_id, space.signature, places)}
     rows = [await tx.memories.at(place) for place in dict.fromkeys(places) if place not in have]
     hears = runtime.embedding.tells_words

@@ -117,7 +117,7 @@ class _Graph:
             self._relations.append(_relation_row(one, ids[one.source], ids[one.target], note.record, self._now))
 
     def _resolve(self, owner: Scope, entity: Entity) -> str:
-        """The id of an entity: a name whose sort is not told here means what it meant before."""
+        """Return the id of an entity: a name whose sort is not told here means what it meant before."""
         same = self._rows.setdefault((owner, entity.norm), [])
         row = next((row for row in same if row.type == entity.type), None)
         if row is None and same and entity.type == EntityType.CONCEPT:
@@ -150,7 +150,7 @@ class _Graph:
 
 
 def _relation_row(relation: Relation, source: str, target: str, record: Record, now: Instant) -> RelationRow:
-    """The row of an edge as one version states it; the id follows from that, so that it is written once."""
+    """Return the row of an edge as one version states it; the id follows from that, so that it is written once."""
     stated = f"{source} {relation.relation} {target} {record.seq}"
     made = hashlib.blake2b(stated.encode(), digest_size=16).hexdigest()
     began = record.valid_from

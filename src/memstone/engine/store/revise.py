@@ -221,7 +221,7 @@ async def revise_memory(runtime: Runtime, tx: Tx, revision: Revision, now: Insta
 
 
 def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Record:
-    """The version that follows; birth, origin and everything not named stay."""
+    """Return the version that follows; birth, origin and everything not named stay."""
     began = max(old.valid_from, str(changes.get("occurred_at") or now))
     new = replace(old, seq=0, version=old.version + 1, valid_from=began, valid_to=None, updated_at=now)
     for name, value in changes.items():
@@ -241,7 +241,7 @@ def _is_named(record: Record) -> bool:
 
 
 def dedupe_of(runtime: Runtime, link: Link, record: Record) -> str | None:
-    """What makes a memory the same as another one for the holder of a link; None where two may say the same."""
+    """Return what makes a memory the same as another one for the holder of a link; None where two may say the same."""
     if link.origin == MIRROR:
         return None
     speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
@@ -392,7 +392,7 @@ async def delete_for_everybody(
 
 
 def _id_in(item: object) -> object:
-    """The id in an item of a batch, which may be written as other batches write theirs."""
+    """Return the id in an item of a batch, which may be written as other batches write theirs."""
     if isinstance(item, Mapping) and len(item) == 1:
         return as_text(item.get("memory_id", item.get("id")))
     return as_text(item)

@@ -122,7 +122,7 @@ async def replace_memory_text(
 
 
 async def list_replacements(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> ReplacementList:
-    """What took the place of what for somebody, newest first."""
+    """Return what took the place of what for somebody, newest first."""
     scope = runtime.scope(values).require_owner()
     most, after = checked_limit(limit, runtime.policy.limits.page), checked_offset(offset)
     now = runtime.now()
@@ -165,7 +165,7 @@ def _format_share_result(memory_id: str, event: ShareEvent, scope: Scope, reason
 
 
 def checked_reason(runtime: Runtime, reason: str | None, name: str = "reason") -> str | None:
-    """What somebody says about an act, without secrets."""
+    """Return what somebody says about an act, without secrets."""
     if reason is None:
         return None
     return masked_text(checked_text(reason, name, _REASON_CHARS), name, redaction_of(runtime.policy))[0]

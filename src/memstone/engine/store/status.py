@@ -62,7 +62,7 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
 
 
 def next_status(record: Record, status: str, now: Instant) -> Record:
-    """The version that follows, the same but for its status."""
+    """Return the version that follows, the same but for its status."""
     began = max(record.valid_from, now)
     version = record.version + 1
     return replace(record, seq=0, version=version, status=str(status), valid_from=began, updated_at=now)

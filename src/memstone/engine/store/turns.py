@@ -26,7 +26,7 @@ from memstone.model.scope import Scope
 
 
 def redaction_of(policy: Policy) -> RedactPolicy:
-    """What a memory does about each kind of secret."""
+    """Return what a memory does about each kind of secret."""
     return _build_redact_policy(policy.curation.redact)
 
 
@@ -37,7 +37,7 @@ def _build_redact_policy(actions: tuple[tuple[str, str], ...]) -> RedactPolicy:
 
 @lru_cache(maxsize=64)
 def only_masking(policy: RedactPolicy) -> RedactPolicy:
-    """The same, where nothing can be refused any more: what would be dropped is masked."""
+    """Return the same, where nothing can be refused any more: what would be dropped is masked."""
     drops = {str(kind): RedactionAction.MASK for kind in Sensitive if policy.action(kind) is RedactionAction.DROP}
     return replace(policy, **drops) if drops else policy
 
@@ -56,13 +56,13 @@ def mask_messages(messages: Sequence[Message], policy: RedactPolicy) -> tuple[li
 
 
 def format_redaction_warning(name: str, found: RedactedText) -> str:
-    """What is said about a text that held a secret; never the secret."""
+    """Return what is said about a text that held a secret; never the secret."""
     what = "was not stored" if found.dropped else "was masked before it was stored"
     return f"{name} {what}: {', '.join(found.found)}"
 
 
 def masked_text(text: str, name: str, policy: RedactPolicy) -> tuple[str, list[str]]:
-    """A text without secrets; ``InvalidInput`` when it must not be stored at all."""
+    """Return a text without secrets; ``InvalidInput`` when it must not be stored at all."""
     found = redact_text(text, policy)
     if found.dropped:
         raise InvalidInput(
@@ -153,7 +153,7 @@ def clean_messages(messages: Sequence[Message], redaction: RedactPolicy) -> Stor
 
 
 def without_injected(message: Message) -> Message:
-    """A message without what Memstone itself showed to whoever wrote it."""
+    """Return a message without what Memstone itself showed to whoever wrote it."""
     text, found = _STRIPPER.strip(message.text)
     return replace(message, text=text) if found else message
 
@@ -171,7 +171,7 @@ def turns_of(
     expires_at: Instant | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> list[Turn]:
-    """A conversation as turns, in order."""
+    """Return a conversation as turns, in order."""
     turns = [turn_of(scope, message, occurred_at, at, dated=dated) for at, message in enumerate(messages)]
     for turn in turns:
         turn.draft.expires_at, turn.draft.metadata = expires_at, dict(metadata or {})
@@ -220,6 +220,6 @@ def origin_of(turn: Turn) -> dict[str, str]:
 
 
 def turn_dedupe(scope: Scope, speaker: str, text: str, when: Instant | None, repeated: int = 0) -> str:
-    """What makes two turns the same: where, who, the words, and when if the caller dates them."""
+    """Return what makes two turns the same: where, who, the words, and when if the caller dates them."""
     answer_text = f"turn:{when or ''}:{speaker}" + (f":{repeated}" if repeated else "")
     return dedupe_value(scope, _EVERY_FIELD, speaker=answer_text, key=None, text=text)

@@ -46,7 +46,7 @@ class SuppliedVector:
 
 
 def checked_items(runtime: Runtime, vectors: object) -> tuple[list[SuppliedVector], Space, list[str]]:
-    """What a caller sends, checked; the space they belong to, and what was masked or left out."""
+    """Return what a caller sends, checked; the space they belong to, and what was masked or left out."""
     if not isinstance(vectors, Sequence) or isinstance(vectors, (str, bytes)) or not vectors:
         raise InvalidInput("vectors must be a list of {id, values, metadata}")
     if len(vectors) > MOST:
@@ -79,13 +79,13 @@ def _validate_item(runtime: Runtime, value: object, name: str, warnings: list[st
 
 
 def _text_from_metadata(metadata: Mapping[str, Any]) -> str:
-    """What a vector stands for in words, where its metadata say so."""
+    """Return what a vector stands for in words, where its metadata say so."""
     message = (metadata.get(name) for name in _TEXTS)
     return next((one for one in message if isinstance(one, str) and one.strip()), "")
 
 
 def checked_vector_id(value: object, name: str = "id") -> str:
-    """The id of a vector as callers give it."""
+    """Return the id of a vector as callers give it."""
     text = checked_text(value, name, MAX_ID_CHARS).strip()
     if not text.isprintable():
         raise InvalidInput(f"{name} contains a control character")
@@ -93,7 +93,7 @@ def checked_vector_id(value: object, name: str = "id") -> str:
 
 
 def normalize_vector(values: object, name: str) -> tuple[Any, float]:
-    """A vector of length 1, and how long it was."""
+    """Return a vector of length 1, and how long it was."""
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or not 1 <= len(values) <= _DIMENSIONS:
         raise InvalidInput(f"{name} must be a list of 1 to {_DIMENSIONS:,} numbers")
     if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in values):
@@ -110,7 +110,7 @@ def normalize_vector(values: object, name: str) -> tuple[Any, float]:
 
 
 def space_of(dim: int) -> Space:
-    """The space of vectors that callers bring."""
+    """Return the space of vectors that callers bring."""
     return Space(f"{EXTERNAL}:{dim}", dim)
 
 
@@ -121,13 +121,13 @@ async def ensure_external(tx: Tx, tenant_id: str, space: Space) -> None:
 
 
 def data_of(one: SuppliedVector, space: Space, stored_id: str) -> dict[str, Any]:
-    """What is noted about one, to give it back as it was brought."""
+    """Return what is noted about one, to give it back as it was brought."""
     noted = {"verbatim": True, VECTOR: {"dim": space.dim, "length": one.length, "silent": one.silent}}
     return noted if stored_id == one.id else {**noted, VECTOR_ID: one.id}
 
 
 def vector_id_of(record: Record) -> str:
-    """What the caller calls a vector who brought it."""
+    """Return what the caller calls a vector who brought it."""
     return str(record.data.get(VECTOR_ID, record.id))
 
 
@@ -200,7 +200,7 @@ def checked_ids(ids: object) -> list[str]:
 
 
 def values_of(record: Record, vector: bytes) -> list[float]:
-    """The numbers as they were brought, as exact as they are kept."""
+    """Return the numbers as they were brought, as exact as they are kept."""
     length = float(record.data[VECTOR]["length"]) if is_own(record) else 1.0
     raw = np.frombuffer(vector, dtype="<f4").astype("<f8") * length
     return [float(one) for one in raw.astype("<f4")] if np.abs(raw).max() < np.finfo("<f4").max else raw.tolist()

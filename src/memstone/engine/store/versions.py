@@ -180,7 +180,7 @@ async def _update_text_index(tx: Tx, language: Language, record: Record, links: 
 
 
 async def vectors_of(tx: Tx, record: Record) -> Vectors:
-    """The vectors a version has, in every space."""
+    """Return the vectors a version has, in every space."""
     spaces = [Space(info.signature, info.dim) for info in await tx.indexes.all(record.tenant_id)]
     found = [(space, await tx.vectors.get(record.tenant_id, record.seq, space.signature)) for space in spaces]
     return [(space, vector) for space, vector in found if vector is not None]
@@ -238,7 +238,7 @@ async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
 
 
 async def _read_earlier_dedupes(tx: Tx, tenant_id: str, memory_id: str, scopes: Iterable[Scope]) -> list[str]:
-    """The names of a memory that its history tells, also under the id it had before it was split."""
+    """Return the names of a memory that its history tells, also under the id it had before it was split."""
     names: list[str] = []
     left, seen = [memory_id], set[str]()
     while left:
@@ -260,14 +260,14 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def as_text(memory_id: Any) -> Any:
-    """An id as Memstone writes it, where it is given as a UUID; anything else as it is."""
+    """Return an id as Memstone writes it, where it is given as a UUID; anything else as it is."""
     from uuid import UUID  # whoever has one has loaded it
 
     return str(memory_id) if isinstance(memory_id, UUID) else memory_id
 
 
 def checked_id(argument: Any, name: str = "memory_id") -> str:
-    """An id as callers give it: text, or the UUID that some have of it."""
+    """Return an id as callers give it: text, or the UUID that some have of it."""
     (what, hint), value = IDS[name], as_text(argument)
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{name} must be the id of {what}, not {value!r}", hint=hint)
@@ -275,7 +275,7 @@ def checked_id(argument: Any, name: str = "memory_id") -> str:
 
 
 def without_nul(value: str, name: str) -> str:
-    """The same text, which every database can look for."""
+    """Return the same text, which every database can look for."""
     if "\0" in value:
         raise InvalidInput(f"{name} contains a NUL character", hint=_NO_NUL)
     return value

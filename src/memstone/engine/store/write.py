@@ -98,7 +98,7 @@ async def embed_drafts(runtime: Runtime, drafts: Sequence[Draft]) -> PreparedDra
 
 
 async def current_space(runtime: Runtime) -> Space:
-    """The vector space of the configured embedder."""
+    """Return the vector space of the configured embedder."""
     return Space(await runtime.embedding.signature(), await runtime.embedding.dim())
 
 
@@ -263,7 +263,7 @@ async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:
 
 
 def _build_retry_signal(outcome: Outcome, now: Instant) -> Signal:
-    """What could not be embedded is kept, with all it takes to try again."""
+    """Return what could not be embedded is kept, with all it takes to try again."""
     draft = outcome.draft
     again = {
         "verbatim": True,

@@ -208,12 +208,12 @@ def _skip_reason(one: zipfile.ZipInfo) -> str:
 
 
 def _file_name(one: zipfile.ZipInfo) -> str:
-    """What a member is called, without where it stands."""
+    """Return what a member is called, without where it stands."""
     return PurePosixPath(one.filename.replace("\\", "/")).name
 
 
 def _unpack_member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, most: int) -> bytes:
-    """The bytes of a member; what it says of its size is not believed."""
+    """Return the bytes of a member; what it says of its size is not believed."""
     parts: list[bytes] = []
     size = 0
     with archive.open(one) as file:

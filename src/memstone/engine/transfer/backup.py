@@ -57,7 +57,7 @@ async def write_backup(runtime: Runtime, path: str | os.PathLike[str], progress:
 
 
 async def verify_backup(runtime: Runtime, path: str | os.PathLike[str]) -> BackupVerification:
-    """The manifest of a backup after everything in it was checked, and whether this store signed it.
+    """Return the manifest of a backup after everything in it was checked, and whether this store signed it.
 
     Raises ``Corrupted`` when something is wrong.
     """
@@ -69,7 +69,7 @@ async def verify_backup(runtime: Runtime, path: str | os.PathLike[str]) -> Backu
 
 
 def _from_thread(runtime: Runtime, progress: Progress | None) -> Progress | None:
-    """The same for a ledger, which copies on a thread."""
+    """Return the same for a ledger, which copies on a thread."""
     return None if progress is None else runtime.io.from_thread(progress)
 
 
@@ -124,7 +124,7 @@ def _validate_flag(value: object) -> bool:
 
 
 def _require_operator(runtime: Runtime) -> CopyableLedger:
-    """The ledger, for somebody who operates the whole store."""
+    """Return the ledger, for somebody who operates the whole store."""
     if runtime.bounds is not None:
         raise Forbidden(
             "a backup contains everybody's memories", hint="use a key that is not bound to a user or an agent"
@@ -137,7 +137,7 @@ def _validate_path(path: object) -> Path:
 
 
 def _backup_file(path: Path, now: Instant) -> Path:
-    """A folder gets a file of its own for every backup."""
+    """Return a folder gets a file of its own for every backup."""
     stamp = now[:19].replace("-", "").replace(":", "")
     return path / f"memstone-{stamp}Z.backup" if path.is_dir() else path
 
@@ -224,7 +224,7 @@ async def _without_erased(
 
 
 async def _find_missing_erasures(tx: Tx, erasures: Sequence[ErasureRecord]) -> list[ErasureRecord]:
-    """The erasures that a copy does not know of: they came after it."""
+    """Return the erasures that a copy does not know of: they came after it."""
     known = {(one.tenant_id, one.id) for one in await tx.vault.erasures()}
     return [one for one in erasures if (one.tenant_id, one.id) not in known]
 

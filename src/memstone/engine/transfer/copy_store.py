@@ -170,7 +170,7 @@ def _record_seqs(side: Side, table: BulkTable, rows: Sequence[BulkRow]) -> None:
 
 
 def _normalize_row(side: Side, table: BulkTable, row: BulkRow) -> BulkRow:
-    """A row as both stores tell it: numbers by their order, vectors and words as bytes."""
+    """Return a row as both stores tell it: numbers by their order, vectors and words as bytes."""
     values: list[Any] = [bytes(value) if isinstance(value, memoryview) else value for value in row]
     if table.number:
         values[table.columns.index(table.number)] = None

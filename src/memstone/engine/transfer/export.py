@@ -64,7 +64,7 @@ class IncomingLines:
         self._taken = 0
 
     async def page(self, size: int) -> list[tuple[int, Any]]:
-        """The next lines with their numbers, at most so many; none at the end."""
+        """Return the next lines with their numbers, at most so many; none at the end."""
         page = list(islice(self._now, size)) if self._later is None else await self._read_async_lines(size)
         numbered = list(enumerate(page, self._taken + 1))
         self._taken += len(page)
@@ -122,7 +122,7 @@ class Deletion:
 
 
 def _column_types(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
-    """The fields of a dataclass that are exported, and what may stand in each."""
+    """Return the fields of a dataclass that are exported, and what may stand in each."""
     values = {item.name: str(item.type).partition(" | ") for item in fields(cls) if item.name not in but}
     return {name: _TYPES[kind] + ((type(None),) if or_none else ()) for name, (kind, or_none, _) in values.items()}
 
@@ -152,29 +152,29 @@ Read: TypeAlias = Restored | Event | Deletion | Signal
 
 
 def header_line() -> dict[str, Any]:
-    """The first line."""
+    """Return the first line."""
     return {"type": "header", "format": FORMAT, "version": VERSION}
 
 
 def memory_line(record: Record, links: list[Link], more: Mapping[str, str]) -> dict[str, Any]:
-    """A version of a memory, with those who see it."""
+    """Return a version of a memory, with those who see it."""
     values = {name: getattr(record, name) for name in _RECORD}
     return {"type": "memory", **values, "links": [_link_line(link) for link in links], **more}
 
 
 def event_line(event: Event) -> dict[str, Any]:
-    """What happened to it."""
+    """Return what happened to it."""
     return {"type": "event", **{name: getattr(event, name) for name in _EVENT}, **_scope_line(event.scope)}
 
 
 def deletion_line(deletion: Deletion) -> dict[str, Any]:
-    """What must not come back."""
+    """Return what must not come back."""
     stored = {"held": True} if deletion.name_in_use else {}
     return {"type": "suppressed", **{name: getattr(deletion, name) for name in _DELETION}, **stored}
 
 
 def signal_line(signal: Signal) -> dict[str, Any]:
-    """What still has to become memory."""
+    """Return what still has to become memory."""
     return {"type": "signal", **{name: getattr(signal, name) for name in _SIGNAL}, **_scope_line(signal.scope)}
 
 
@@ -200,7 +200,7 @@ def check_header(line: object) -> None:
 
 
 def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
-    """What a line says, as it is stored for a tenant; ``InvalidInput`` names what is wrong with it."""
+    """Return what a line says, as it is stored for a tenant; ``InvalidInput`` names what is wrong with it."""
     kind = line.get("type") if isinstance(line, Mapping) else None
     if kind == "memory":
         record = Record(**_read_values(line, _RECORD), tenant_id=tenant_id)
@@ -218,7 +218,7 @@ def read_line(tenant_id: str, line: Mapping[str, Any]) -> Read:
 
 
 def _validate_signal(signal: Signal) -> Signal:
-    """A signal with all that it takes to learn from it."""
+    """Return a signal with all that it takes to learn from it."""
     signal.data = _validate_signal_part(signal.data, _LEARNED if signal.data.get("infer") else _VERBATIM)
     if signal.data.get("infer"):
         signal.data["messages"] = [_validate_signal_part(message, _MESSAGE) for message in signal.data["messages"]]
@@ -226,14 +226,14 @@ def _validate_signal(signal: Signal) -> Signal:
 
 
 def _validate_signal_part(value: object, columns: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
-    """The same with what must be in it and what may be checked; the rest is left alone."""
+    """Return the same with what must be in it and what may be checked; the rest is left alone."""
     there = {name: types for name, types in _MAYBE.items() if isinstance(value, Mapping) and name in value}
     values = _read_values(value, {**columns, **there})
     return {**value, **values} if isinstance(value, Mapping) else values
 
 
 def _read_values(line: object, columns: Mapping[str, tuple[type, ...]], names: _Names = _NAMES) -> dict[str, Any]:
-    """What a line says, or ``InvalidInput`` naming what is missing or cannot be."""
+    """Return what a line says, or ``InvalidInput`` naming what is missing or cannot be."""
     if not isinstance(line, Mapping):
         raise InvalidInput("a line of the export is damaged: a part of it is not an object")
     for name, types in columns.items():
@@ -249,7 +249,7 @@ def _is_one_of(value: object, types: tuple[type, ...]) -> bool:
 
 
 def _checked_value(name: str, value: Any) -> Any:
-    """A value as it is stored, whoever wrote it: what Memstone has written is as it should be."""
+    """Return a value as it is stored, whoever wrote it: what Memstone has written is as it should be."""
     if name in _TIMES and value:
         return parse_when(value, name)
     if name in _TIMES and value == "" and name != "due_at":
@@ -316,7 +316,7 @@ async def export_lines(engine: Engine, values: Mapping[str, Any], *, everybody: 
 
 
 async def _iterate_versions(runtime: Runtime, scope: Scope, until: int) -> AsyncIterator[_Version]:
-    """What there was when the export began; what is written meanwhile belongs to the next one."""
+    """Yield what there was when the export began; what is written meanwhile belongs to the next one."""
     after = 0
     while page := await runtime.ledger.read(partial(_read_version_page, scope=scope, after=after, until=until)):
         for version in page:
@@ -335,7 +335,7 @@ async def _read_version(tx: Tx, record: Record) -> _Version:
 
 
 async def _iterate_events(runtime: Runtime, scope: Scope) -> AsyncIterator[Event]:
-    """What was done within a scope, oldest first."""
+    """Yield what was done within a scope, oldest first."""
     after = 0
     while page := await runtime.ledger.read(_events_after(scope, after)):
         for event in page:
@@ -348,7 +348,7 @@ def _events_after(scope: Scope, after: int) -> Work[list[Event]]:
 
 
 def _restrict_event(event: Event, scope: Scope, exported: set[str]) -> Event:
-    """An event without what it tells of those beyond a scope."""
+    """Return an event without what it tells of those beyond a scope."""
     return replace(
         event,
         before=_restrict_state(event.before, scope, exported),
@@ -416,7 +416,7 @@ async def load_export(runtime: Runtime, lines: ExportLines) -> LoadResult:
 
 
 def _parse_line(runtime: Runtime, number: int, line: Mapping[str, Any]) -> Read:
-    """What a line says; an error names it."""
+    """Return what a line says; an error names it."""
     try:
         read = read_line(runtime.tenant_id, line)
     except UsageError as error:
@@ -425,7 +425,7 @@ def _parse_line(runtime: Runtime, number: int, line: Mapping[str, Any]) -> Read:
 
 
 def _refresh_edited_version(runtime: Runtime, record: Record, links: list[Link], vector: bytes | None) -> Restored:
-    """A version, with what follows from its text made anew where somebody has edited that."""
+    """Return a version, with what follows from its text made anew where somebody has edited that."""
     fits = text_hash(record.text)
     if record.text and record.hash != fits:  # the words of what was deleted long ago are gone, and so is their hash
         record.hash, record.tokens = fits, estimate_tokens(record.text)
@@ -435,7 +435,7 @@ def _refresh_edited_version(runtime: Runtime, record: Record, links: list[Link],
 
 
 def _recompute_dedupe(runtime: Runtime, link: Link, record: Record) -> str | None:
-    """What an edited version is known by; an episode and what somebody is are not known by their words."""
+    """Return what an edited version is known by; an episode and what somebody is are not known by their words."""
     if record.layer == Layer.TURN:
         speaker = str(record.data.get("speaker") or record.source_role or "")
         return turn_dedupe(link.scope, speaker, record.text, None)

@@ -62,7 +62,7 @@ class CleaningRules:
 
 
 def clean_item(item: SourceItem, by: CleaningRules) -> ImportItem | str:
-    """The thing as it may be kept, or why it is not."""
+    """Return the thing as it may be kept, or why it is not."""
     if item.expires_at is not None and item.expires_at <= by.now:
         return "expired"
     text = without_injected(Message("user", item.text)).text.strip()

@@ -72,7 +72,7 @@ async def keep_identity(runtime: Runtime, one: ImportItem, skipped: Counter[str]
 async def _store_narrative(
     runtime: Runtime, one: ImportItem, known: IdentityResult, skipped: Counter[str]
 ) -> Counter[str]:
-    """The text about the user; one that is there already is theirs to change, not an import's."""
+    """Return the text about the user; one that is there already is theirs to change, not an import's."""
     there = known["narrative"]
     if there is None:
         await import_narrative(runtime, one.scope.user_id, one.item.text, one.item.model, one.item.occurred_at)
@@ -129,7 +129,7 @@ class _Import:
             await report_progress(self.progress, self.done, self.total)
 
     def answer(self) -> ImportResult:
-        """What became of everything."""
+        """Return what became of everything."""
         counts = self.counts
         counted: ImportResult = {
             "format": self.format,
@@ -198,7 +198,7 @@ def _collect_warnings(taken: Sequence[ImportItem]) -> list[str]:
 def _select_items(
     runtime: Runtime, request: ImportRequest, scope: Scope, reading: SourceReader, owners: Mapping[str, str]
 ) -> Iterator[ImportItem]:
-    """What is taken, with whose it will be; the rest is counted."""
+    """Yield what is taken, with whose it will be; the rest is counted."""
     items = _of_one_user(reading, request.from_user, scope)
     cleaning = CleaningRules(runtime.policy, runtime.now())
     for item in items:
@@ -256,7 +256,7 @@ def _resolve_scope(runtime: Runtime, scope: Scope, item: SourceItem, source: str
 
 
 def _conversation_run_id(source: str, conversation: str) -> str:
-    """The name of a conversation here: the same for the same one, and never one that is in use."""
+    """Return the name of a conversation here: the same for the same one, and never one that is in use."""
     return f"import:{source}:{hashlib.sha256(conversation.encode()).hexdigest()[:16]}"
 
 

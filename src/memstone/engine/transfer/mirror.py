@@ -77,7 +77,7 @@ class MirroredIndex:
         return False
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
-        """The nearest of a scope; a collection that somebody dropped is built again."""
+        """Return the nearest of a scope; a collection that somebody dropped is built again."""
         key = (query.scope.tenant_id, query.signature)
         for _ in range(_TRIES - 1):
             before = self._mirrors.get(key)
@@ -105,7 +105,7 @@ class MirroredIndex:
         return sum([len(await self._find_point_ids(mirror.collection, page)) for page in pages])
 
     async def _current(self, key: _Key) -> _Mirror | None:
-        """The mirror, up to date; None when the ledger knows no such vectors (any more)."""
+        """Return the mirror, up to date; None when the ledger knows no such vectors (any more)."""
         mirror = self._mirrors.get(key)
         if mirror is None or await self._behind(key, mirror):
             async with self._lock:
@@ -221,7 +221,7 @@ class MirroredIndex:
             await self._store.delete(mirror.collection, sorted(left))
 
     async def _find_point_ids(self, collection: str, seqs: Sequence[int]) -> set[str]:
-        """The points of these versions that are in the collection."""
+        """Return the points of these versions that are in the collection."""
         limit = 4 * _PAGE
         while True:
             found = await self._store.scan(collection, Condition("seq", Op.IN, tuple(seqs)), limit)
@@ -245,7 +245,7 @@ class MirroredIndex:
 
 
 async def _read_change_page(tx: Tx, key: _Key, cursor: int) -> tuple[list[tuple[int, int]], list[LinkedVector]]:
-    """The change at the cursor (to see that the log still knows it), those that follow, and what they led to."""
+    """Return the change at the cursor (to see that the log still knows it), those that follow, and what they led to."""
     changes = await tx.vectors.changes_after(key[0], _previous_position(cursor), _PAGE + 1 if cursor else _PAGE)
     seqs = {seq for change, seq in changes if change > cursor}
     return changes, await tx.vectors.rows_of(*key, sorted(seqs))
@@ -310,7 +310,7 @@ async def encode_own_vector(tx: Tx, record: Record) -> dict[str, str]:
 
 
 def read_carried(record: Record, line: Mapping[str, Any]) -> bytes | None:
-    """The vector in a line, or ``InvalidInput`` where it cannot be that of the version."""
+    """Return the vector in a line, or ``InvalidInput`` where it cannot be that of the version."""
     value = line.get(VECTOR)
     if not is_own(record):
         if value is not None:

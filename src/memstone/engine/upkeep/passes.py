@@ -64,7 +64,7 @@ class Policies:
         return any(key != TENANT for key in self.stored)
 
     def of(self, scope: Scope) -> Policy:
-        """What holds for the memories of a user and an agent."""
+        """Return what holds for the memories of a user and an agent."""
         named = (scope_key(kind, getattr(scope, f"{kind}_id")) for kind in _KINDS)
         keys = tuple(key for key in (TENANT, *named) if key in self.stored)
         if keys not in self.known:
@@ -72,7 +72,7 @@ class Policies:
         return self.known[keys]
 
     def groups(self, scope: Scope) -> Iterator[tuple[Scope, Policy]]:
-        """A scope with its policy, and then those within it who have another one."""
+        """Yield a scope with its policy, and then those within it who have another one."""
         yield scope, self.of(scope)
         own = [replace(scope, **names) for names in self._own() if _is_within_scope(scope, names)]
         for one in dict.fromkeys(own):
@@ -99,7 +99,7 @@ def _is_within_scope(scope: Scope, names: dict[str, str]) -> bool:
 
 
 async def read_policies(runtime: Runtime) -> Policies:
-    """The policies that are set in a tenant."""
+    """Return the policies that are set in a tenant."""
     base = runtime.policy if runtime.untuned is None else runtime.untuned
     found = Policies(base)
 
@@ -214,7 +214,7 @@ class Pass:
         self.settled.add(record.seq)
 
     def event(self, kind: EventType, record: Record, seen_by: Sequence[Link], reason: str, /, **answer: Any) -> Event:
-        """What is told of a change: the whole state before it, so that it can be taken back."""
+        """Return what is told of a change: the whole state before it, so that it can be taken back."""
         scope = seen_by[0].scope if seen_by else self.scope
         return event_of(kind, record, scope, self.now, reason=reason, actor=ACTOR, job_id=self.job_id, **answer)
 
@@ -274,7 +274,7 @@ class Timetable:
 
     @classmethod
     def of(cls, runtime: Runtime) -> Timetable:
-        """That of a worker which starts now."""
+        """Return that of a worker which starts now."""
         first = runtime.clock.now() + timedelta(seconds=FIRST_SECONDS)
         return cls(first, first)
 

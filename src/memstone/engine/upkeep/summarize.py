@@ -185,7 +185,7 @@ async def _replace_with_summary(tx: Tx, run: Pass, old: Record, text: str, fresh
 
 
 def _build_summary(old: Record, text: str, run: Pass) -> Record:
-    """The memory that is left: of the same kind and age, no more trusted than the original."""
+    """Return the memory that is left: of the same kind and age, no more trusted than the original."""
     data = {name: value for name, value in old.data.items() if name not in ("verbatim", "evidence", "into")}
     return replace(
         old,

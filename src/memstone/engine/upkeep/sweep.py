@@ -104,7 +104,7 @@ def _build_deletion(run: Pass, reason: str) -> Change:
 
 
 def _instant_after(at: Instant) -> Instant:
-    """A text that no moment lies between it and ``at``: being before it is being no later than ``at``."""
+    """Return a text that no moment lies between it and ``at``: being before it is being no later than ``at``."""
     return f"{at}0"
 
 
@@ -126,7 +126,7 @@ class Sweep:
         return run.policies.agree(links, lambda policy: self.applies_to(one, policy), self.policy)
 
     async def page(self, tx: Tx, run: Pass, after: int, size: int) -> list[tuple[MemoryAge, list[Link]]]:
-        """The next of them, with who holds them where that matters."""
+        """Return the next of them, with who holds them where that matters."""
         found = await tx.upkeep.older(self.wanted, after, size)
         if not run.policies.differ:
             return [(one, []) for one in found]
@@ -169,7 +169,7 @@ async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Re
 
 
 async def _always_shown(tx: Tx, run: Pass, scope: Scope) -> frozenset[str]:
-    """What of a user's facts a model is shown whatever is asked; looked up once in a pass."""
+    """Return what of a user's facts a model is shown whatever is asked; looked up once in a pass."""
     owner = owner_of(scope)
     if owner not in run.always_shown:
         run.always_shown[owner] = await always_shown(

@@ -86,7 +86,7 @@ class Statement:
 
 @lru_cache(maxsize=8192)
 def parse_statement(text: str) -> Statement:
-    """A text as it is compared."""
+    """Return a text as it is compared."""
     found = _FRAME.match(SAID_ON.sub("", text).strip())
     bare = f"{found['question'] or ''} {found['said']}" if found else SAID_ON.sub("", text)
     sentence = _GOT.sub(r"\1", spelled_digits(expand_contractions(bare).lower()))
@@ -124,7 +124,7 @@ def _normalize_word(written: str) -> str:
 
 
 def bare_words(text: str) -> frozenset[str]:
-    """The words by which a text is compared, in no order."""
+    """Return the words by which a text is compared, in no order."""
     return parse_statement(text).bag
 
 
@@ -171,7 +171,7 @@ def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[SlotValu
 
 
 def _user_clauses(statement: Statement) -> Iterator[str]:
-    """A statement, and those of its clauses that go on about the user: "user has moved: they live in Porto now".
+    """Yield a statement, and those of its clauses that go on about the user: "user has moved: they live in Porto now".
 
     What is denied is left out.
     """
@@ -188,7 +188,7 @@ def _is_denied(text: str) -> bool:
 
 
 def asked_slots(words: frozenset[str]) -> list[str]:
-    """The slots that somebody means by these words: "my address"."""
+    """Return the slots that somebody means by these words: "my address"."""
     return [name for name, (asked, _) in shipped_slots().items() if words & frozenset().union(*map(bare_words, asked))]
 
 
@@ -227,7 +227,7 @@ _EMPTY: Final = frozenset("get go make take come thing now new again more much l
 
 
 def decide_change(new: New, known: Sequence[KnownMemory]) -> Decision:
-    """What a statement does to the memories near it."""
+    """Return what a statement does to the memories near it."""
     statement = parse_statement(new.text)
     statements = [parse_statement(one.text) for one in known]
     if statement.bag <= _EMPTY:

@@ -98,7 +98,7 @@ def _resolve_ago(match: re.Match[str], text: DatedText) -> Stretch | None:
 
 
 def _resolve_ahead(match: re.Match[str], text: DatedText) -> Stretch | None:
-    """What comes "in two weeks"; in the past and after "three times" that is a duration."""
+    """Return what comes "in two weeks"; in the past and after "three times" that is a duration."""
     tense = text.tense(match)
     if tense == -1 or text.word_before(match.start()) in {"times", "once", "twice"}:
         return None
@@ -121,7 +121,7 @@ def _other_day(_match: re.Match[str], text: DatedText) -> Stretch:
 
 
 def _resolve_calendar_unit(match: re.Match[str], text: DatedText) -> Stretch | None:
-    """The week, weekend, month or year before, around or after the day."""
+    """Return the week, weekend, month or year before, around or after the day."""
     unit, rel, weekdays = match["unit"].lower(), _normalize_phrase(match["rel"]), text.today.weekday() < SATURDAY
     the = text.word_before(match.start()) == "the"
     if the and rel == "next":  # after something else
@@ -173,7 +173,7 @@ def _is_attribute(match: re.Match[str], text: DatedText) -> bool:
 
 
 def _of_week(match: re.Match[str], text: DatedText, rel: str, *, past: bool) -> date:
-    """The day of last, this or next week; "this Friday" on a Saturday is the coming one, unless it was."""
+    """Return the day of last, this or next week; "this Friday" on a Saturday is the coming one, unless it was."""
     name, today = match["weekday"], text.today
     day = unit_containing_day(today, "week").first + timedelta(WEEKDAY_NUMBERS[name[:3].lower()] + 7 * _OFFSETS[rel])
     if match["week"] or day == today or (day < today) == past:
@@ -182,7 +182,7 @@ def _of_week(match: re.Match[str], text: DatedText, rel: str, *, past: bool) -> 
 
 
 def _resolve_month_day(match: re.Match[str], text: DatedText) -> Stretch | None:
-    """A day of a month; the nearest on the right side when there is no year."""
+    """Return a day of a month; the nearest on the right side when there is no year."""
     name, day, year = match["month"], int(match["number"]), match["year"]
     month = MONTH_NUMBERS[name[:3].lower()]
     if year:
@@ -343,12 +343,12 @@ _FOUR_DIGITS: Final = re.compile("[0-9]{4}")
 
 
 def resolve_dates(text: str, said_at: datetime, tz: tzinfo = UTC) -> list[TimeRef]:
-    """The times a text speaks of, in order; ``said_at`` without a zone is UTC, days are those of ``tz``."""
+    """Return the times a text speaks of, in order; ``said_at`` without a zone is UTC, days are those of ``tz``."""
     return _find_time_refs(text, said_at, tz, looks_back=False)
 
 
 def annotate_relative_dates(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
-    """The text with the date beside each relative phrase: "last week (week of 2 March 2026)"."""
+    """Return the text with the date beside each relative phrase: "last week (week of 2 March 2026)"."""
     parts, at = [], 0
     for ref in resolve_dates(text, said_at, tz):
         end = _POSSESSIVE.match(text, ref.end).end()  # type: ignore[union-attr]  # it may be empty, so it matches
@@ -375,7 +375,7 @@ _DATED: Final = re.compile(rf"\b(?:19|20)\d\d\b|\b(?:{'|'.join(MONTHS)})\b", re.
 
 
 def note_day(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
-    """A memory with the day on which it was said, where it holds only around then and names no month or year."""
+    """Return a memory with the day on which it was said, where it holds only around then and names no month or year."""
     if _DATED.search(text) or not _PASSING.search(text):
         return text
     day = _to_local_time(said_at, tz).date()
@@ -383,14 +383,14 @@ def note_day(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
 
 
 def add_dates(text: str, said_at: datetime, tz: tzinfo = UTC, *, is_quote: bool = False) -> str:
-    """A memory with the dates without which its words would mean something else when they are read later."""
+    """Return a memory with the dates without which its words would mean something else when they are read later."""
     if is_quote:
         return dated_quote(text, said_at, tz)
     return note_day(annotate_relative_dates(text, said_at, tz), said_at, tz)
 
 
 def date_words(refs: Iterable[TimeRef]) -> str:
-    """The words by which the times can be searched for: "7 May 2023 Sunday 2023-05-07"."""
+    """Return the words by which the times can be searched for: "7 May 2023 Sunday 2023-05-07"."""
     return " ".join(dict.fromkeys(_search_words(ref) for ref in refs))
 
 
@@ -425,7 +425,7 @@ _ASKS: Final = re.compile(
 
 
 def asked_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
-    """The same for a question; ``None`` where nothing is asked."""
+    """Return the same for a question; ``None`` where nothing is asked."""
     return past_range(query, now, tz) if _ASKS.search(query) else None
 
 
@@ -441,7 +441,7 @@ def count_other_words(query: str) -> int:
 
 
 def asked_days(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[str, list[str]]:
-    """The days a question means without naming them ("yesterday", "last month"), as the full text holds them.
+    """Return the days a question means without naming them ("yesterday", "last month"), as the full text holds them.
 
     Up to a month by its days, up to a year by its months, then by its years. The question comes back without those
     phrases: in what was said before, "yesterday" was another day. Of another language every phrase is one that does not
@@ -474,7 +474,7 @@ def _to_local_time(moment: datetime, tz: tzinfo) -> datetime:
 
 
 def _rule_words(text: str) -> set[str]:
-    """The words by which rules are chosen; "#" stands for a number that may be a year."""
+    """Return the words by which rules are chosen; "#" stands for a number that may be a year."""
     words = set(_WORD.findall(text.lower()))
     if _FOUR_DIGITS.search(text):
         words.add("#")
@@ -502,7 +502,7 @@ def _find_time_refs(text: str, said_at: datetime, tz: tzinfo, *, looks_back: boo
 
 @cache
 def _telling_words() -> frozenset[str]:
-    """The words of which every text that speaks of a time has one."""
+    """Return the words of which every text that speaks of a time has one."""
     return frozenset[str]().union(*(known for known, _, _ in date_rules()))
 
 
@@ -527,7 +527,7 @@ def _search_words(ref: TimeRef) -> str:
 
 
 def day_terms(when: Instant) -> str:
-    """The words a day is asked for by: "7 May 2023", "May 2023", "2023-05-07", "Sunday"."""
+    """Return the words a day is asked for by: "7 May 2023", "May 2023", "2023-05-07", "Sunday"."""
     return _day_terms(when[:10])
 
 

@@ -62,7 +62,7 @@ _FILLER: Final = frozenset({"mood", "smalltalk", "joke", "hypothetical"})
 
 
 def extract_decisions(sentences: Sequence[Sentence], marked: frozenset[int]) -> tuple[str, ...]:
-    """What was decided; ``marked`` are sentences that state a decision, by their place.
+    """Return what was decided; ``marked`` are sentences that state a decision, by their place.
 
     A proposal of the assistant that the user accepts is shown with the words that accept it.
     """
@@ -90,7 +90,7 @@ def _accepted_proposal(sentences: Sequence[Sentence], at: int) -> str:
 
 
 def action_items(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    """What somebody said they would do, or asked for."""
+    """Return what somebody said they would do, or asked for."""
     return _latest_lines([one.line for one in sentences if is_to_do(one)])
 
 
@@ -112,7 +112,7 @@ def _may_list(one: Sentence) -> bool:
 
 
 def _latest_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """The last ones, in order: what was settled later stands."""
+    """Return the last ones, in order: what was settled later stands."""
     return tuple(dict.fromkeys(lines))[-MOST:]
 
 
@@ -146,7 +146,7 @@ _FOREIGN_LETTERS: Final = 5
 
 
 def extract_entity_names(turns: Sequence[Message]) -> tuple[str, ...]:
-    """The speakers, then everybody and everything that is named, what comes up most first."""
+    """Return the speakers, then everybody and everything that is named, what comes up most first."""
     spoken = [turn for turn in turns if turn.role in _SPOKEN]
     spotted = [one for turn in spoken for one in find_names(turn.text).names]
     often = Counter(normalize_name(one.name) for one in spotted)
@@ -210,7 +210,7 @@ class _Topic:
 
 
 def _topic_phrases(sentence: Sentence, turns: Sequence[Message]) -> Iterator[str]:
-    """The nouns of a sentence that tells something; of another language, the longer words of one that does."""
+    """Yield the nouns of a sentence that tells something; of another language, the longer words of one that does."""
     if sentence.empty:
         return
     if is_english(turns[sentence.turn].text):
@@ -221,7 +221,7 @@ def _topic_phrases(sentence: Sentence, turns: Sequence[Message]) -> Iterator[str
 
 
 def extract_nouns(text: str) -> Iterator[str]:
-    """The nouns of an English sentence, with the noun before each: what follows a small word or a verb."""
+    """Yield the nouns of an English sentence, with the noun before each: what follows a small word or a verb."""
     words = _TOKEN.findall(text)
     at = 0
     while at + 1 < len(words):
@@ -296,7 +296,7 @@ _ASSISTANT_SHARE: Final = 0.6
 def build_extractive_digest(
     turns: Sequence[Message], stated: Sequence[SessionFact] = (), curator: Curator | None = None
 ) -> Digest | None:
-    """The digest of a session; None when nothing in it tells anything."""
+    """Return the digest of a session; None when nothing in it tells anything."""
     sentences = read_session_sentences(turns, curator)
     facts = _map_facts_to_sentences(sentences, stated)
     decided = frozenset(at for at, fact in facts.items() if fact.category == "decision")
@@ -318,7 +318,7 @@ def build_extractive_digest(
 
 
 def _map_facts_to_sentences(sentences: Sequence[Sentence], stated: Sequence[SessionFact]) -> dict[int, SessionFact]:
-    """The weightiest fact of every sentence that states one."""
+    """Return the weightiest fact of every sentence that states one."""
     found: dict[int, SessionFact] = {}
     for one in sorted(stated, key=lambda fact: fact.salience):
         for sentence in sentences:
@@ -328,7 +328,7 @@ def _map_facts_to_sentences(sentences: Sequence[Sentence], stated: Sequence[Sess
 
 
 def _select_sentences(sentences: Sequence[Sentence], facts: dict[int, float]) -> list[Sentence]:
-    """The sentences that together say most, in the order in which they were said."""
+    """Return the sentences that together say most, in the order in which they were said."""
     weights = _term_weights(sentences)
     left = _summary_candidates(sentences)
     bonus = {one.at: _FIRST_BONUS for one in [one for one in left if one.role == "user"][:1]}

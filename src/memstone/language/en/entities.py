@@ -78,7 +78,7 @@ def _spot_identifier(match: re.Match[str]) -> NameSpan:
 
 
 def _find_quoted_titles(text: str) -> Iterator[NameSpan]:
-    """What stands in quotes, when it looks like a title or is said to be one; a quoted sentence is no name."""
+    """Yield what stands in quotes, when it looks like a title or is said to be one; a quoted sentence is no name."""
     for match in _QUOTED.finditer(text):
         inside = match[match.lastgroup or 0]
         if _is_title(inside) or (_is_short(inside) and _is_called(text, match.start())):
@@ -111,7 +111,7 @@ _ADJECTIVES: Final = tuple("ly ful ous ive ible able less est ed ish al ic".spli
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text as they stand there, without the marks around them."""
+    """Return the words of a text as they stand there, without the marks around them."""
     return set(text.translate(_APART).split())
 
 
@@ -164,7 +164,7 @@ def _compound_start(text: str, at: int) -> int:
 
 
 def _word_before(text: str, at: int) -> tuple[str, str]:
-    """The word before a blank at ``at - 1`` and the one before that."""
+    """Return the word before a blank at ``at - 1`` and the one before that."""
     words = text[max(0, at - 60) : at].split(" ")
     return words[-2] if len(words) > 1 else "", words[-3].casefold() if len(words) > 2 else ""
 
@@ -223,7 +223,7 @@ _SHOUTED: Final = 0.6
 
 
 def capital_names(text: str) -> Iterator[NameSpan]:
-    """The names among the words with capitals; in a text that is all capitals they tell nothing."""
+    """Yield the names among the words with capitals; in a text that is all capitals they tell nothing."""
     if text.isupper() and sum(map(str.isupper, text)) > _SHOUTED * sum(map(str.isalpha, text)):
         return
     seen: set[str] = set()
@@ -236,7 +236,7 @@ def capital_names(text: str) -> Iterator[NameSpan]:
 
 
 def _from_run(text: str, start: int, run: str, seen: set[str]) -> NameSpan | None:
-    """The name in a run of words with capitals, if there is one; ``seen`` are those that were found before."""
+    """Return the name in a run of words with capitals, if there is one; ``seen`` are those that were found before."""
     words = run.split(" ")
     first = _is_sentence_start(text, start)
     proven = not first
@@ -272,7 +272,7 @@ def _is_no_name(words: list[str], *, first: bool) -> bool:
 
 
 def _is_number_after_nothing(words: list[str]) -> bool:
-    """A number belongs to a product or a language, not to a person and not to what is left of a date."""
+    """Return a number belongs to a product or a language, not to a person and not to what is left of a date."""
     return words[-1][0].isdigit() and (len(words) == 1 or words[-2].casefold() in CALENDAR | FIRST_NAMES)
 
 
@@ -332,7 +332,7 @@ def normalize_name(name: str) -> str:
 
 
 def find_names(text: str) -> NamedText:
-    """The names of a text, each as often as it stands there."""
+    """Return the names of a text, each as often as it stands there."""
     text = text[:_LOOKED_AT]
     words = words_of(text)
     found = marked_names(text)
@@ -369,12 +369,12 @@ def entities_from_spotted(spotted: list[NameSpan]) -> list[Entity]:
 
 
 def query_entities(text: str) -> list[Entity]:
-    """What a question names, at most eight."""
+    """Return what a question names, at most eight."""
     return entities_from_spotted(find_names(text).names)[:MAX_ASKED]
 
 
 def query_forms(text: str) -> dict[str, float]:
-    """The normal forms by which known entities may be meant in a question, and how surely.
+    """Return the normal forms by which known entities may be meant in a question, and how surely.
 
     A question in small letters names nobody by its looks, so single words and pairs count as well: what decides is
     whether an entity of exactly that form is known. Part of a longer name counts for half.
@@ -404,7 +404,7 @@ _PUT_IN: Final = frozenset({"i", "my"})
 
 
 def rephrase_as_speaker(query: str, speakers: Collection[str]) -> SpeakerQuestion:
-    """A question in the words of the speakers it names; ``speakers`` are known names in lower case."""
+    """Return a question in the words of the speakers it names; ``speakers`` are known names in lower case."""
     lowered = query.lower()
     named = tuple(
         sorted((name for name in speakers if name in lowered and _speaker_pattern(name).search(query)), key=len)

@@ -15,6 +15,7 @@ from memstone.language.en.sentences import expand_contractions
 from memstone.language.en.verbs import (
     ADVERBS,
     AUXILIARIES,
+    FINITE,
     PARTICIPLES,
     SAME_IN_PAST,
     VERBS,
@@ -128,6 +129,7 @@ _REPLY_VERBS: Final = frozenset("lets looks sounds makes seems feels depends tha
 """Words with which people answer, and no note about somebody begins: "sounds good", "works for me"."""
 
 _PRONOUNS: Final = frozenset("i we you he she it they who".split())
+_RELATIVE: Final = frozenset("that which what there this these and but because when where if how".split())
 _SINGULAR: Final = frozenset("am was have had do did will would can could should must might may used".split())
 
 
@@ -225,7 +227,7 @@ def is_context_dependent(clause: Clause) -> bool:
 
 
 def reword_continuation(clause: Clause, who: str) -> str:
-    """A piece behind a sentence that is told of the speaker; '' where it has to be quoted."""
+    """Return a piece behind a sentence that is told of the speaker; '' where it has to be quoted."""
     text = reword_in_third_person(clause.text, who, clause.subject, is_own=clause.is_own, follows=True)
     bare = expand_contractions(clause.text).strip(f"{_MARKS} ")
     is_plain = is_fragment(clause.text) and bare and not _OWN.search(bare) and not _TO_YOU.search(bare)
@@ -250,7 +252,7 @@ _VERBS: Final = {"do": ("I", "I do not"), "are": ("I am", "I am not"), "have": (
 
 
 def statement_from_answer(question: str, answer: str, who: str) -> str:
-    """What the answer to a plain question says; '' where only both together tell it."""
+    """Return what the answer to a plain question says; '' where only both together tell it."""
     bare = strip_filler(answer).rstrip(".!") if not _YES.match(answer) else answer
     if (found := _WHAT.match(question)) and bare and not _YES.match(bare) and not _NO.match(bare):
         return f"{who}'s {found['what']} is {bare[:1] + bare[1:]}."
@@ -293,7 +295,7 @@ def _truncate_quote(text: str) -> str:
 
 
 def strip_filler(text: str) -> str:
-    """The piece without what only leads to it or closes it."""
+    """Return the piece without what only leads to it or closes it."""
     bare = _OPENERS.sub("", _SPACES.sub(" ", text).strip())
     bare = _AND_ORDERS.sub("", bare).rstrip(_MARKS) if bare else ""
     end = len(bare)
@@ -307,7 +309,7 @@ def strip_filler(text: str) -> str:
 def reword_in_third_person(
     text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False
 ) -> str:
-    """The piece in the third person; '' where that is not sure to be right, or not clear.
+    """Return the piece in the third person; '' where that is not sure to be right, or not clear.
 
     What ``follows`` the words that explain it may point at them.
     """
@@ -327,7 +329,7 @@ def _subject_behind_name(who: str) -> re.Pattern[str]:
 
 
 def _reword(text: str, who: str, subject: str = "", *, is_own: bool = False, follows: bool = False) -> str:
-    """The same, clear or not."""
+    """Return the same, clear or not."""
     sentence = strip_filler(expand_contractions(text))
     if (
         not sentence
@@ -371,9 +373,16 @@ def _with_subject(text: str, who: str, *, is_own: bool) -> str:
         return clause_to_third_person(f"I {lead} {verb} {rest}", who)
     return (
         clause_to_third_person(f"I am {lead} {verb} {rest}", who)
-        if is_own and verb.endswith("ing") and is_verb(verb)
+        if is_own and verb.endswith("ing") and is_verb(verb) and not _is_subject(words[at:])
         else ""
     )
+
+
+def _is_subject(words: list[str]) -> bool:
+    """Whether what begins with a form in -ing has a verb of its own: "Meeting the board is on Monday"."""
+    at = finite_at(words)
+    before = words[at - 1].lower().strip(",") if at > 0 else ""
+    return at > 0 and words[at].lower() in FINITE and before not in _PRONOUNS | _RELATIVE
 
 
 def _capitalize_sentence(text: str) -> str:
@@ -400,7 +409,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def _reject_first_person(text: str, who: str) -> str:
-    """A sentence in which nobody speaks of themselves any more; '' otherwise."""
+    """Return a sentence in which nobody speaks of themselves any more; '' otherwise."""
     return "" if _OWN.search(text.replace(who, "")) or len(text) > MAX_CHARS else text
 
 
@@ -452,7 +461,7 @@ _SUPPOSED: Final = re.compile(
 
 
 def trigger_of(text: str) -> str:
-    """The category that a clause without contractions names in so many words, or ''."""
+    """Return the category that a clause without contractions names in so many words, or ''."""
     return next((name for name, pattern in (*_TRIGGERS, *_NAMED) if pattern.search(text)), "")
 
 

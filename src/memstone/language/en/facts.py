@@ -163,7 +163,7 @@ def _speaker_or_user(speaker: str) -> str:
 
 
 def _parse_request(sentence: Span, who: str) -> UserRequest | None:
-    """What a sentence asks for, as it stands ("remember that …") or behind the words that lead to it."""
+    """Return what a sentence asks for, as it stands ("remember that …") or behind the words that lead to it."""
     return request_of(expand_contractions(_SPACES.sub(" ", sentence.text)).strip(), who) or request_of(
         _trimmed_plain_text(sentence), who
     )
@@ -212,7 +212,7 @@ class _FactReader:
         self.found.sort(key=lambda one: one.start)
 
     def _select_clear_candidates(self, found: Sequence[Candidate], curator: Curator) -> list[Candidate]:
-        """The memories that a reader understands who has not seen the message, and finds worth keeping.
+        """Return the memories that a reader understands who has not seen the message, and finds worth keeping.
 
         What is unclear is told with the memory right before it, or quoted with more of the message. What is left may still
         change what is known.
@@ -266,7 +266,7 @@ class _FactReader:
         return judge_memory(curator, as_user(found.plain or found.text, self.who))
 
     def _wider(self, found: Candidate) -> Iterator[Candidate]:
-        """A memory with the sentence before it, then the whole message where that is short."""
+        """Yield a memory with the sentence before it, then the whole message where that is short."""
         for start, end in ((self._start_before(found.start), found.end), (0, len(self.text))):
             if len(self.text[start:end].split()) <= MOST_QUOTED and (start, end) != (found.start, found.end):
                 text = quote_speaker(self.text[start:end], self.who)
@@ -319,7 +319,7 @@ class _FactReader:
         )
 
     def _apply_correction(self, near: Candidate, span: Span) -> Candidate:
-        """The memory with the correction, both in the speaker's own words."""
+        """Return the memory with the correction, both in the speaker's own words."""
         text = quote_speaker(self.text[near.start : span.end], self.who)
         return replace(near, text=text, end=span.end, is_quote=True, plain="")
 
@@ -438,7 +438,7 @@ class _FactReader:
 
 
 def _blank_other_text(text: str, sentences: Sequence[Span]) -> str:
-    """The text with nothing but these sentences left in it, each where it stands, without "as I said"."""
+    """Return the text with nothing but these sentences left in it, each where it stands, without "as I said"."""
     remaining = ["\n"] * len(text)
     for one in sentences:
         sentence = _REMINDS.sub(lambda found: " " * len(found[0]), text[one.start : one.end], count=1)

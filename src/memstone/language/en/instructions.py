@@ -108,7 +108,7 @@ _NAMELESS: Final = frozenset(
 
 
 def suggest_settings(use_case: str) -> SuggestedSettings:
-    """What to set for a use case."""
+    """Return what to set for a use case."""
     kinds = domains_of(use_case)
     include = _limit_lines([*asked_for(use_case), *_in_turn([kind.keep for kind in kinds])])
     exclude = add_required_exclusions(
@@ -124,7 +124,7 @@ def suggest_settings(use_case: str) -> SuggestedSettings:
 def complete_settings(
     use_case: str, include: tuple[str, ...], exclude: tuple[str, ...], categories: tuple[tuple[str, str], ...]
 ) -> SuggestedSettings:
-    """What somebody else suggests, with what is always left out, and with categories if there are none."""
+    """Return what somebody else suggests, with what is always left out, and with categories if there are none."""
     rules = suggest_settings(use_case)
     exclude = add_required_exclusions(use_case, exclude, domains_of(use_case))
     text = format_instructions(use_case, include, exclude)
@@ -132,7 +132,7 @@ def complete_settings(
 
 
 def domains_of(use_case: str) -> tuple[Domain, ...]:
-    """The kinds of use case that its words tell, most likely first; the general one when none do."""
+    """Return the kinds of use case that its words tell, most likely first; the general one when none do."""
     texts = query_terms(_LEAVE.sub(" ", use_case))
     *special, general = load_domains()
     scored = [(sum(_word_weight(kind, word) for word in texts), kind) for kind in special]
@@ -146,17 +146,17 @@ def _word_weight(kind: Domain, word: str) -> int:
 
 
 def asked_for(use_case: str) -> list[str]:
-    """What a use case says is to be remembered."""
+    """Return what a use case says is to be remembered."""
     return _extract_items(_KEEP, _LEAVE.sub(".", use_case))
 
 
 def find_exclusions(use_case: str) -> list[str]:
-    """What a use case says is not to be."""
+    """Return what a use case says is not to be."""
     return _extract_items(_LEAVE, use_case)
 
 
 def add_required_exclusions(use_case: str, exclude: Sequence[str], kinds: Iterable[Domain] = ()) -> tuple[str, ...]:
-    """What is left out, with what always is: secrets, and what the law protects and nobody has asked for."""
+    """Return what is left out, with what always is: secrets, and what the law protects and nobody has asked for."""
     needed = {need for kind in kinds for need in kind.needs} | _wanted_matters(use_case)
     protected = [text for name, (text, _) in PROTECTED.items() if name not in needed]
     if _FOOD in needed and "health" not in needed:
@@ -166,7 +166,7 @@ def add_required_exclusions(use_case: str, exclude: Sequence[str], kinds: Iterab
 
 
 def format_instructions(use_case: str, include: Sequence[str], exclude: Sequence[str]) -> str:
-    """The instructions as a language model is given them."""
+    """Return the instructions as a language model is given them."""
     purpose = " ".join(use_case.split()).rstrip(".!?")
     keep, leave = (["\n".join(f"- {one}" for one in lines)] for lines in (include, exclude))
     parts = [
@@ -193,7 +193,7 @@ def _extract_items(pattern: re.Pattern[str], text: str) -> list[str]:
 
 
 def _in_turn(lists: Sequence[Sequence[T]]) -> list[T]:
-    """The first of each, then the second of each: no kind crowds out another."""
+    """Return the first of each, then the second of each: no kind crowds out another."""
     longest = max((len(one) for one in lists), default=0)
     return [one[place] for place in range(longest) for one in lists if place < len(one)]
 

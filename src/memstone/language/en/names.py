@@ -40,7 +40,7 @@ _GERMAN: Final = re.compile(r"\b(?:und|ist|nicht|eine[nmrs]?|ein|mit|f\u00fcr|au
 
 
 def names_in(statement: str, leave_out: Sequence[str] = ()) -> list[str]:
-    """The words with a capital that have it for themselves, not for standing at the start of a sentence."""
+    """Return the words with a capital that have it for themselves, not for standing at the start of a sentence."""
     skipped = {word.casefold() for word in leave_out}
     first = _STARTS_WITH_NAME.match(statement)
     found: list[str] = []
@@ -57,7 +57,7 @@ def names_in(statement: str, leave_out: Sequence[str] = ()) -> list[str]:
 
 
 def unknown_names(statement: str, text: str, leave_out: Sequence[str] = ()) -> list[str]:
-    """The names in a statement that do not stand in what was said, in any form a name may take there.
+    """Return the names in a statement that do not stand in what was said, in any form a name may take there.
 
     "Postgres" is PostgreSQL, "NYC" New York City, and "last month" may well have been April.
     """
@@ -280,7 +280,7 @@ class NameSpan(NamedTuple):
 
 
 def type_of(name: str, text: str, start: int, end: int) -> str:
-    """The type of a name that stands in a text from ``start`` to ``end``."""
+    """Return the type of a name that stands in a text from ``start`` to ``end``."""
     folded = name.casefold()
     words = folded.split()
     entity_type = TYPE_OF_LAST.get(words[-1].rstrip(".,")) if len(words) > 1 else None
@@ -341,7 +341,7 @@ _TYPO: Final = 0.8
 
 
 def unsaid_names(fact: str, text: str, leave_out: Sequence[str]) -> list[str]:
-    """The names of an English statement that nobody said; elsewhere capital letters tell no name."""
+    """Return the names of an English statement that nobody said; elsewhere capital letters tell no name."""
     if not _is_english(fact) or not text.isascii():
         return []
     words = set(_TOKEN.findall(text.casefold()))

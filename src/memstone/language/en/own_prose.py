@@ -190,7 +190,7 @@ def own_prose(message: str) -> Prose:
 
 
 def own_sentences(message: str) -> list[Span]:
-    """The sentences of a message that are the speaker's own words, in order; of very many the last."""
+    """Return the sentences of a message that are the speaker's own words, in order; of very many the last."""
     return own_prose(message).sentences
 
 

@@ -96,7 +96,7 @@ class Piece:
 
 
 def read_pieces(curator: Curator, text: str, before: str = "") -> list[Piece]:
-    """The pieces of a message, in order; ``before`` is what was said right before it."""
+    """Return the pieces of a message, in order; ``before`` is what was said right before it."""
     spans = [match.span() for match in _WORD.finditer(text)]
     opens = {0, *(at for at in range(1, len(spans)) if _is_end(text, spans, at))}
     pieces: list[Piece] = []

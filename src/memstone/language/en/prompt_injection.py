@@ -40,7 +40,7 @@ _FEWEST: Final = 4
 
 
 def blank_suspect_text(message: Message, *, own: bool) -> Message:
-    """A message of the same length, without what others try to have remembered or done.
+    """Return a message of the same length, without what others try to have remembered or done.
 
     With ``own`` it is the user who speaks: only what they quote or hand over is looked at. Otherwise all of it is.
     """
@@ -252,7 +252,7 @@ def _deobfuscate_text(text: str) -> tuple[str, ...]:
 
 
 def without_orders(text: str) -> str:
-    """A text without the sentences that tell whoever reads it what to do; any other stays as it is."""
+    """Return a text without the sentences that tell whoever reads it what to do; any other stays as it is."""
     for one in split_sentences(text):
         if is_order(one):
             text = text.replace(one, " ")

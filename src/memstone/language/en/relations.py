@@ -61,7 +61,7 @@ class _Rule(NamedTuple):
 
 
 def _build_verb_rules() -> Iterator[tuple[str, _Rule]]:
-    """The verbs, each with what must follow it up to the name."""
+    """Yield the verbs, each with what must follow it up to the name."""
     at = re.compile(rf"{_JOB} (?:at|for|with) (?:the )?")
     post = re.compile(r"(?: now| currently)? (?:an?|the) (?:[\w-]+ ){1,4}?(?:at|for) (?:the )?")
     into = re.compile(r" (?:in|near|outside) (?:the )?")
@@ -124,7 +124,7 @@ def found_in(text: str, speaker: str = USER) -> EntityFound:
 
 
 def _spoken_of(reading: NamedText, named: list[Entity], relations: Iterable[Relation]) -> list[Entity]:
-    """The entities without those that are only addressed."""
+    """Return the entities without those that are only addressed."""
     called = {one for one in reading.names if is_addressed(reading.text, one)}
     if not called:
         return named
@@ -193,7 +193,7 @@ def _find_target(sentence: _Sentence, rule: _Rule, at: int) -> NameSpan | None:
 
 
 def _listed_targets(sentence: _Sentence, rule: _Rule, first: NameSpan) -> Iterator[NameSpan]:
-    """The name after a verb, and those that are listed with it where one may have several."""
+    """Yield the name after a verb, and those that are listed with it where one may have several."""
     one: NameSpan | None = first
     while one is not None:
         yield one

@@ -98,7 +98,7 @@ def question_cues(question: str, rarity: Mapping[str, float]) -> list[float]:
 
 
 def memory_forms(text: str) -> list[float]:
-    """What a memory has that questions ask for: a number, a day, a name."""
+    """Return what a memory has that questions ask for: a number, a day, a name."""
     small = text.lower()
     number = _NUMBER.search(small) is not None
     day = (number and _TIME.search(small)) or _DAY.search(small)

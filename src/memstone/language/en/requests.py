@@ -125,7 +125,7 @@ _PROCESS: Final = re.compile(
 
 
 def request_of(text: str, who: str) -> UserRequest | None:
-    """The request a plain sentence makes, or None."""
+    """Return the request a plain sentence makes, or None."""
     for make in (
         _match_name_request,
         _match_forget_request,
@@ -261,7 +261,7 @@ _ABOUT: Final[tuple[tuple[str, str], ...]] = (
 
 
 def _reword_order(what: str) -> str:
-    """An order, told about the one who gives it."""
+    """Return an order, told about the one who gives it."""
     what = _YOU_DO.sub(lambda m: f"it {m[1] + ' ' if m[1] else ''}{third_person(m[2].lower())}", what)
     for pattern, replacement in _ABOUT:
         what = re.sub(pattern, replacement, what, flags=re.IGNORECASE)

@@ -65,7 +65,7 @@ _SWAPS: Final = (
 
 
 def extract_restatements(message: str) -> list[RestatedSentence]:
-    """The sentences of an assistant's message that tell something of the user, or what was agreed with them."""
+    """Return the sentences of an assistant's message that tell something of the user, or what was agreed with them."""
     return list(_find_restatements(message)) if is_english(message) else []
 
 

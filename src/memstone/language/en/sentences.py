@@ -63,7 +63,7 @@ _INVERTED: Final = re.compile(
 
 
 def expand_contractions(text: str) -> str:
-    """The text with straight quotes and without contractions."""
+    """Return the text with straight quotes and without contractions."""
     straight = text.translate(_QUOTES)
     if "'em" in straight or "'cause" in straight or "eachother" in straight:
         straight = _CAUSE.sub("because", _EM.sub("them", straight)).replace("eachother", "each other")
@@ -102,7 +102,7 @@ def _spelled_out(found: re.Match[str]) -> str:
 
 
 def lowercase_all_caps(text: str) -> str:
-    """A text that is written in capitals throughout, in small letters; any other as it is."""
+    """Return a text that is written in capitals throughout, in small letters; any other as it is."""
     if not text.isupper() or len(text) < _SHOUTED or text.count(" ") < _FEW_SPACES:
         return text
     lowered = text.lower()
@@ -113,7 +113,7 @@ _SHOUTED, _FEW_SPACES = 10, 2
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, in order, with abbreviations kept together."""
+    """Return the sentences of a text, in order, with abbreviations kept together."""
     found: list[list[str]] = []
     for piece in _SENTENCE_END.split(text):
         bare = piece.strip() if piece else ""
@@ -184,18 +184,18 @@ _GOES_ON: Final = re.compile(r"(?:'s)? [a-z\d]")
 
 
 def as_user(text: str, name: str) -> str:
-    """A text about somebody by name as it would be told about "User"."""
+    """Return a text about somebody by name as it would be told about "User"."""
     return _name_pattern(name).sub("User", text) if name else text
 
 
 def without_prefix(text: str, speaker: str) -> str:
-    """The words of a message that begins with who says them: "Maya: I moved to Bergen"."""
+    """Return the words of a message that begins with who says them: "Maya: I moved to Bergen"."""
     found = _speaker_prefix_pattern(speaker).match(text) if speaker and ":" in text[: len(speaker) + 16] else None
     return text[found.end() :] if found else text
 
 
 def own_words(text: str, speaker: str) -> str:
-    """What is said without the name before it; a talk of several people is none of the speaker's own."""
+    """Return what is said without the name before it; a talk of several people is none of the speaker's own."""
     return text if speakers_from(text) >= 0 else without_prefix(text, speaker)
 
 
@@ -206,7 +206,7 @@ def _speaker_prefix_pattern(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=256)
 def _name_pattern(name: str) -> re.Pattern[str]:
-    """A name at the start of a sentence, and as it is written anywhere else but where it is told as a name."""
+    """Return a name at the start of a sentence, and as it is written anywhere else but where it is told as a name."""
     word = _escape_name(name)
     behind = "(?='s )" if name.casefold() in _MONTHS else r"(?!\w)"
     return re.compile(

@@ -118,7 +118,7 @@ class _Talk:
 
 
 def read_session_sentences(turns: Sequence[Message], curator: Curator | None = None) -> list[Sentence]:
-    """The sentences of a session, in order; code, quotes and what was pasted are left out."""
+    """Return the sentences of a session, in order; code, quotes and what was pasted are left out."""
     return _build_sentences(
         _Talk(turns, [turn.name.casefold() for turn in turns if turn.name], _read_turn_pieces(turns, curator))
     )
@@ -152,7 +152,7 @@ def is_idle(message: Message, before: str, curator: Curator) -> bool:
 
 
 def _read_turn_pieces(turns: Sequence[Message], curator: Curator | None) -> dict[int, list[Piece]]:
-    """What the curator says of the turns that it can read, each behind what was said before it."""
+    """Return what the curator says of the turns that it can read, each behind what was said before it."""
     if curator is None:
         return {}
     spoken = [at for at, turn in enumerate(turns) if turn.role in _SPOKEN and turn.text.strip()][-_MOST_READ:]

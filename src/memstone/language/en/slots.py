@@ -24,7 +24,7 @@ class Slot(NamedTuple):
 
 @cache
 def shipped_slots() -> dict[str, Slot]:
-    """The slots by their names."""
+    """Return the slots by their names."""
     answer = read_data("en", "slots")
     return {
         name: Slot(tuple(one["asked"].split()), tuple(re.compile(pattern) for pattern in one["patterns"]))
@@ -52,7 +52,7 @@ class OwnFact:
 
 
 def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: str) -> Iterator[OwnFact]:
-    """What the patterns find; a question or a supposition states nothing, as everywhere."""
+    """Yield what the patterns find; a question or a supposition states nothing, as everywhere."""
     for sentence in sentences:
         if is_question(sentence.text) or _UNREAL.match(sentence.text):
             continue
@@ -65,7 +65,7 @@ def own_facts(sentences: Iterable[Span], patterns: Sequence[OwnPattern], who: st
 
 
 def _fill_fact_template(pattern: OwnPattern, found: re.Match[str], who: str) -> str:
-    """The sentence, filled in; '' where a part that it needs was not said."""
+    """Return the sentence, filled in; '' where a part that it needs was not said."""
     texts = {name: (value or "").strip(_AROUND) for name, value in found.groupdict().items()}
     needed = {name for _, name, _, _ in Formatter().parse(pattern.fact) if name}
     if not all(texts.get(name) for name in needed - {_SUBJECT}):
@@ -75,7 +75,7 @@ def _fill_fact_template(pattern: OwnPattern, found: re.Match[str], who: str) -> 
 
 
 def own_values(text: str, slots: Iterable[OwnSlot]) -> dict[str, str]:
-    """The values of own slots that a kept sentence says; the first pattern of a slot that matches counts."""
+    """Return the values of own slots that a kept sentence says; the first pattern of a slot that matches counts."""
     found: dict[str, str] = {}
     for slot in slots:
         match = next((match for pattern in slot.patterns if (match := pattern.search(text))), None)

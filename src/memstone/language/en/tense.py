@@ -63,11 +63,11 @@ class DatedText:
         return self.now.date()
 
     def words_before(self, at: int) -> list[str]:
-        """The few words before a place, in small letters."""
+        """Return the few words before a place, in small letters."""
         return [word.lstrip("(\"'\u201c") for word in self.text[max(0, at - 30) : at].lower().replace("-", " ").split()]
 
     def word_before(self, at: int) -> str:
-        """The word before a place, with its punctuation; '' at the start."""
+        """Return the word before a place, with its punctuation; '' at the start."""
         return (self.words_before(at) or [""])[-1]
 
     def tense(self, match: re.Match[str]) -> int | None:
@@ -89,7 +89,7 @@ class DatedText:
         return any(_YEAR_OR_HABIT.search(part) for part in self._around(match))
 
     def _around(self, match: re.Match[str]) -> tuple[str, str]:
-        """The sentence before and after a place, as far as it is near."""
+        """Return the sentence before and after a place, as far as it is near."""
         before = self.text[max(0, match.start() - _NEARBY) : match.start()]
         after = self.text[match.end() : match.end() + _NEARBY]
         return _SENTENCE_END.split(before)[-1], _SENTENCE_END.split(after, maxsplit=1)[0]

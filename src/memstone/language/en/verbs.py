@@ -82,7 +82,7 @@ def is_past(verb: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def lemmatize_verb(word: str) -> str:
-    """The plain form of a verb, as far as it is known; other words come back with their ending cut."""
+    """Return the plain form of a verb, as far as it is known; other words come back with their ending cut."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if word in VERBS:
@@ -163,7 +163,7 @@ _PLURAL: Final = {"am": "are", "was": "were"}
 
 
 def clause_to_third_person(clause: str, who: str, *, past: bool = False) -> str:
-    """A clause without contractions, told about ``who``; a subject is put in front where there is none.
+    """Return a clause without contractions, told about ``who``; a subject is put in front where there is none.
 
     ``past`` says that a verb whose forms are alike ("cut") is meant as past.
     """
@@ -213,7 +213,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def _reword_predicate(words: list[str], who: str, *, present_allowed: bool) -> list[str]:
-    """What follows the subject: adverbs, then the verb in agreement, then the rest."""
+    """Return what follows the subject: adverbs, then the verb in agreement, then the rest."""
     at = 0
     while at < len(words) - 1 and (_is_adverb(words[at]) or _NO_LONGER.match(" ".join(words[at : at + 2]))):
         at += 1 if _is_adverb(words[at]) else 2
@@ -306,7 +306,7 @@ def _listed_before(words: list[str], at: int) -> None:
 
 
 def _goes_on(words: list[str], at: int) -> bool:
-    """A noun list ("guitar and work") ends or has a comma where a verb would go on."""
+    """Return a noun list ("guitar and work") ends or has a comma where a verb would go on."""
     before = words[at - 1].lower() if at else ""
     return not words[at + 1].endswith(",") and before not in _NOT_BEFORE_VERB
 
@@ -317,7 +317,7 @@ _OTHERS: Final = (KIN | PETS | frozenset(_DATA["others"].split())) - frozenset(_
 
 
 def _replace_pronouns(words: list[str], who: str, *, of_others: bool = False) -> list[str]:
-    """The rest of a clause: "they" for the speaker, or their name where others stand before whom it could mean.
+    """Return the rest of a clause: "they" for the speaker, or their name where others stand before whom it could mean.
 
     ``of_others`` says that the clause is about somebody of theirs, and not about the speaker.
     """
@@ -371,7 +371,7 @@ _WORD: Final = re.compile(r"^([\"'(]*)([A-Za-z][A-Za-z'-]*?)(\W*)$")
 
 
 def _split_punctuation(word: str) -> tuple[str, str]:
-    """A word and the punctuation behind it."""
+    """Return a word and the punctuation behind it."""
     found = _WORD.match(word)
     return (found[2], found[3]) if found and not found[1] else (word, "")
 

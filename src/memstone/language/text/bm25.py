@@ -76,7 +76,7 @@ class _Query:
 
 
 def _query_words(query: str) -> list[str]:
-    """The words of a query, each once, without the marks around them.
+    """Return the words of a query, each once, without the marks around them.
 
     One Latin letter or digit alone is no word here: as a substring "a" is everywhere, and would outweigh all the rest.
     """
@@ -100,7 +100,7 @@ B: Final = 0.75
 
 
 def score_bm25(query: Sequence[str], documents: Sequence[Sequence[str]]) -> list[float]:
-    """A score per document; 0 where no word occurs."""
+    """Return a score per document; 0 where no word occurs."""
     if not documents:
         return []
     average = sum(map(len, documents)) / len(documents) or 1.0

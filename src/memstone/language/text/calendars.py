@@ -71,20 +71,20 @@ def _languages() -> dict[str, dict[str, Any]]:
 
 @cache
 def _unspaced_languages() -> frozenset[str]:
-    """The languages whose script tells them, and has no blanks between words."""
+    """Return the languages whose script tells them, and has no blanks between words."""
     return frozenset(language for language, listed in _languages().items() if "unspaced" in listed)
 
 
 @cache
 def _names(language: str, kind: str) -> dict[str, int]:
-    """The folded names of months or weekdays, and their numbers, from 0."""
+    """Return the folded names of months or weekdays, and their numbers, from 0."""
     listed = fold_letters(_languages()[language].get(kind, "")).split()
     return {name: at for at, variants in enumerate(listed) for name in variants.split("|")}
 
 
 @cache
 def _forms(language: str) -> tuple[_Form, ...]:
-    """The forms of a language; compiled when a text comes that may have one."""
+    """Return the forms of a language; compiled when a text comes that may have one."""
     listed = _languages()[language]
     found = [_Form(language, kind, _compile_form(language, form)) for kind in _KINDS for form in listed.get(kind, ())]
     for phrase, wanted in listed["relative"].items():
@@ -108,13 +108,13 @@ def _languages_by_clue() -> dict[str, frozenset[str]]:
 
 @cache
 def _languages_in_numbers() -> frozenset[str]:
-    """The languages that write a day in numbers alone."""
+    """Return the languages that write a day in numbers alone."""
     forms = {language: listed.get("dates", ()) for language, listed in _languages().items()}
     return frozenset(one for one, dates in forms.items() if any(".{number}." in form for form in dates))
 
 
 def _possible_languages(folded: str) -> frozenset[str]:
-    """The languages in which a text may name a time, by a quick look: most texts name none."""
+    """Return the languages in which a text may name a time, by a quick look: most texts name none."""
     known, listed = _languages_by_clue(), _languages()
     found = {language for word in _WORD.findall(folded) for language in known.get(word, ())} - _unspaced_languages()
     if not folded.isascii():

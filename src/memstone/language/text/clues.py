@@ -34,15 +34,15 @@ class CluedPattern:
     folds: bool
 
     def search(self, text: str) -> re.Match[str] | None:
-        """The first match."""
+        """Return the first match."""
         return self.pattern.search(text) if self.may_match(text) else None
 
     def match(self, text: str) -> re.Match[str] | None:
-        """A match at the start."""
+        """Return a match at the start."""
         return self.pattern.match(text) if self.may_match(text) else None
 
     def sub(self, replacement: str, text: str) -> str:
-        """The text with every match replaced."""
+        """Return the text with every match replaced."""
         return self.pattern.sub(replacement, text) if self.may_match(text) else text
 
     def may_match(self, text: str) -> bool:
@@ -63,7 +63,7 @@ def is_possible(text: str, clues: tuple[str, ...]) -> bool:
 
 
 def compile_with_clues(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> CluedPattern:
-    """A pattern, compiled, with its clues."""
+    """Return a pattern, compiled, with its clues."""
     compiled = re.compile(pattern, flags)
     return CluedPattern(compiled, tuple(sorted(clues_of(compiled))), folds=bool(compiled.flags & re.IGNORECASE))
 
@@ -97,7 +97,7 @@ class _Branch:
         self.literal = ""
 
     def best(self) -> frozenset[str]:
-        """The most telling clues: those with most letters in the poorest of them, then the fewest."""
+        """Return the most telling clues: those with most letters in the poorest of them, then the fewest."""
         self.close()
         return max(self.found, key=lambda clues: (min(map(_count_letters, clues)), -len(clues)), default=_NONE)
 
@@ -116,7 +116,7 @@ class _Reader:
         return clues
 
     def _next(self) -> tuple[str, str]:
-        """The kind and text of the next part; ('', '') at the end."""
+        """Return the kind and text of the next part; ('', '') at the end."""
         if self._at == len(self._pattern):
             return "", ""
         found = _PARTS.match(self._pattern, self._at)

@@ -38,7 +38,7 @@ _SYLLABLES: Final = 2
 
 @cache
 def _load_words() -> dict[str, dict[str, set[str]]]:
-    """The words of all the files by language and by what they are listed as."""
+    """Return the words of all the files by language and by what they are listed as."""
     found = dict[str, dict[str, set[str]]]()
     for name in _FILES:
         for language, kinds in tomllib.loads(
@@ -51,7 +51,7 @@ def _load_words() -> dict[str, dict[str, set[str]]]:
 
 @cache
 def _function_words() -> tuple[frozenset[str], re.Pattern[str]]:
-    """The words that say nothing by themselves, folded, and what to take out of scripts without blanks."""
+    """Return the words that say nothing by themselves, folded, and what to take out of scripts without blanks."""
     words, within = set(STOP_WORDS), set[str]()
     for kinds in _load_words().values():
         within.update(map(fold_letters, kinds.get("within", ())))
@@ -85,7 +85,7 @@ def is_foreign(text: str) -> bool:
 
 @cache
 def _languages_by_word() -> dict[str, frozenset[str]]:
-    """The languages in which a small word is one, as it is written without accents."""
+    """Return the languages in which a small word is one, as it is written without accents."""
     found = {word: {_ENGLISH} for word in STOP_WORDS}
     for language, kinds in _load_words().items():
         for kind in _TELLING:
@@ -105,7 +105,7 @@ def languages_of(text: str) -> frozenset[str]:
 
 @cache
 def _courtesies() -> tuple[frozenset[str], re.Pattern[str]]:
-    """The words of greetings and thanks, folded, and those of scripts without blanks."""
+    """Return the words of greetings and thanks, folded, and those of scripts without blanks."""
     listed = {fold_letters(word) for kinds in _load_words().values() for word in kinds.get("courtesies", ())}
     unspaced = sorted((word for word in listed if _is_unspaced(word)), key=lambda one: (-len(one), one))
     return frozenset(_CHUNK.findall(" ".join(listed))), re.compile("|".join(map(re.escape, unspaced)))

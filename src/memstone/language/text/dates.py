@@ -40,19 +40,19 @@ class Stretch(NamedTuple):
 
 
 def one_day(day: date, *, relative: bool = True) -> Stretch:
-    """A day alone."""
+    """Return a day alone."""
     return Stretch(day, day, Grain.DAY, relative)
 
 
 def month_at(index: int, *, months: int = 1, relative: bool = True) -> Stretch:
-    """The month that is ``index`` months after the year 0, or several."""
+    """Return the month that is ``index`` months after the year 0, or several."""
     (year, month), (last_year, last_month) = divmod(index, 12), divmod(index + months - 1, 12)
     last = date(last_year, last_month + 1, monthrange(last_year, last_month + 1)[1])
     return Stretch(date(year, month + 1, 1), last, Grain.MONTH if months == 1 else Grain.SEASON, relative)
 
 
 def shift_date(day: date, unit: str, count: int) -> date:
-    """The day that is so many units later; in a shorter month the last one."""
+    """Return the day that is so many units later; in a shorter month the last one."""
     if unit in {"month", "year"}:
         year, month = divmod(day.year * 12 + day.month - 1 + count * (12 if unit == "year" else 1), 12)
         return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
@@ -65,7 +65,7 @@ def span_between(one: date, other: date) -> Stretch:
 
 
 def unit_containing_day(day: date, unit: str) -> Stretch:
-    """The whole unit a day lies in."""
+    """Return the whole unit a day lies in."""
     monday = day - timedelta(day.weekday())
     if unit == "day":
         return one_day(day)
@@ -85,7 +85,7 @@ def nearest_weekday(today: date, weekday: str | int, sign: int) -> date:
 
 
 def in_words(first: date, last: date, grain: Grain) -> str:
-    """A stretch as people write it: "7 May 2023", "week of 1 May 2023", "April 2023", "2022"."""
+    """Return a stretch as people write it: "7 May 2023", "week of 1 May 2023", "April 2023", "2022"."""
     if grain is Grain.YEAR:
         return str(first.year)
     if grain is Grain.MONTH:

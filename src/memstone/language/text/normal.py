@@ -22,7 +22,7 @@ AMENDED: Final = re.compile(r' On \d{4}-\d\d-\d\d: "([^"]*)"\.')
 
 
 def normal_text(text: str) -> str:
-    """The text without differences that carry no meaning.
+    """Return the text without differences that carry no meaning.
 
     Unicode forms, case, white space, typographic quotes, characters nobody sees, and full stops or
     exclamation marks at the end do not count. A text of nothing but such marks keeps them.
@@ -44,7 +44,7 @@ CHARS_PER_TOKEN: Final = 4
 
 
 def estimate_tokens(text: object) -> int:
-    """A quarter of the characters, rounded up; 0 for what is empty or not text.
+    """Return a quarter of the characters, rounded up; 0 for what is empty or not text.
 
     Good enough to keep a budget, needs no vocabulary, and never guesses too low for plain English.
     """

@@ -84,7 +84,7 @@ Resolve: TypeAlias = Callable[[str], Iterable[TimeRef]]
 def unsaid_numbers(
     text: str, sentence: str, now: datetime, resolve: Resolve, near: str = "", *, knows_words: bool = True
 ) -> list[str]:
-    """The numbers of a text that stand in nothing that was said and do not follow from it.
+    """Return the numbers of a text that stand in nothing that was said and do not follow from it.
 
     ``near`` are the turns that a statement comes from: what is there in digits is what its dates were counted from.
     ``knows_words`` says that what was said is in a language whose words for numbers are known.
@@ -167,7 +167,7 @@ class _ConversationNumbers:
 
 
 def _with_dates(text: str, now: datetime) -> str:
-    """The text with the dates that it writes out in the one form YYYY-MM-DD."""
+    """Return the text with the dates that it writes out in the one form YYYY-MM-DD."""
 
     def to_iso_date(found: re.Match[str]) -> str:
         month = _MONTHS.get(found["m"].lower()) or int(found["m"])
@@ -202,7 +202,7 @@ def _in_words(text: str) -> Iterator[float]:
 
 
 def _to_ascii_digits(text: str) -> str:
-    """The text with its digits as 0 to 9, whatever the script."""
+    """Return the text with its digits as 0 to 9, whatever the script."""
     if text.isascii():
         return text
     return "".join(str(decimal(char)) if char.isdecimal() else char for char in text)

@@ -59,7 +59,7 @@ DENIALS: Final = ("not", "no", "never", "doesn't", "don't", "isn't", "longer", "
 
 
 def clause_at(text: str, start: int, end: int) -> str:
-    """The clause, or the clauses, in which a stretch of a text stands."""
+    """Return the clause, or the clauses, in which a stretch of a text stands."""
     before = [edge.end() for edge in _EDGE.finditer(text, 0, start)]
     after = _EDGE.search(text, max(start, end - 1))
     return text[
@@ -75,7 +75,7 @@ def _find_clause_end(text: str, end: int) -> int:
 
 
 def parts_of(text: str) -> list[str]:
-    """The clauses of a stretch of text."""
+    """Return the clauses of a stretch of text."""
     edges = [
         0,
         *(edge.end() for edge in _EDGE.finditer(text)),
@@ -139,7 +139,7 @@ _STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|\Z)|\n")
 
 
 def blank_spans(text: str, hidden: Sequence[tuple[int, int]]) -> str:
-    """A text with blanks in the place of these words, so that all others stand where they stood."""
+    """Return a text with blanks in the place of these words, so that all others stand where they stood."""
     for start, end in hidden:
         begin, until = _with_its_joint(text, start, min(end, len(text)))
         if begin < until:
@@ -156,7 +156,7 @@ def _blank_range(text: str, begin: int, until: int) -> str:
 
 
 def _with_its_joint(text: str, start: int, end: int) -> tuple[int, int]:
-    """A part of a sentence with the word that joins it to the rest; where nothing does, all of the sentence."""
+    """Return a part of a sentence with the word that joins it to the rest; where nothing does, all of the sentence."""
     begins = max((one.end() for one in _STOP.finditer(text, 0, start)), default=0)
     is_whole = start < end and text[end - 1] in ".!?\n"
     stop = None if is_whole else _STOP.search(text, end)

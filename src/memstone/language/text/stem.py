@@ -60,7 +60,7 @@ _SHORTEST: Final = 2
 
 
 def stem_word(word: str) -> str:
-    """The stem of a word of the letters a to z; any other text is given back as it is."""
+    """Return the stem of a word of the letters a to z; any other text is given back as it is."""
     if len(word) < MIN_CHARS or not (word.isascii() and word.isalpha() and word.islower()):
         return word
     word = _past_and_gerund(_strip_plural(word))
@@ -73,7 +73,7 @@ def stem_word(word: str) -> str:
 
 
 def _vowel_pattern(word: str) -> str:
-    """The word with each letter replaced by v (vowel) or c (consonant); y is a vowel after a consonant."""
+    """Return the word with each letter replaced by v (vowel) or c (consonant); y is a vowel after a consonant."""
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
@@ -87,7 +87,7 @@ def _porter_measure(word: str) -> int:
 
 
 def _ends_short(word: str) -> bool:
-    """Ends in consonant, vowel, consonant, the last of them not w, x or y: "hop", not "show"."""
+    """End in consonant, vowel, consonant, the last of them not w, x or y: "hop", not "show"."""
     return _vowel_pattern(word).endswith("cvc") and word[-1] not in "wxy"
 
 
@@ -121,7 +121,7 @@ def _restore_ending(word: str) -> str:
 
 
 def _replace_ending(word: str, endings: dict[str, str], ends: tuple[str, ...], above: int) -> str:
-    """Steps 2 to 4: the longest ending that fits is replaced if what stays measures more than ``above``."""
+    """Return steps 2 to 4: the longest ending that fits is replaced if what stays measures more than ``above``."""
     if not word.endswith(ends):  # most words
         return word
     for length in range(min(_LONGEST, len(word)), _SHORTEST - 1, -1):

@@ -37,7 +37,7 @@ _SCOPE_LETTERS: Final = {"tenant_id": "t", "user_id": "u", "agent_id": "a", "run
 
 
 def _chunk_pattern(inside: str, more: str = "") -> re.Pattern[str]:
-    """Finds what stands between blanks and punctuation; ``inside`` is the class of a word's characters."""
+    """Find what stands between blanks and punctuation; ``inside`` is the class of a word's characters."""
     return re.compile(
         rf"""
         [0-9]{{1,3}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?(?!{inside})   # 10,000.50
@@ -76,7 +76,7 @@ _MAX_MARKS: Final = 8  # no word piles up more; a long pile would cost quadratic
 
 
 def document_terms(text: str) -> list[str]:
-    """The words of a document as the full text holds them, in order."""
+    """Return the words of a document as the full text holds them, in order."""
     found: list[str] = []
     spaced = text.isascii()
     for chunk in _split_chunks(text):
@@ -86,12 +86,12 @@ def document_terms(text: str) -> list[str]:
 
 
 def match_text(text: str) -> str:
-    """The document as the search mirror stores it."""
+    """Return the document as the search mirror stores it."""
     return " ".join(document_terms(text))
 
 
 def query_terms(text: str, limit: int = QUERY_LIMIT) -> list[str]:
-    """The distinct words a question asks for, in order, without stop words unless there are no others.
+    """Return the distinct words a question asks for, in order, without stop words unless there are no others.
 
     Of a question of more than ``limit`` words the first and the last half of ``limit`` are asked for,
     because a long message says what it wants at its start or at its end.
@@ -112,7 +112,7 @@ def _short_query(text: str, limit: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def scope_token(tenant_id: str, field: str, value: str) -> str:
-    """The word that stands for one id in the mirror's scope column: a letter and 16 hexadecimal digits."""
+    """Return the word that stands for one id in the mirror's scope column: a letter and 16 hexadecimal digits."""
     letter = _SCOPE_LETTERS.get(field)
     if letter is None:
         raise UsageError(f"no scope token for {field!r}", hint=f"one of {', '.join(_SCOPE_LETTERS)}")
@@ -137,12 +137,12 @@ def _stem_piece(piece: str) -> str:
 
 
 def _document_pieces(chunk: str) -> Iterable[str]:
-    """What a document is held by for one chunk, not yet stemmed."""
+    """Return what a document is held by for one chunk, not yet stemmed."""
     return _characters_and_pairs(chunk) if _is_unspaced(chunk) else _word_pieces(chunk)
 
 
 def _query_pieces(chunk: str) -> Iterable[str]:
-    """What a question asks for: of a script without blanks the pairs only, which say more than characters."""
+    """Return what a question asks for: of a script without blanks the pairs only, which say more than characters."""
     if not _is_unspaced(chunk):
         return _word_pieces(chunk)
     characters = _split_characters(chunk)
@@ -154,7 +154,7 @@ def _is_unspaced(chunk: str) -> bool:
 
 
 def _split_characters(run: str) -> list[str]:
-    """The characters of a run, each with the marks that belong to it."""
+    """Return the characters of a run, each with the marks that belong to it."""
     found: list[str] = []
     for char in run:
         if found and category(char)[0] == "M":
@@ -190,7 +190,7 @@ def _word_pieces(chunk: str) -> list[str]:
 
 
 def _split_compound(word: str) -> list[str]:
-    """A compound and its parts; without the parts that say nothing alone."""
+    """Return a compound and its parts; without the parts that say nothing alone."""
     parts = _JOINT.split(word)
     if len(parts) == 1:
         return _mark_variants(word)
@@ -205,13 +205,13 @@ def _split_compound(word: str) -> list[str]:
 
 
 def _mark_variants(word: str) -> list[str]:
-    """A word that may carry a mark, as c++ and .net do; a long one is also known without it."""
+    """Return a word that may carry a mark, as c++ and .net do; a long one is also known without it."""
     bare = word.strip(".+#")
     return [word, bare] if bare != word and len(bare) >= _MIN_BARE else [word]
 
 
 def _often_joined(word: str, parts: list[str]) -> bool:
-    """True for e-mail, wi-fi and t-shirt, which many write as one word."""
+    """Return true for e-mail, wi-fi and t-shirt, which many write as one word."""
     first, *rest = parts
     hyphen = len(rest) == 1 and word == f"{first}-{rest[0]}"
     return hyphen and "".join(parts).isalpha() and min(map(len, parts)) <= _SHORT_PART

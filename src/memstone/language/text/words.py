@@ -71,7 +71,7 @@ _FLAGS: Final = range(0x1F1E6, 0x1F200)
 
 
 def fold_letters(text: str) -> str:
-    """The text with one form of each letter: no case, no accents, plain digits, apostrophes and hyphens.
+    """Return the text with one form of each letter: no case, no accents, plain digits, apostrophes and hyphens.
 
     Of the ASCII range nothing but case changes; beyond it, what is not part of a word is a blank.
     """

@@ -236,7 +236,7 @@ class GatewayChat:
         return (await self._engine.ask(apply_scope_policy, own)).policy.enabled
 
     async def _read_continued_pack(self) -> ContextPack | None:
-        """What is shown with results of tools alone, for an answer that the service has kept: who the user is.
+        """Return what is shown with results of tools alone, for an answer that the service has kept: who the user is.
 
         What belongs to the question stands in what was kept.
         """
@@ -255,7 +255,7 @@ class GatewayChat:
         return self._engine.runtime.scope(self.who.reach(self.by_agent))
 
     def _loop(self) -> Loop | None:
-        """The tool loop that this may be a part of."""
+        """Return the tool loop that this may be a part of."""
         tools = self.body.get("tools") or self.body.get("functions")
         return Loop(self.session, self.dialect.goes_on(self.body)) if tools else None
 
@@ -314,7 +314,7 @@ class GatewayChat:
         log.warning("memory.injection.skipped", reason=reason, model=self._model, code=code)
 
     def request_for(self, target: Target, body: Body) -> dict[str, Any]:
-        """A request as an upstream is sent it: with what memory has to say, where the model takes it."""
+        """Return a request as an upstream is sent it: with what memory has to say, where the model takes it."""
         if self.pack is None or self.pack.empty:
             return dict(body)
         known = SystemRole(target.upstream.system_role) if target.upstream.system_role else None
@@ -332,7 +332,7 @@ class GatewayChat:
         return Position.PREFIX_LAST_USER if self.by_agent else Position(self.policy.inject.position)
 
     async def rewrite_continuation(self, body: Body) -> Body:
-        """A request that continues the end of an answer, where it names the beginning."""
+        """Return a request that continues the end of an answer, where it names the beginning."""
         named = body.get(_CONTINUES)
         if not isinstance(named, str) or not named:
             return body
@@ -345,7 +345,7 @@ class GatewayChat:
             await self._in_time(self._engine.ask(note_end, began, ended, self.who.user_id))
 
     async def _in_time(self, work: Awaitable[T]) -> T | None:
-        """What comes of something, if it comes soon."""
+        """Return what comes of something, if it comes soon."""
         try:
             async with asyncio.timeout(self.deadline_ms / 1000):
                 return await work
@@ -391,7 +391,7 @@ class GatewayChat:
             note_answer(self._engine.runtime, pack.receipt_id, answer)
 
     def _new_messages(self, answer: str) -> list[dict[str, Any]]:
-        """What is new: the words of the user, unless they were kept when they came, and the answer to them."""
+        """Return what is new: the words of the user, unless they were kept when they came, and the answer to them."""
         words: list[dict[str, Any]] = repair_surrogates(self.dialect.messages(self.body))
         if not words:
             return []
@@ -400,7 +400,7 @@ class GatewayChat:
         return answered if self.dialect.goes_on(self.body) else [*words, *answered]
 
     def _without_echoes(self, answer: str) -> str:
-        """The answer without what only repeats what the model was told: that is known, and no news."""
+        """Return the answer without what only repeats what the model was told: that is known, and no news."""
         visible = [*(one["memory"] for one in self.memories()), *self.shown_texts]
         remaining, at = list[str](), 0
         for start, end in find_echoes(answer, visible) if visible else []:
@@ -420,7 +420,7 @@ class GatewayChat:
             await asyncio.wait({forming}, timeout=self.deadline_ms / 1000)
 
     def memories(self) -> list[dict[str, Any]]:
-        """What was shown, as an answer carries it."""
+        """Return what was shown, as an answer carries it."""
         cited = self.pack.citations if self.pack is not None else ()
         return [{"id": one.memory_id, "memory": one.memory, "date": one.date} for one in cited]
 

@@ -19,7 +19,7 @@ class Outages:
         self._until: dict[Hashable, float] = {}
 
     def of(self, whom: Hashable) -> ModelOutage:
-        """What is known about somebody."""
+        """Return what is known about somebody."""
         return ModelOutage(self, whom)
 
     def begins(self, whom: Hashable) -> None:

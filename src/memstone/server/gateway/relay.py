@@ -75,7 +75,7 @@ async def _wait_for_disconnect(receive: Receive) -> None:
 async def relay_full_answer(
     exchange: GatewayChat, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
 ) -> Response:
-    """An answer that comes in one piece."""
+    """Return an answer that comes in one piece."""
     try:
         response, changed = await rounds.read_reply(response)
         body = await response.aread()
@@ -112,7 +112,7 @@ async def relay_stream(
 async def stream_answer(
     exchange: GatewayChat, rounds: Rounds, response: httpx2.Response, tasks: Tasks
 ) -> AsyncGenerator[bytes]:
-    """The pieces of an answer. Whoever ends it, what was said until then is kept."""
+    """Yield the pieces of an answer. Whoever ends it, what was said until then is kept."""
     hearing, is_known = _StreamListener(exchange, tasks), not _wants_memories(exchange)
     events, begun = rounds.stream(response), False
     try:
@@ -196,7 +196,7 @@ def _read_reply(exchange: GatewayChat, reply: dict[str, Any]) -> ParsedAnswer:
 
 
 def _format_interruption(exchange: GatewayChat, how: str) -> bytes:
-    """An upstream that stops in the middle: the client is told, not left to guess."""
+    """Return an upstream that stops in the middle: the client is told, not left to guess."""
     return _encode_dialect_event(
         exchange.dialect.make_error_event(f"the upstream ended its response early ({how})", {})
     )

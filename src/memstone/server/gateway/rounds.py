@@ -63,7 +63,7 @@ def is_stream(response: httpx2.Response) -> bool:
 
 
 async def events_of(response: httpx2.Response) -> AsyncIterator[SseEvent]:
-    """The events of an answer, byte for byte."""
+    """Yield the events of an answer, byte for byte."""
     events = SseParser()
     async for piece in response.aiter_bytes():
         for event in events.feed(piece):
@@ -135,7 +135,7 @@ class Rounds:
         return response.status_code in _NOT_TAKEN or (response.status_code == _FAILED and not self.outage.is_on)
 
     async def _without_memory(self, *, failed: bool) -> httpx2.Response:
-        """The answer to what the caller sent; whoever failed before and fails at that too is down."""
+        """Return the answer to what the caller sent; whoever failed before and fails at that too is down."""
         try:
             response = await self.ask(self.body, failed=failed)
         except BackendError:
@@ -157,7 +157,7 @@ class Rounds:
         self.spent = add_usage(self.spent, used if isinstance(used, Mapping) else {})
 
     async def read_reply(self, response: httpx2.Response) -> tuple[httpx2.Response, dict[str, Any] | None]:
-        """The last answer, and what it says when that is not what its bytes say."""
+        """Return the last answer, and what it says when that is not what its bytes say."""
         while not self.last and response.status_code == _OK:
             reply = _parse_object(await response.aread())
             calls = self.tool_dialect.calls(reply, self.name)
@@ -176,7 +176,7 @@ class Rounds:
         return response, answer if answer != reply else None
 
     async def stream(self, response: httpx2.Response) -> AsyncIterator[SseEvent]:
-        """The events of the last answer."""
+        """Yield the events of the last answer."""
         while True:
             one = _Round(self, response)
             try:
@@ -222,7 +222,7 @@ class _Round:
     calls: list[Call] = field(default_factory=list)
 
     async def events(self) -> AsyncIterator[SseEvent]:
-        """What the caller gets of it; ``calls`` are what the memory is asked for afterwards."""
+        """Yield what the caller gets of it; ``calls`` are what the memory is asked for afterwards."""
         self.speaking = self.rounds.last
         async for event in events_of(self.response):
             if not self.speaking and event.is_sign_of_life:

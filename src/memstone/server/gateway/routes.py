@@ -45,13 +45,13 @@ async def create_chat_completion(request: Request, caller: Chatter) -> Response:
 
 @router.post("/v1/messages", **forms.MESSAGES)
 async def create_message(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
-    """The messages API, with memory."""
+    """Answer a request of the messages API, with memory."""
     return await passed_on(request, caller, _MESSAGES, await _read_body_object(request))
 
 
 @router.post("/v1/responses", **forms.RESPONSES)
 async def create_response(request: Request, caller: Chatter) -> Response:
-    """The responses API, with memory."""
+    """Answer a request of the responses API, with memory."""
     return await passed_on(request, caller, _RESPONSES, await _read_body_object(request))
 
 
@@ -143,7 +143,7 @@ def _new_exchange(
 
 
 def _as_agent(body: dict[str, Any], agent: dict[str, str]) -> dict[str, Any]:
-    """A request as the agent makes it: its model, and its instructions in front."""
+    """Return a request as the agent makes it: its model, and its instructions in front."""
     model = agent["model"] or body.get("model")
     if not model:
         raise InvalidInput(

@@ -31,13 +31,13 @@ def _search_tool_spec() -> ToolSpec:
 
 @cache
 def search_tool() -> Tool:
-    """What a model is told."""
+    """Return what a model is told."""
     spec = _search_tool_spec()
     return Tool(spec.name, spec.description, spec.schema)
 
 
 async def run_search_call(exchange: GatewayChat, call: Call) -> str:
-    """What a call gives back, as text; an error that a model can act on is an answer too."""
+    """Return what a call gives back, as text; an error that a model can act on is an answer too."""
     ROUNDS.inc()
     if call.arguments is None:
         return json.dumps(_UNREADABLE)

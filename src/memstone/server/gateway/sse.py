@@ -27,7 +27,7 @@ class SseEvent:
         return self.name == "ping" or not (self.name or self.data)
 
     def json(self) -> dict[str, Any] | None:
-        """What it holds, if that is an object."""
+        """Return what it holds, if that is an object."""
         try:
             found = json.loads(self.data)
         except (ValueError, RecursionError):
@@ -47,7 +47,7 @@ class SseParser:
         self._searched = 0
 
     def feed(self, piece: bytes) -> Iterator[SseEvent]:
-        """The events that are complete with the next piece. Every byte is looked at once, however many come."""
+        """Return the events that are complete with the next piece. Every byte is looked at once, however many come."""
         self._buffer += piece
         ends = [found.end() for found in _EVENT_END.finditer(self._buffer, self._searched)]
         starts = [0, *ends]
@@ -75,7 +75,7 @@ class SseParser:
 
 
 def event_of(raw: bytes) -> SseEvent:
-    """The event that these bytes are."""
+    """Return the event that these bytes are."""
     name, data = "", []
     for line in _LINE_END.split(raw.decode("utf-8", "replace")):
         field, _, value = line.partition(":")
@@ -87,6 +87,6 @@ def event_of(raw: bytes) -> SseEvent:
 
 
 def encode_event(data: str, name: str = "") -> bytes:
-    """An event of our own."""
+    """Return an event of our own."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {data}\n\n".encode()

@@ -103,7 +103,7 @@ class Upstreams:
     async def request_first(
         self, targets: list[Target], path: str, written: Written, headers: Mapping[str, str]
     ) -> AsyncIterator[httpx2.Response]:
-        """The answer of the first that gives one; its body is still to be read."""
+        """Yield the answer of the first that gives one; its body is still to be read."""
         response = await self.first(targets, path, written, headers)
         try:
             yield response
@@ -122,7 +122,7 @@ class Upstreams:
         trial: bool = False,
         failed: bool = False,
     ) -> httpx2.Response:
-        """The same, for somebody who closes it; where nobody does better, what the last one refused with.
+        """Return the same, for somebody who closes it; where nobody does better, what the last one refused with.
 
         With ``trial`` the request holds something an upstream may fail at, and a 500 is not tried again as it is;
         ``failed`` says that all of them have failed at such a trial, which was one of their attempts.
@@ -167,7 +167,7 @@ class Upstreams:
     async def _await_first_piece(
         self, target: Target, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
     ) -> httpx2.Response:
-        """The answer of one, whose first piece is there: a head that nothing follows is no answer."""
+        """Return the answer of one, whose first piece is there: a head that nothing follows is no answer."""
         response = await self._send(target, path, body, headers)
         if response.status_code == _OK:
             try:
@@ -263,7 +263,7 @@ class _Attempts:
 
 
 def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun: bool = False) -> BackendError:
-    """What a caller is told when there is no answer, or not all of it."""
+    """Return what a caller is told when there is no answer, or not all of it."""
     names = ", ".join(target.upstream.name for target in targets)
     if isinstance(failure, httpx2.TimeoutException):
         return BackendTimeout(f"{names} did not answer in time", kind="upstream", name=names)
@@ -272,18 +272,18 @@ def _no_answer(targets: list[Target], failure: httpx2.HTTPError | None, *, begun
 
 
 def upstream_origin(upstream: UpstreamSettings) -> tuple[str, str]:
-    """The service behind an address: nobody else gets what is meant for it."""
+    """Return the service behind an address: nobody else gets what is meant for it."""
     parts = urlsplit(upstream.base_url)
     return parts.scheme, parts.netloc
 
 
 def without_key(headers: Mapping[str, str]) -> dict[str, str]:
-    """A key that a caller brought is for the first upstream: whoever stands in for it uses its own."""
+    """Return a key that a caller brought is for the first upstream: whoever stands in for it uses its own."""
     return {name: value for name, value in headers.items() if name.lower() != BROUGHT}
 
 
 def headers_for_upstream(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
+    """Return the headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
     sent = {name: value for name, value in headers.items() if name.lower() in _OUTGOING}
     sent |= {"user-agent": "memstone", "accept-encoding": "identity"}  # pieces are to come as they are made
     brought = _SCHEME.sub("", headers.get(BROUGHT, "").strip(), count=1)
@@ -297,7 +297,7 @@ def headers_for_upstream(upstream: UpstreamSettings, headers: Mapping[str, str])
 
 
 def headers_for_caller(response: httpx2.Response) -> dict[str, str]:
-    """The headers of an answer that a caller gets to see."""
+    """Return the headers of an answer that a caller gets to see."""
     output = {
         name: value
         for name, value in response.headers.items()
@@ -340,7 +340,7 @@ async def list_upstream_models(upstreams: Upstreams, headers: Mapping[str, str])
 async def _fetch_models(
     upstreams: Upstreams, one: UpstreamSettings, headers: Mapping[str, str]
 ) -> list[dict[str, Any]] | None:
-    """What an upstream lists, asked once and for a few seconds; None when it is silent or talks nonsense."""
+    """Return what an upstream lists, asked once and for a few seconds; None when it is silent or talks nonsense."""
     once = Target(one.model_copy(update={"retries": 0}), "")
     try:
         async with (

@@ -152,7 +152,7 @@ async def start_reindex(request: Request, caller: Admin, wanted: ReindexBody) ->
 
 
 def _reindexing_tenants(request: Request) -> set[str]:
-    """The tenants whose vectors are being made."""
+    """Return the tenants whose vectors are being made."""
     if not hasattr(request.app.state, "reindexing"):
         request.app.state.reindexing = set()
     found: set[str] = request.app.state.reindexing

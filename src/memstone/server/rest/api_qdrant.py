@@ -74,7 +74,7 @@ def _format_settings(state: ServiceState, values: dict[str, Any]) -> dict[str, A
 
 
 def _unusable_reason(values: dict[str, Any]) -> str | None:
-    """What keeps Qdrant from being used."""
+    """Return what keeps Qdrant from being used."""
     if not values.get("qdrantHost"):
         return "no host is set"
     if not values.get("qdrantEnabled"):
@@ -99,7 +99,7 @@ async def check_qdrant(request: Request, caller: Admin, guard: Guarded) -> Any:
 
 
 async def _check_collection(guard: Guarded, values: dict[str, Any], key: str) -> str | None:
-    """What is wrong with the collection's answer; one that is not there yet is made when it is needed."""
+    """Return what is wrong with the collection's answer; one that is not there yet is made when it is needed."""
     collection = values.get("qdrantCollection", "omniroute_memory")
     url = await guard.check(qdrant_url(values))
     answer = await fetch_url(url, path=f"/collections/{collection}", headers={"api-key": key} if key else {})

@@ -42,7 +42,7 @@ Guarded = Annotated[UrlGuard, Depends(guard_of)]
 
 
 async def read_connections(caller: Caller) -> tuple[dict[str, Any], backends.ProviderKeys]:
-    """What is stored with the keys themselves: for connecting, never for an answer."""
+    """Return what is stored with the keys themselves: for connecting, never for an answer."""
     return await caller.engine.run(backends.read_connections)
 
 

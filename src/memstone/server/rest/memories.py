@@ -254,5 +254,5 @@ async def empty_tenant(caller: Caller, wanted: ConfirmBody, status: str) -> dict
 
 
 def _wrap_list(answer: Any) -> Any:
-    """The answer as an object, also where the library is asked for bare lists."""
+    """Return the answer as an object, also where the library is asked for bare lists."""
     return {"results": answer} if isinstance(answer, list) else answer

@@ -23,7 +23,7 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 def _add_routes(path: str, answer: Any, **more: Any) -> Callable[[Endpoint], Endpoint]:
-    """A route in both places."""
+    """Return a route in both places."""
 
     def add(endpoint: Endpoint) -> Endpoint:
         for place in (path, f"/vectors{path}"):

@@ -137,7 +137,7 @@ def _json_type(parameter: inspect.Parameter) -> Any:
 
 
 def _json_default(parameter: inspect.Parameter) -> Any:
-    """The default where JSON can hold it; what means "not given" in Python is not given here."""
+    """Return the default where JSON can hold it; what means "not given" in Python is not given here."""
     default = parameter.default
     if isinstance(default, tuple):
         return list(default)

@@ -27,7 +27,7 @@ Words = Annotated[str, Field(min_length=1), AfterValidator(_require_text)]
 
 
 def camel_config(example: Json | None = None, *, extra: Literal["forbid", "allow"] = "forbid") -> ConfigDict:
-    """The form of a model in camelCase, with an example."""
+    """Return the form of a model in camelCase, with an example."""
     more: Any = {"examples": [example]} if example else None
     return ConfigDict(extra=extra, alias_generator=to_camel, validate_by_name=True, json_schema_extra=more)
 
@@ -345,7 +345,7 @@ class ReindexState(ApiAnswer):
 
 
 def entry_from_memory(item: MemoryItem) -> Json:
-    """A memory in the names of this interface."""
+    """Return a memory in the names of this interface."""
     return {
         "id": item["id"],
         "api_key_id": key_of(item["user_id"]),

@@ -26,7 +26,7 @@ class RequestBody(BaseModel):
 
 
 def example_config(**example: Any) -> ConfigDict:
-    """The configuration of a body, with an example for the description of the service."""
+    """Return the configuration of a body, with an example for the description of the service."""
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
 
 
@@ -59,18 +59,18 @@ class AnswerForm:
     form: str
 
     def __get_pydantic_json_schema__(self, _: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The schema of the form: a reference to it, wherever it has a name."""
+        """Return the schema of the form: a reference to it, wherever it has a name."""
         return handler(definitions_schema(_core_schema(self.form), []))
 
 
 def answer_form(form: str) -> Any:
-    """The response model of a route whose answer has this form."""
+    """Return the response model of a route whose answer has this form."""
     return Annotated[Any, AnswerForm(form)]
 
 
 @cache
 def _core_schema(form: str) -> CoreSchema:
-    """What pydantic knows of a form; many routes answer in the same one."""
+    """Return what pydantic knows of a form; many routes answer in the same one."""
     from memstone import results
     from memstone.server.schemas import answers
 

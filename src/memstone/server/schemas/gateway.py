@@ -8,7 +8,7 @@ from memstone.server.schemas.base import Json
 
 
 def _route_description(about: str, example: Json, required: list[str], **properties: Json) -> dict[str, Any]:
-    """What the description of the service says about a route whose body is passed on."""
+    """Return what the description of the service says about a route whose body is passed on."""
     schema = {"type": "object", "required": required, "properties": properties, "examples": [example]}
     answer = {"description": about, "content": {"application/json": {}, "text/event-stream": {}}}
     return {

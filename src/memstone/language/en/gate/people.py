@@ -89,7 +89,7 @@ def _is_mentioned(words: OwnWords, low: str, name: str, folded: str) -> bool:
 
 
 def private_person(words: OwnWords) -> str:
-    """A name that is asked about as one asks about people one knows; '' when there is none."""
+    """Return a name that is asked about as one asks about people one knows; '' when there is none."""
     if QUOTED_MARK in words.text or words.words & FAMOUS:  # whoever is asked about is in what was quoted, or public
         return ""
     in_story = _ABOUT_NAMES.search(words.low) is not None
@@ -130,7 +130,7 @@ def _is_part_of_more(before: str) -> bool:
 
 
 def _is_asked_about(words: OwnWords, found: re.Match[str], *, in_story: bool) -> bool:
-    """A first name is enough; another word must be somebody by what is said of it."""
+    """Return a first name is enough; another word must be somebody by what is said of it."""
     if words.words & _PERSON and not in_story:
         return True
     deed = _DEED.match(words.text, found.end()) and _DOES.search(words.text[: found.start()])

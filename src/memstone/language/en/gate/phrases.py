@@ -315,7 +315,7 @@ class OwnWords:
 
 
 def own_words_of(message: str) -> OwnWords:
-    """The user's own words in a message."""
+    """Return the user's own words in a message."""
     text = own_words(message)
     low = " ".join((_COUNTRY.sub("usa", text) if "U" in text else text).lower().split())
     tokens = _TOKEN.findall(low)
@@ -336,7 +336,7 @@ def _expand_contraction(found: re.Match[str]) -> str:
 
 
 def own_words(message: str) -> str:
-    """A message without what the user only quotes, pastes or hands over."""
+    """Return a message without what the user only quotes, pastes or hands over."""
     text = message.strip()
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
@@ -378,7 +378,7 @@ def _keep_frame(found: re.Match[str]) -> str:
 
 
 def _asking_lines(text: str) -> str:
-    """The lines in which the user speaks: not those of a log, a program, a quotation or a letter."""
+    """Return the lines in which the user speaks: not those of a log, a program, a quotation or a letter."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return ""

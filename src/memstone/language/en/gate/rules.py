@@ -152,7 +152,7 @@ _Rule: TypeAlias = Callable[[OwnWords, Collection[str]], GateDecision | None]
 
 
 def first_match(message: str, names: Collection[str]) -> GateDecision:
-    """What the first rule that applies says about a message."""
+    """Return what the first rule that applies says about a message."""
     words = own_words_of(message)
     if phrases.THIS_TURN.search(words.low):
         return GateDecision(Route.NONE, "is about the answer just given")
@@ -193,7 +193,7 @@ def _match_transcript(words: OwnWords, names: Collection[str]) -> GateDecision |
 
 
 def _whose_words(words: OwnWords, names: Collection[str]) -> str:
-    """The known name whose very words are asked for, as one asks for one's own; '' when there is none."""
+    """Return the known name whose very words are asked for, as one asks for one's own; '' when there is none."""
     if phrases.TRANSCRIPT_WORDS.isdisjoint(words.words):
         return ""
     put = rephrase_as_speaker(" ".join(words.text.split()), {name.strip().lower() for name in names if name.strip()})
@@ -368,7 +368,7 @@ _OTHERWISE: Final = (
 
 
 def _by_word(kinds: tuple[tuple[frozenset[str], str], ...]) -> dict[str, str]:
-    """The kind of each word; where it is in several lists, the first counts."""
+    """Return the kind of each word; where it is in several lists, the first counts."""
     return {word: kind for words, kind in reversed(kinds) for word in words}
 
 
@@ -377,7 +377,7 @@ _PRIVATE_KIND: Final = _by_word(_OTHERWISE)
 
 
 def score_evidence(words: OwnWords) -> float:
-    """The evidence that a message is about the user's life; zero is undecided."""
+    """Return the evidence that a message is about the user's life; zero is undecided."""
     weights = weight_table()
     return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in extract_features(words))
 
@@ -391,7 +391,7 @@ def weight_table() -> dict[str, float]:
 
 
 def extract_features(words: OwnWords) -> set[str]:
-    """What is weighed: kinds of words, which of them follow one another, how it begins, and its length."""
+    """Return what is weighed: kinds of words, which of them follow one another, how it begins, and its length."""
     kinds = list(_word_kinds(words))
     ends = ["^", *kinds, "$"]
     found = {*kinds, f"^ {' '.join(kinds[:2])}", _length_feature(len(kinds))}
