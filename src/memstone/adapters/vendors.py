@@ -57,7 +57,7 @@ VENDORS: Final[dict[str, Vendor]] = {
     "fireworks": Vendor("https://api.fireworks.ai/inference/v1", ("FIREWORKS_API_KEY",)),
     "gemini": Vendor(
         "https://generativelanguage.googleapis.com",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
         "GOOGLE_GEMINI_BASE_URL",
     ),
     "groq": Vendor("https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
