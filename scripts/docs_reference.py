@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_orig
 
 from pydantic import BaseModel, SecretStr
 
+from memstone.adapters.vendors import VENDORS
 from memstone.config import Settings
 from memstone.core.prompts import prompt_text, version_of
 from memstone.errors import MemstoneError
-from memstone.registry import load_adapter
+from memstone.registry import BUILT_IN, load_adapter
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -42,14 +43,16 @@ MEANING: Final = {
     ),
     "embedder.config": "options of the provider, see below; with `auto` those of the local model",
     "embedder.remote.provider": (
-        "the provider of the model for `auto` and `remote`: `openai`, `ollama`, `package.module:Class`"
+        "the provider of the model for `auto` and `remote`: any [embedder](guides/providers.md), or "
+        "`package.module:Class`"
     ),
     "embedder.remote.config": "options of that provider, see below",
     "llm.provider": (
-        "the language model that learns facts: `openai` (any server with that protocol), or "
-        "`package.module:Class`; without one, the curator learns"
+        "the language model that learns facts: [a vendor](guides/providers.md), `openai` for any server with that "
+        "protocol, `litellm`, or `package.module:Class`; without one, the curator learns"
     ),
-    "llm.config": "options of the provider",
+    "llm.config": "options of the provider, see below",
+    "llm.prices": "by model name, what a million tokens cost: `input` and `output`; jobs then have a `cost`",
     "llm.max_concurrent": "maximum number of calls at once, others wait; a function of your own is not limited",
     "vector_store.provider": (
         "where to search for similar vectors: `local`, a [vector store](guides/vector-stores.md) by its name, "
@@ -89,7 +92,10 @@ MEANING: Final = {
     "inject.chat": "show memories in plain chats",
     "inject.agents": "show memories when an agent runs",
     "inject.extras": "what to add to an answer: `memories`, `events`",
-    "reranker.provider": "what reranks search results: `http`, or `package.module:Class`; none: nothing",
+    "reranker.provider": (
+        "what reranks search results: `cohere`, `jina`, `voyage`, `http` for another server, `local` for a model in "
+        "the process, or `package.module:Class`; none: nothing"
+    ),
     "reranker.config": "options of the provider, see below",
     "preset": "a set of defaults for these sections, see [settings](guides/settings.md#presets)",
     "write.mode": "when Memstone learns: `inline`, `background`, `session_end` or `manual`",
@@ -246,26 +252,87 @@ MEANING: Final = {
     "embedder local.vocab_sha256": "the expected checksum of `vocab.txt`",
     "embedder local.threads": "batches to compute at the same time; never more than the machine has processors",
     "embedder local.batch_size": "texts per run",
-    "embedder openai.model": "the model's name",
-    "embedder openai.api_key": "sent as a bearer token; never logged",
-    "embedder openai.base_url": "any server with the same API",
-    "embedder openai.dimensions": "requests shorter vectors; only sent if set",
-    "embedder openai.batch_size": "texts per request",
-    "embedder openai.timeout": "seconds",
-    "embedder openai.retries": "after a rate limit, a timeout or an outage",
-    "embedder ollama.model": "the model's name",
-    "embedder ollama.base_url": "the address of Ollama",
-    "embedder ollama.dimensions": "the length of the vectors, if you know it; never sent",
-    "embedder ollama.timeout": "seconds; the first request loads the model",
-    "embedder ollama.retries": "after a timeout or an outage",
     "embedder hash.dim": "the length of the vectors",
+    "llm *.model": "the model's name",
+    "llm *.api_key": "the key; never logged; without it, the variable in [the table](guides/providers.md)",
+    "llm *.base_url": "the address of the service",
+    "llm *.temperature": "for every prompt that does not set its own",
+    "llm *.max_tokens": "maximum length of an answer",
+    "llm *.timeout": "seconds",
+    "llm *.retries": "after a rate limit, a timeout or an outage",
+    "llm *.headers": "further headers to send",
+    "llm *.extra_body": "further parameters of the vendor, sent as they are",
+    "llm *.json_mode": (
+        "how to ask for JSON: by `schema`, as any `object`, or only in words (`none`); `auto`: the strictest way that "
+        "the server accepts"
+    ),
+    "llm openai.base_url": "any server with the same API",
+    "llm azure_openai.base_url": "the endpoint, `https://NAME.openai.azure.com`; or `AZURE_OPENAI_ENDPOINT`",
+    "llm azure_openai.deployment": "the name of the deployment; none: the name of the model",
+    "llm azure_openai.api_version": "the version of the API; or `OPENAI_API_VERSION`",
+    "llm anthropic.version": "the header `anthropic-version`",
+    "llm anthropic.json_mode": (
+        "how to ask for JSON: by `schema`, as the arguments of a `tool`, or only in words (`none`); `auto`: the "
+        "strictest way that the model accepts"
+    ),
+    "llm anthropic.send_temperature": "send `temperature`; current models refuse it at any value",
+    "llm gemini.api_version": "the version of the API: `v1beta` or `v1`",
+    "llm ollama.timeout": "seconds; the first request loads the model",
+    "llm ollama.num_ctx": "the context length in tokens; Ollama silently drops what is longer",
+    "llm ollama.keep_alive": "how long the model stays loaded, such as `10m`",
+    "llm local.model_path": "a GGUF file",
+    "llm local.model_name": "the name of the model; none: that of the file",
+    "llm local.model_sha256": "the expected checksum of the file",
+    "llm local.context_tokens": "how many tokens the model reads and writes in one question",
+    "llm local.threads": "threads to compute with; none: half of the processors",
+    "llm local.gpu_layers": "layers to compute on a graphics card; -1: all that fit",
+    "llm local.parallel": "questions to answer at the same time; they share `context_tokens`",
+    "llm litellm.model": "the model as litellm names it, such as `bedrock/…`",
+    "llm litellm.api_key": "the key; without it, litellm reads the vendor's own variables",
+    "llm litellm.parameters": "further arguments of `litellm.completion`",
+    "embedder *.model": "the model's name",
+    "embedder *.api_key": "the key; never logged; without it, the variable in [the table](guides/providers.md)",
+    "embedder *.base_url": "the address of the service",
+    "embedder *.dimensions": "requests shorter vectors; only sent if set",
+    "embedder *.batch_size": "texts per request",
+    "embedder *.max_concurrent": "maximum number of requests at once",
+    "embedder *.timeout": "seconds",
+    "embedder *.retries": "after a rate limit, a timeout or an outage",
+    "embedder openai.base_url": "any server with the same API",
+    "embedder azure_openai.base_url": "the endpoint, `https://NAME.openai.azure.com`; or `AZURE_OPENAI_ENDPOINT`",
+    "embedder azure_openai.deployment": "the name of the deployment; none: the name of the model",
+    "embedder azure_openai.api_version": "the version of the API; or `OPENAI_API_VERSION`",
+    "embedder gemini.task_type": (
+        "what all texts are for; none: `RETRIEVAL_QUERY` for queries, else `RETRIEVAL_DOCUMENT`"
+    ),
+    "embedder gemini.api_version": "the version of the API: `v1beta` or `v1`",
+    "embedder cohere.input_type": "what all texts are for; none: `search_query` for queries, else `search_document`",
+    "embedder voyage.input_type": "what all texts are for; none: `query` for queries, else `document`",
+    "embedder tei.model": "a name for the server's model, which tells its vectors apart from others",
+    "embedder tei.prompt_name": "the model's prompt for texts",
+    "embedder tei.query_prompt_name": "the model's prompt for queries; none: as for texts",
+    "embedder ollama.dimensions": "the length of the vectors, if you know it; never sent",
+    "embedder ollama.batch_size": "texts per request; more than one uses `/api/embed`",
+    "embedder ollama.timeout": "seconds; the first request loads the model",
+    "reranker *.base_url": "the address of the service; questions and results are sent there",
+    "reranker *.model": "the model's name",
+    "reranker *.api_key": "the key; never logged; without it, the variable in [the table](guides/providers.md)",
+    "reranker *.batch_size": "texts per request; none: up to 1,000",
+    "reranker *.max_concurrent": "maximum number of requests at once",
+    "reranker *.timeout": "seconds; after that the order stays as it was",
+    "reranker *.retries": "after a rate limit, a timeout or an outage",
     "reranker http.base_url": "the address of the reranker; questions and results are sent there",
     "reranker http.dialect": "`cohere` (also Jina, vLLM and others) or `tei` (Text Embeddings Inference)",
     "reranker http.model": "the model's name; `cohere` needs one",
     "reranker http.api_key": "sent as a bearer token; never logged",
-    "reranker http.batch_size": "texts per request; none: all at once, 32 for `tei`",
-    "reranker http.timeout": "seconds; after that the order stays as it was",
-    "reranker http.retries": "after a rate limit, a timeout or an outage",
+    "reranker http.batch_size": "texts per request; none: up to 1,000, 32 for `tei`",
+    "reranker local.model_dir": "a directory with the `model.onnx` and `vocab.txt` of an uncased BERT cross-encoder",
+    "reranker local.model_name": "the name of the model; none: that of the directory",
+    "reranker local.model_sha256": "the expected checksum of `model.onnx`",
+    "reranker local.vocab_sha256": "the expected checksum of `vocab.txt`",
+    "reranker local.max_tokens": "how much of a question and a text is read together",
+    "reranker local.threads": "batches to compute at the same time; never more than the machine has processors",
+    "reranker local.batch_size": "texts per run",
     "index local.memory_mb": "maximum memory for vectors; the least recently used users are dropped first",
     "index local.quant": "keep vectors as bytes, in a quarter of the memory; close ones are compared exactly",
     "index postgres.memory_mb": "as without PostgreSQL, for what the process keeps in memory",
@@ -327,11 +394,26 @@ MEANING: Final = {
     "vectors redis.ef_search": "how many candidates `hnsw` considers at once",
     "vectors redis.timeout": "seconds for one command",
 }
-"""What each setting is for. A setting without a line here, or a line without a setting, is an error."""
+"""What each setting is for. A setting without a line here, or a line without a setting, is an error.
+
+For an option that means the same for every provider of a kind, ``*`` stands for their names.
+"""
 
 PROVIDERS: Final = (
+    ("llm", "openai"),
+    ("llm", "azure_openai"),
+    ("llm", "anthropic"),
+    ("llm", "gemini"),
+    ("llm", "ollama"),
+    ("llm", "local"),
+    ("llm", "litellm"),
     ("embedder", "local"),
     ("embedder", "openai"),
+    ("embedder", "azure_openai"),
+    ("embedder", "gemini"),
+    ("embedder", "cohere"),
+    ("embedder", "voyage"),
+    ("embedder", "tei"),
     ("embedder", "ollama"),
     ("embedder", "hash"),
     ("index", "local"),
@@ -343,14 +425,22 @@ PROVIDERS: Final = (
     ("vectors", "opensearch"),
     ("vectors", "faiss"),
     ("vectors", "redis"),
+    ("reranker", "cohere"),
+    ("reranker", "jina"),
+    ("reranker", "voyage"),
     ("reranker", "http"),
+    ("reranker", "local"),
 )
 HEADINGS: Final = {
+    "llm": "llm.config",
     "embedder": "embedder.config",
     "index": "vector_store.config",
     "vectors": "vector_store.config",
     "reranker": "reranker.config",
 }
+
+
+_USES: Final = ("llm", "embedder", "reranker")
 
 
 def settings_table() -> str:
@@ -369,6 +459,28 @@ def _provider(kind: str, name: str) -> str:
         for row in _rows(load_adapter(kind, name).Config, f"{kind} {name}.")
     ]
     return f"### `{HEADINGS[kind]}` of `{name}`\n\n" + _table(("option", "value", "default", "meaning"), rows)
+
+
+def vendors_table() -> str:
+    """Every provider that a model can be named after, with its address and its variables."""
+    names = sorted({name for kind, name in BUILT_IN if kind in _USES and name in VENDORS})
+    return _table(("provider", "use as", "default address", "key", "default model"), map(_vendor_row, names))
+
+
+def _vendor_row(name: str) -> tuple[str, ...]:
+    vendor = VENDORS[name]
+    uses = [kind for kind in _USES if (kind, name) in BUILT_IN]
+    models = [load_adapter(kind, name).Config.model_fields["model"] for kind in uses]
+    defaults = [f"`{field.default}`" for field in models if not field.is_required()]
+    address = f"`{vendor.base_url}`" if vendor.base_url else ""
+    variable = f"`{vendor.address}`" if vendor.address else ""
+    return (
+        f"`{name}`",
+        ", ".join(f"`{kind}`" for kind in uses),
+        ", or ".join(part for part in (address, variable) if part),
+        ", ".join(f"`{key}`" for key in vendor.keys) + ("" if vendor.needs_key else " (optional)"),
+        ", ".join(defaults) or "set `model`",
+    )
 
 
 def errors_table() -> str:
@@ -399,7 +511,13 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
         if inner is not None:
             yield from _rows(inner, f"{prefix}{name}.")
         else:
-            yield f"`{prefix}{name}`", _value(field), _default(field), MEANING[prefix + name]
+            yield f"`{prefix}{name}`", _value(field), _default(field), MEANING[_meaning_key(prefix + name)]
+
+
+def _meaning_key(name: str) -> str:
+    """Which line of ``MEANING`` is about a setting: its own, or that of all providers of its kind."""
+    kind, _, rest = name.partition(" ")
+    return name if name in MEANING or not rest else f"{kind} *.{rest.partition('.')[2]}"
 
 
 def _parts(annotation: Any) -> tuple[Any, ...]:
@@ -479,10 +597,11 @@ def prompts_text() -> str:
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "settings": settings_table,
     "providers": providers_tables,
+    "vendors": vendors_table,
     "errors": errors_table,
     "prompts": prompts_text,
 }
-PAGES: Final = ("configuration.md", "reference/errors.md", "reference/prompts.md")
+PAGES: Final = ("configuration.md", "guides/providers.md", "reference/errors.md", "reference/prompts.md")
 
 
 def filled(text: str) -> str:
@@ -497,7 +616,7 @@ def _filled_mark(mark: re.Match[str]) -> str:
 def unused_meanings() -> set[str]:
     """Lines of ``MEANING`` whose setting is gone."""
     output = settings_table() + "".join(
-        f"`{kind} {name}.{option}`"
+        f"`{_meaning_key(f'{kind} {name}.{option}')}`"
         for kind, name in PROVIDERS
         for option in load_adapter(kind, name).Config.model_fields
     )

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from memstone.adapters.embed.local import MODEL_SHA256, _installed_model, _read_verified_file
+from memstone.adapters.embed.local import MODEL_SHA256, _installed_model, read_verified_file
 from memstone.adapters.embed.minilm import Network
 from memstone.adapters.embed.onnx_model import DATA as DATA_OF_MODEL
 from memstone.adapters.embed.onnx_model import WordPiece
@@ -126,7 +126,7 @@ class _Judged:
 
 def _read(asked: Questions, found: Any, by: judge.JudgeWeights, deltas: Path) -> Any:
     """What a reader says about each hit that is read; not a number for the others."""
-    network = Network(_read_verified_file(_installed_model(), MODEL_SHA256).content)
+    network = Network(read_verified_file(_installed_model(), MODEL_SHA256).content)
     tokenizer = WordPiece.from_text((DATA_OF_MODEL / "vocab.txt").read_text("utf-8"))
     reader = PairModel(network, deltas_in(deltas.read_bytes()), tokenizer, threads=2)
     answer = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}

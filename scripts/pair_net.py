@@ -19,7 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from memstone.adapters.embed import pairs
-from memstone.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _installed_model, _read_verified_file
+from memstone.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _installed_model, read_verified_file
 from memstone.adapters.embed.minilm import PARTS, Network
 from memstone.adapters.embed.onnx_model import DATA, WordPiece
 from memstone.adapters.embed.pairs import AGREE, DIFFER, pair_ids
@@ -30,7 +30,7 @@ _MASKED: Final = -1e9
 
 def tokenizer() -> WordPiece:
     """The one of the built-in model."""
-    return WordPiece.from_text(_read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content.decode())
+    return WordPiece.from_text(read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content.decode())
 
 
 def encoded(texts: Sequence[tuple[str, str]], by: WordPiece) -> list[tuple[list[int], int]]:
@@ -107,7 +107,7 @@ class PairNet(nn.Module):  # type: ignore[misc]
 
     def __init__(self, outputs: int, *, rank: int = 8, frozen: int = 0, hidden: int = 32, drop: float = 0.1) -> None:
         super().__init__()
-        network = Network(_read_verified_file(_installed_model(), MODEL_SHA256).content)
+        network = Network(read_verified_file(_installed_model(), MODEL_SHA256).content)
         table, scale = network.words()
         self.register_buffer("words", torch.from_numpy(table * scale))
         self.register_buffer("places", torch.from_numpy(network.places()))

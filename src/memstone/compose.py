@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -28,6 +29,26 @@ EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
 LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str | Awaitable[str]]"
 RerankerLike: TypeAlias = "Reranker | Callable[[str, list[str]], Sequence[float] | Awaitable[Sequence[float]]]"
 
+
+OTHER_OPTIONS: Final = {
+    "apikey": "api_key",
+    "key": "api_key",
+    "token": "api_key",
+    "api_base": "base_url",
+    "endpoint": "base_url",
+    "azure_endpoint": "base_url",
+    "host": "base_url",
+    "ollama_base_url": "base_url",
+    "openai_base_url": "base_url",
+    "url": "base_url",
+    "azure_deployment": "deployment",
+    "embedding_dims": "dimensions",
+    "output_dimension": "dimensions",
+    "model_path": "model_dir",
+    "num_retries": "retries",
+    "max_output_tokens": "max_tokens",
+}
+"""What other libraries call an option."""
 
 _NEEDED: Final = {
     "embedder": ("provider", "model", "destination", "dimension"),
@@ -243,20 +264,16 @@ def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *mor
     try:
         config = model.model_validate(dict(options) if complete is None else complete(options, os.environ))
     except ValidationError as error:
-        raise ConfigError(
-            f"{kind} {name}: {format_validation_error(error)}", hint=_suggest_option(error, model)
-        ) from None
+        hint = _suggest_option(error, model.model_fields) or "see docs/configuration.md"
+        raise ConfigError(f"{kind} {name}: {format_validation_error(error)}", hint=hint) from None
     return cls(config, io, *more)
 
 
-def _suggest_option(error: ValidationError, model: type[BaseModel]) -> str:
-    """Return the option that was probably meant by one that there is not, else where to look."""
-    from difflib import get_close_matches
-
-    known = sorted(model.model_fields)
-    for one in error.errors():
-        if one["type"] == "extra_forbidden" and known:
-            unknown = str(one["loc"][-1])
-            near = get_close_matches(unknown, known, n=1, cutoff=0.6)
-            return f"did you mean {near[0]}?" if near else f"{unknown} is not an option; known: {', '.join(known)}"
-    return "see docs/configuration.md"
+def _suggest_option(error: ValidationError, known: Collection[str]) -> str:
+    """Return what was probably meant by an option that a provider does not have; '' where none is unknown."""
+    unknown = [str(one["loc"][0]) for one in error.errors() if one["type"] == "extra_forbidden"]
+    if not unknown:
+        return ""
+    meant = OTHER_OPTIONS.get(unknown[0], "")
+    near = [meant] if meant in known else get_close_matches(unknown[0].lower(), known, n=1)
+    return f"did you mean {near[0]}?" if near else f"{unknown[0]} is unknown; options are {', '.join(known)}"

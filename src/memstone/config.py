@@ -218,6 +218,7 @@ class Settings(SettingsSection):
             quotas=self.quota.as_policy(),
             preset=self.preset,
             graph_llm=self.graph.llm,
+            prices=() if self.llm is None else self.llm.price_list(),
             bare_lists=self.version == "v1.0",
         )
 

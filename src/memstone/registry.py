@@ -30,12 +30,55 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
+    ("embedder", "azure_openai"): ("memstone.adapters.embed.azure:AzureOpenAiEmbedder", ""),
+    ("embedder", "cohere"): ("memstone.adapters.embed.cohere:CohereEmbedder", ""),
+    ("embedder", "gemini"): ("memstone.adapters.embed.gemini:GeminiEmbedder", ""),
+    ("embedder", "tei"): ("memstone.adapters.embed.tei:TeiEmbedder", ""),
+    ("embedder", "voyage"): ("memstone.adapters.embed.voyage:VoyageEmbedder", ""),
+    ("embedder", "deepinfra"): ("memstone.adapters.embed.compatible:deepinfra", ""),
+    ("embedder", "fireworks"): ("memstone.adapters.embed.compatible:fireworks", ""),
+    ("embedder", "jina"): ("memstone.adapters.embed.compatible:jina", ""),
+    ("embedder", "llamacpp"): ("memstone.adapters.embed.compatible:llamacpp", ""),
+    ("embedder", "lmstudio"): ("memstone.adapters.embed.compatible:lmstudio", ""),
+    ("embedder", "mistral"): ("memstone.adapters.embed.compatible:mistral", ""),
+    ("embedder", "nvidia"): ("memstone.adapters.embed.compatible:nvidia", ""),
+    ("embedder", "together"): ("memstone.adapters.embed.compatible:together", ""),
+    ("embedder", "vllm"): ("memstone.adapters.embed.compatible:vllm", ""),
     ("embedder", "hash"): ("memstone.adapters.embed.hash_embedder:HashEmbedder", ""),
     ("embedder", "callable"): ("memstone.adapters.embed.callable:CallableEmbedder", ""),
     ("llm", "openai"): ("memstone.adapters.llm.openai:OpenAiLlm", ""),
+    ("llm", "anthropic"): ("memstone.adapters.llm.anthropic:AnthropicLlm", ""),
+    ("llm", "azure_openai"): ("memstone.adapters.llm.azure:AzureOpenAiLlm", ""),
+    ("llm", "gemini"): ("memstone.adapters.llm.gemini:GeminiLlm", ""),
+    ("llm", "ollama"): ("memstone.adapters.llm.ollama:OllamaLlm", ""),
+    ("llm", "local"): ("memstone.adapters.llm.local:LocalLlm", "local-llm"),
+    ("llm", "litellm"): ("memstone.adapters.llm.litellm:LiteLlm", "litellm"),
+    ("llm", "cerebras"): ("memstone.adapters.llm.compatible:cerebras", ""),
+    ("llm", "dashscope"): ("memstone.adapters.llm.compatible:dashscope", ""),
+    ("llm", "deepinfra"): ("memstone.adapters.llm.compatible:deepinfra", ""),
+    ("llm", "deepseek"): ("memstone.adapters.llm.compatible:deepseek", ""),
+    ("llm", "fireworks"): ("memstone.adapters.llm.compatible:fireworks", ""),
+    ("llm", "groq"): ("memstone.adapters.llm.compatible:groq", ""),
+    ("llm", "huggingface"): ("memstone.adapters.llm.compatible:huggingface", ""),
+    ("llm", "llamacpp"): ("memstone.adapters.llm.compatible:llamacpp", ""),
+    ("llm", "lmstudio"): ("memstone.adapters.llm.compatible:lmstudio", ""),
+    ("llm", "mistral"): ("memstone.adapters.llm.compatible:mistral", ""),
+    ("llm", "moonshot"): ("memstone.adapters.llm.compatible:moonshot", ""),
+    ("llm", "nvidia"): ("memstone.adapters.llm.compatible:nvidia", ""),
+    ("llm", "openrouter"): ("memstone.adapters.llm.compatible:openrouter", ""),
+    ("llm", "perplexity"): ("memstone.adapters.llm.compatible:perplexity", ""),
+    ("llm", "sambanova"): ("memstone.adapters.llm.compatible:sambanova", ""),
+    ("llm", "together"): ("memstone.adapters.llm.compatible:together", ""),
+    ("llm", "vllm"): ("memstone.adapters.llm.compatible:vllm", ""),
+    ("llm", "xai"): ("memstone.adapters.llm.compatible:xai", ""),
+    ("llm", "zai"): ("memstone.adapters.llm.compatible:zai", ""),
     ("llm", "guarded"): ("memstone.adapters.llm.breaker:GuardedLlm", ""),
     ("llm", "callable"): ("memstone.adapters.llm.callable:CallableLlm", ""),
     ("reranker", "http"): ("memstone.adapters.rerank.http:HttpReranker", ""),
+    ("reranker", "cohere"): ("memstone.adapters.rerank.cohere:CohereReranker", ""),
+    ("reranker", "jina"): ("memstone.adapters.rerank.jina:JinaReranker", ""),
+    ("reranker", "voyage"): ("memstone.adapters.rerank.voyage:VoyageReranker", ""),
+    ("reranker", "local"): ("memstone.adapters.rerank.local:LocalReranker", ""),
     ("reranker", "callable"): ("memstone.adapters.rerank.callable:CallableReranker", ""),
     ("io", "blocking"): ("memstone.adapters.io.blocking:BlockingIo", ""),
     ("io", "asyncio"): ("memstone.adapters.io.aio:AsyncIo", ""),
@@ -52,7 +95,16 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
 }
 """(kind, name) -> where the class is, and the extra that brings what it needs."""
 
-OTHER_NAMES: Final[dict[tuple[str, str], str]] = {("embedder", "transformers"): "local"}
+OTHER_NAMES: Final[dict[tuple[str, str], str]] = {
+    ("embedder", "transformers"): "local",
+    ("embedder", "azure"): "azure_openai",
+    ("embedder", "google"): "gemini",
+    ("embedder", "huggingface"): "tei",
+    ("llm", "azure"): "azure_openai",
+    ("llm", "claude"): "anthropic",
+    ("llm", "google"): "gemini",
+    ("reranker", "cross_encoder"): "local",
+}
 """Names by which others know what is built in."""
 
 NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
@@ -91,10 +143,17 @@ def load_adapter(kind: str, name: str) -> Any:
         problem, hint = NOT_SHIPPED[kind, name]
         raise ConfigError(problem, hint=hint)
     if found is None:
-        raise ConfigError(
-            f"unknown {_CALLED.get(kind, kind)} {name!r}", hint="known: " + ", ".join(_configurable_names(kind))
-        )
+        raise ConfigError(f"unknown {_CALLED.get(kind, kind)} {name!r}", hint=_suggest_name(kind, name))
     return found
+
+
+def _suggest_name(kind: str, name: str) -> str:
+    """Return what a name that nobody has was probably meant to be, and the names there are."""
+    from difflib import get_close_matches
+
+    known = _configurable_names(kind)
+    near = get_close_matches(name.lower(), known, n=1)
+    return (f"did you mean {near[0]}? " if near else "") + "known: " + ", ".join(known)
 
 
 def _import_adapter(kind: str, name: str, target: str, extra: str) -> Any:

@@ -52,10 +52,25 @@ class Provider(SettingsSection):
     config: dict[str, Any] = Field(default_factory=dict, repr=False)  # it may hold a key
 
 
+class PriceSettings(SettingsSection):
+    """What a million tokens of a model cost, those it reads (``input``) and those it writes (``output``)."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
 class LlmSettings(Provider):
-    """Who is asked when facts are learned, and how many questions are under way at once; the others wait."""
+    """Who is asked when facts are learned, and how many questions are under way at once; the others wait.
+
+    With ``prices``, by the name of a model, the log of jobs also says what its tokens cost.
+    """
 
     max_concurrent: int = Field(default=4, ge=1, le=1_000)
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)
+
+    def price_list(self) -> tuple[tuple[str, float, float], ...]:
+        """Return the prices as the engine has them."""
+        return tuple((model, price.input, price.output) for model, price in self.prices.items())
 
 
 class EmbedderSettings(Provider):

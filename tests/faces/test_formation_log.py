@@ -66,6 +66,30 @@ async def test_a_distillation_is_logged_with_what_it_made(opens: Opens, distille
     assert job["details"]["signals"] == 1
 
 
+@pytest.mark.req("S-57", "C-40")
+async def test_the_log_says_what_a_job_cost_where_the_price_of_its_model_is_known(
+    opens: Opens, distiller: Distiller
+) -> None:
+    prices = {"thinker": {"input": 3.0, "output": 15.0}, "another": {"input": 1.0, "output": 1.0}}
+    face = opens({**digests("manual"), "llm": {"provider": "openai", "prices": prices}})
+    for user in ("ann", "bob"):
+        await face.add(LONG, user_id=user)
+    await face.sessions.flush(everybody=True)
+    logged = (await face.admin.jobs(task="distill", everybody=True))["results"]
+    assert [job["cost"] for job in logged] == [0.00081, 0.00081]
+    processing = (await face.admin.dashboard(everybody=True))["processing"]
+    assert (processing["cost"], processing["by_task"]["distill"]["cost"]) == (0.00162, 0.00162)
+
+
+@pytest.mark.req("S-57")
+async def test_without_a_price_there_is_no_cost(opens: Opens, distiller: Distiller) -> None:
+    face = opens(digests("manual"))
+    await face.add(LONG, **SESSION)
+    await face.sessions.flush(everybody=True)
+    assert [job["cost"] for job in (await face.admin.jobs(everybody=True))["results"]] == [None]
+    assert (await face.admin.dashboard(everybody=True))["processing"]["cost"] is None
+
+
 @pytest.mark.req("S-57")
 async def test_the_log_is_asked_by_whom_by_task_and_by_status(opens: Opens, distiller: Distiller) -> None:
     face = opens(digests("manual"))

@@ -208,8 +208,21 @@ def test_what_is_no_clock_is_refused_at_once(kind: str, wrong: Any) -> None:
 @pytest.mark.parametrize(
     ("config", "known"),
     [
-        ({"llm": {"provider": "magic"}}, "known: openai"),
-        ({"embedder": {"provider": "magic"}}, "known: hash, local, ollama, openai"),
+        (
+            {"llm": {"provider": "magic"}},
+            (
+                "known: anthropic, azure_openai, cerebras, dashscope, deepinfra, deepseek, fireworks, gemini, groq, "
+                "huggingface, litellm, llamacpp, lmstudio, local, mistral, moonshot, nvidia, ollama, openai, "
+                "openrouter, perplexity, sambanova, together, vllm, xai, zai"
+            ),
+        ),
+        (
+            {"embedder": {"provider": "magic"}},
+            (
+                "known: azure_openai, cohere, deepinfra, fireworks, gemini, hash, jina, llamacpp, lmstudio, local, "
+                "mistral, nvidia, ollama, openai, tei, together, vllm, voyage"
+            ),
+        ),
         ({"vector_store": {"provider": "magic"}}, f"known: {', '.join(STORES)}"),
     ],
 )

@@ -31,7 +31,7 @@ ODD = [
 
 
 def original() -> bytes:
-    return local._read_verified_file(local._installed_model(), local.MODEL_SHA256).content
+    return local.read_verified_file(local._installed_model(), local.MODEL_SHA256).content
 
 
 @pytest.fixture(scope="module")

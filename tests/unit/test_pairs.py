@@ -31,7 +31,7 @@ TEXTS = [
 
 
 def network() -> Network:
-    return Network(local._read_verified_file(local._installed_model(), local.MODEL_SHA256).content)
+    return Network(local.read_verified_file(local._installed_model(), local.MODEL_SHA256).content)
 
 
 def head(outputs: int = 2, **more: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from memstone.cli import (
     fail,
     identity,
     import_memories,
+    models,
     read_commands,
     serve,
     settings,
@@ -107,6 +108,7 @@ for command in (
     *erase.COMMANDS,
     *serve.COMMANDS,
     *accounts.COMMANDS,
+    *models.COMMANDS,
     demo,
 ):
     memstone.add_command(command)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from memstone.core.checks.filters import where_visible
 from memstone.engine import agents
+from memstone.engine.background.jobs import price_of
 from memstone.engine.layers import episodes, identity
 from memstone.engine.layers import identity as pinned
 from memstone.engine.request_scope import scope_or_everybody
@@ -55,7 +56,7 @@ async def build_dashboard(
         return visible
     figures = await runtime.ledger.peek(lambda tx: tx.jobs.figures(runtime.tenant_id))
     waiting = await runtime.ledger.peek(lambda tx: tx.admin.counts(runtime.tenant_id))
-    visible["processing"] = _summarize_jobs(figures)
+    visible["processing"] = _summarize_jobs(figures, runtime.policy.prices)
     visible["waiting"] = {"pending": waiting["pending"], "dead": waiting["dead"]}
     visible["agents"] = (await agents.list_agents(runtime, most, 0))["agents"]
     return visible
@@ -79,14 +80,16 @@ async def _last_pass(tx: Tx, scope: Scope) -> LastConsolidation | None:
     return {"at": found[0].created_at, "status": cast("JobStatus", found[0].status)} if found else None
 
 
-def _summarize_jobs(figures: Sequence[JobFigures]) -> WorkStats:
+def _summarize_jobs(figures: Sequence[JobFigures], prices: Sequence[tuple[str, float, float]]) -> WorkStats:
     """How often work was done in the background, with what success, and how long it took."""
     tasks = sorted({one.task for one in figures})
-    by_task = {task: _sum_figures([one for one in figures if one.task == task]) for task in tasks}
-    return {**_sum_figures(figures), "by_task": by_task}
+    by_task = {task: _sum_figures([one for one in figures if one.task == task], prices) for task in tasks}
+    return {**_sum_figures(figures, prices), "by_task": by_task}
 
 
-def _sum_figures(figures: Sequence[JobFigures]) -> JobStats:
+def _sum_figures(figures: Sequence[JobFigures], prices: Sequence[tuple[str, float, float]]) -> JobStats:
+    costs = [price_of(prices, one.model, one.input_tokens, one.output_tokens) for one in figures]
+    known = [cost for cost in costs if cost is not None]
     calls = sum(one.count for one in figures)
     failed = sum(one.count for one in figures if one.status in _FAILED)
     took = sum(one.count * one.duration_ms for one in figures)
@@ -96,6 +99,7 @@ def _sum_figures(figures: Sequence[JobFigures]) -> JobStats:
         "average_ms": round(took / calls, 3) if calls else None,
         "input_tokens": sum(one.input_tokens for one in figures),
         "output_tokens": sum(one.output_tokens for one in figures),
+        "cost": round(sum(known), 9) if known else None,
     }
 
 

@@ -112,7 +112,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobFigures:
-    """How often a task ended in one way, and what that took."""
+    """How often a task ended in one way with one model, and what that took."""
 
     task: str
     status: str
@@ -120,3 +120,4 @@ class JobFigures:
     duration_ms: float
     input_tokens: int
     output_tokens: int
+    model: str | None = None

@@ -294,6 +294,8 @@ class Policy:
     recall: Recall = Recall()
     retrieval: RetrievalPolicy = RetrievalPolicy()
     graph_llm: bool = False
+    prices: tuple[tuple[str, float, float], ...] = ()
+    """What a million tokens read and a million tokens written cost, by the name of the model."""
     bare_lists: bool = False
     enabled: bool = True
     learns: bool = True

@@ -44,6 +44,17 @@ class Embedder(Protocol):
         ...
 
 
+class QueryEmbedder(Embedder, Protocol):
+    """An embedder whose model embeds a question in another way than the texts that answer it.
+
+    One that has this surface is asked for it in a search; both kinds of vectors are of one space.
+    """
+
+    async def embed_queries(self, texts: Sequence[str]) -> Any:
+        """Return the same as ``embed`` for texts that are looked for."""
+        ...
+
+
 class WordEmbedder(Embedder, Protocol):
     """An embedder whose model also gives a vector for each word, and understands a text after another.
 

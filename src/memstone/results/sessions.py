@@ -123,6 +123,8 @@ class JobItem(TypedDict):
     """What came of it; each task has its own."""
     input_tokens: int
     output_tokens: int
+    cost: float | None
+    """What the tokens cost by ``llm.prices``; None without a price for the model."""
     duration_ms: float
     outcome: str | None
 

@@ -207,6 +207,8 @@ class JobStats(TypedDict):
     average_ms: float | None
     input_tokens: int
     output_tokens: int
+    cost: float | None
+    """What the tokens cost by ``llm.prices``; None without a price for any of the models."""
 
 
 class WorkStats(JobStats):

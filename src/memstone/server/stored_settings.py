@@ -29,6 +29,8 @@ from memstone.server.urls import UrlGuard
 
 
 LOCAL_EMBEDDERS: Final = frozenset({"local", "hash", "callable"})
+OWN_SERVERS: Final = frozenset({"llamacpp", "lmstudio", "ollama", "tei", "vllm"})
+"""Embedders that people run themselves, mostly without a key."""
 _CARRIED: Final = ("api_key", "base_url")
 
 

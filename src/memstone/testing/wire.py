@@ -288,25 +288,39 @@ class FakeChat:
     """Answers with the given texts or replies in order, then with the last one for ever.
 
     ``refuses`` names the response formats this server does not have; ``reasoning`` makes it refuse the parameters that
-    reasoning models refuse.
+    reasoning models refuse. With ``models`` it has only those.
     """
 
     def __init__(
-        self, *answers: str | WireReply, refuses: Iterable[str] = (), reasoning: bool = False, key: str = KEY
+        self,
+        *answers: str | WireReply,
+        refuses: Iterable[str] = (),
+        reasoning: bool = False,
+        key: str = KEY,
+        path: str = "/v1/chat/completions",
+        models: Iterable[str] | None = None,
     ) -> None:
         self._answers = list(answers or ("ok",))
         self._refuses = frozenset(refuses)
         self._reasoning = reasoning
         self._key = key
+        self._path = path
+        self._models = None if models is None else frozenset(models)
 
     def __call__(self, request: WireRequest) -> WireReply:
         """Check a request and answer it."""
-        if request.headers.get("authorization") != f"Bearer {self._key}":
+        if not self._has_key(request):
             return WireReply(401, json={"error": {"message": "Incorrect API key", "code": "invalid_api_key"}})
-        if (request.method, request.path) != ("POST", "/v1/chat/completions"):
+        if (request.method, request.path) != ("POST", self._path):
             return WireReply(404, json={"error": {"message": "no such route"}})
         asked = request.json
+        if self._models is not None and asked.get("model") not in self._models:
+            problem = f"The model `{asked.get('model')}` does not exist"
+            return WireReply(404, json={"error": {"message": problem, "code": "model_not_found"}})
         return self._wrong(asked) or self._next(asked)
+
+    def _has_key(self, request: WireRequest) -> bool:
+        return request.headers.get("authorization") == f"Bearer {self._key}"
 
     def _next(self, asked: dict[str, Any]) -> WireReply:
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]

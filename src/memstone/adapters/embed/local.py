@@ -211,26 +211,26 @@ def _shared_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
 
 def built_in_files() -> tuple[WordPiece, bytes]:
     """Return the tokenizer and the network of the built-in model, checked."""
-    vocabulary = _decode_vocab(_read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content)
-    return WordPiece.from_text(vocabulary), _read_verified_file(_installed_model(), MODEL_SHA256).content
+    vocabulary = decode_vocab(read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content)
+    return WordPiece.from_text(vocabulary), read_verified_file(_installed_model(), MODEL_SHA256).content
 
 
 def _load_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
     tokenizer, model = built_in_files()
     return PairModel(
-        Network(model), deltas_in(_read_verified_file(file_of(task), None).content), tokenizer, threads=config.threads
+        Network(model), deltas_in(read_verified_file(file_of(task), None).content), tokenizer, threads=config.threads
     )
 
 
 def _load_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
     own = config.model_dir
     if own is None:
-        vocab = _read_verified_file(DATA / "vocab.txt", VOCAB_SHA256)
-        model = _read_verified_file(_installed_model(), MODEL_SHA256)
+        vocab = read_verified_file(DATA / "vocab.txt", VOCAB_SHA256)
+        model = read_verified_file(_installed_model(), MODEL_SHA256)
     else:
-        vocab = _read_verified_file(own / "vocab.txt", config.vocab_sha256)
-        model = _read_verified_file(own / "model.onnx", config.model_sha256)
-    tokenizer = WordPiece.from_text(_decode_vocab(vocab.content))
+        vocab = read_verified_file(own / "vocab.txt", config.vocab_sha256)
+        model = read_verified_file(own / "model.onnx", config.model_sha256)
+    tokenizer = WordPiece.from_text(decode_vocab(vocab.content))
     if model.sum == MODEL_SHA256:
         # A runtime that cannot work with the rewritten network gets the one of the file.
         with suppress(ConfigError):
@@ -257,12 +257,14 @@ def _installed_model() -> Path:
     return Path(spec.origin).with_name("model.onnx")
 
 
-class _File(NamedTuple):
+class VerifiedFile(NamedTuple):
+    """What is in a file, and its SHA-256."""
+
     content: bytes
     sum: str
 
 
-def _read_verified_file(path: Path, expected: str | None) -> _File:
+def read_verified_file(path: Path, expected: str | None) -> VerifiedFile:
     """Return the content of a file, if it is the file we expect."""
     try:
         content = path.read_bytes()
@@ -274,10 +276,11 @@ def _read_verified_file(path: Path, expected: str | None) -> _File:
             f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
             hint=f"reinstall it ('{MODEL_PACKAGE}' carries the built-in model) or correct the configured sum",
         )
-    return _File(content, actual)
+    return VerifiedFile(content, actual)
 
 
-def _decode_vocab(vocab: bytes) -> str:
+def decode_vocab(vocab: bytes) -> str:
+    """Return the text of a ``vocab.txt``."""
     try:
         return vocab.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.io.http import error_from_response, host_of, is_success
 from memstone.adapters.retry import with_retry
-from memstone.errors import BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError
-from memstone.ports.io import HttpRequest, Io, is_hurried, seconds_left
+from memstone.adapters.vendors import key_variables, needs_key
+from memstone.errors import AuthenticationFailed, BackendTimeout, BackendUnavailable, EmbeddingError, MemstoneError
+from memstone.ports.io import HttpRequest, HttpResponse, Io, is_hurried, seconds_left
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,36 +137,68 @@ def _as_matrix(answer: Any, count: int, source: str) -> npt.NDArray[np.float64]:
 # --- what embedders on the other side of a network share --------------------------------------------------------------
 
 
-CONCURRENT_REQUESTS: Final = 4
 MAX_TIMEOUT_SECONDS: Final = 600
+ADDRESS: Final = r"^https?://[^/]"
+
+Purpose: TypeAlias = Literal["document", "query"]
+"""What a text is embedded for: to be found, or to find."""
+
+
+class RemoteEmbedderConfig(BaseModel):
+    """``batch_size`` is how many texts go in one request, ``max_concurrent`` how many requests are sent at once."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(min_length=1)
+    api_key: SecretStr | None = None
+    base_url: str = Field(pattern=ADDRESS)
+    dimensions: int | None = Field(default=None, ge=1)
+    batch_size: int = Field(default=128, ge=1, le=2048)
+    max_concurrent: int = Field(default=4, ge=1, le=100)
+    timeout: float = Field(default=30.0, gt=0, le=MAX_TIMEOUT_SECONDS)
+    retries: int = Field(default=3, ge=0, le=10)
+
+    @property
+    def key(self) -> str:
+        """The key as it is sent; '' where there is none."""
+        return self.api_key.get_secret_value().strip() if self.api_key else ""
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether nothing can be asked like this, because the service wants a key."""
+        return not self.key and needs_key(self.base_url)
 
 
 class RemoteEmbedder:
-    """Batches, retries and checks; a subclass says in ``_fetch`` what one request looks like.
+    """Batches, retries and checks; a subclass says what one request looks like and where the vectors stand in a body.
 
     Texts without content are not sent (providers refuse them) and give rows of zeros.
     """
 
     provider: str
-    _batch_size: int
-    _retries: int
+    _config: RemoteEmbedderConfig
 
-    def __init__(self, io: Io, *, model: str, base_url: str, dimension: int | None) -> None:
+    def __init__(self, config: RemoteEmbedderConfig, io: Io, *, known: Mapping[str, int] | None = None) -> None:
+        self._config = config
         self._io = io
-        self._model = model
-        self._base_url = base_url.rstrip("/")
-        self._dimension = dimension
+        self._base_url = config.base_url.rstrip("/")
+        self._dimension = config.dimensions or (known or {}).get(config.model)
         self._outage = ServiceOutage()
 
     @property
     def model(self) -> str:
         """Which model."""
-        return self._model
+        return self._config.model
 
     @property
     def destination(self) -> str:
         """The host that texts are sent to."""
         return host_of(self._base_url)
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether the service wants a key and none is configured."""
+        return self._config.lacks_key
 
     async def dimension(self) -> int:
         """Return the length of every vector; asks the model once when nobody knows it."""
@@ -174,12 +210,15 @@ class RemoteEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Rows:
         """One unit vector per text, as a 2-d float32 array."""
+        return await self._embed_for(texts, "document")
+
+    async def _embed_for(self, texts: Sequence[str], purpose: Purpose) -> Rows:
         import numpy as np
 
         sent = [place for place, text in enumerate(texts) if text.strip()]
         if not sent:
             return np.zeros((len(texts), await self.dimension()), dtype=np.float32)
-        answered = await self._in_batches([texts[place] for place in sent], self._batch_size)
+        answered = await self._in_batches([texts[place] for place in sent], self._config.batch_size, purpose)
         found = unit_rows(answered, len(sent), self._dimension, source=self._source)
         self._dimension = int(found.shape[1])
         rows = np.zeros((len(texts), self._dimension), dtype=np.float32)
@@ -188,34 +227,69 @@ class RemoteEmbedder:
 
     @property
     def _source(self) -> str:
-        return f"model {self._model} at {self.destination}"
+        return f"model {self.model} at {self.destination}"
 
-    async def _in_batches(self, texts: Sequence[str], size: int) -> list[Any]:
+    async def _in_batches(self, texts: Sequence[str], size: int, purpose: Purpose) -> list[Any]:
         """One vector per text, a few requests at a time."""
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         vectors: list[Any] = []
-        for start in range(0, len(batches), CONCURRENT_REQUESTS):
-            wave = batches[start : start + CONCURRENT_REQUESTS]
-            for part in await self._io.gather(*(self._fetch(batch) for batch in wave)):
+        for start in range(0, len(batches), self._config.max_concurrent):
+            wave = batches[start : start + self._config.max_concurrent]
+            for part in await self._io.gather(*(self._fetch(batch, purpose) for batch in wave)):
                 vectors.extend(part)
         return vectors
 
-    async def _fetch(self, texts: Sequence[str]) -> list[Any]:
-        """As many vectors as texts, by one request."""
+    async def _fetch(self, texts: Sequence[str], purpose: Purpose) -> list[Any]:
+        """As many vectors as texts, by one request; one by one where the service gives another number."""
+        if self.lacks_key:  # said here, not there: no text is sent in vain
+            hint = f"set the api_key of this embedder, or {key_variables(self._base_url)[0]}"
+            raise AuthenticationFailed(f"{self.destination} needs a key", hint=hint)
+        body = await self._post(self._request(texts, purpose))
+        # Parsed as a unit of work: a full batch is megabytes of JSON, too long for an event loop.
+        vectors = await self._io.run(lambda: self._read_vectors(body, len(texts)))
+        if vectors is not None:
+            return vectors
+        if len(texts) > 1:
+            return await self._in_batches(texts, 1, purpose)
+        raise EmbeddingError(f"{self._source} did not return one embedding per text")
+
+    def _read_vectors(self, body: bytes, count: int) -> list[Any] | None:
+        try:
+            vectors = self._parse_vectors(json.loads(body))
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+            return None
+        return vectors if isinstance(vectors, list) and len(vectors) == count else None
+
+    def _request(self, texts: Sequence[str], purpose: Purpose) -> HttpRequest:
+        """Return what is sent for a batch."""
         raise NotImplementedError
+
+    def _parse_vectors(self, answer: Any) -> list[Any]:
+        """Return the vectors in the order of the texts; ``ValueError`` or its like where there is not one for each."""
+        raise NotImplementedError
+
+    def _read_response(self, response: HttpResponse) -> HttpResponse:
+        """Return the response in the usual terms, for vendors that put a refused key or a pause in other places."""
+        return response
+
+    def _post_request(self, path: str, payload: dict[str, Any], headers: dict[str, str]) -> HttpRequest:
+        return HttpRequest("POST", f"{self._base_url}{path}", payload, headers, timeout=self._config.timeout)
+
+    def _bearer(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._config.key}"} if self._config.key else {}
 
     async def _post(self, request: HttpRequest) -> bytes:
         """The body of a successful answer, tried again when that may help; not asked for while the service is down."""
         request = replace(request, timeout=seconds_left(request.timeout))
 
         async def attempt() -> bytes:
-            response = await self._io.http(request)
+            response = self._read_response(await self._io.http(request))
             if not is_success(response.status):
                 raise error_from_response(request, response, self._rejection_error)
             return response.body
 
         once = self._outage.admit(self._source) or is_hurried()
-        retries = 0 if once else self._retries
+        retries = 0 if once else self._config.retries
         try:
             body = await with_retry(self._io, attempt, retries=retries)
         except MemstoneError as error:
@@ -226,3 +300,17 @@ class RemoteEmbedder:
 
     def _rejection_error(self, message: str) -> EmbeddingError:
         return EmbeddingError(message)
+
+
+class PurposeEmbedder(RemoteEmbedder):
+    """One whose model embeds a question in another way than the texts that answer it."""
+
+    async def embed_queries(self, texts: Sequence[str]) -> Rows:
+        """Return the same as ``embed`` for texts that are looked for."""
+        return await self._embed_for(texts, "query")
+
+
+def rows_by_index(rows: Any) -> list[Any]:
+    """Return the embeddings of rows that say to which text they belong."""
+    by_index = {int(row.get("index", place)): row["embedding"] for place, row in enumerate(rows)}
+    return [by_index[place] for place in range(len(rows))]

@@ -295,8 +295,8 @@ _JOBS_COLUMNS: Final = (
     "duration_ms"
 )
 _FIGURES: Final = """
-SELECT task, status, count(*), avg(duration_ms), sum(input_tokens), sum(output_tokens)
-FROM jobs WHERE tenant_id = ? GROUP BY task, status ORDER BY task, status"""
+SELECT task, status, count(*), avg(duration_ms), sum(input_tokens), sum(output_tokens), model
+FROM jobs WHERE tenant_id = ? GROUP BY task, status, model ORDER BY task, status, model"""
 
 
 class JobsTable:
@@ -321,8 +321,8 @@ class JobsTable:
     async def figures(self, tenant_id: str) -> list[JobFigures]:
         rows = await self._sql.rows(_FIGURES, (tenant_id,))
         return [
-            JobFigures(task, status, int(count), float(took), int(read), int(written))
-            for task, status, count, took, read, written in rows
+            JobFigures(task, status, int(count), float(took), int(read), int(written), model)
+            for task, status, count, took, read, written, model in rows
         ]
 
     async def forget(self, scope: Scope) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -44,6 +44,7 @@ DISABLED: Final = "skipped:memory_disabled"
 CANCELLED: Final = "skipped:cancelled"
 _LOW: Final = "skipped:low_novelty:"
 _MESSAGE: Final = 300
+_MILLION: Final = 1_000_000
 
 _UNREACHED: Final = "skipped:core_model_unavailable"
 _LOADING: Final = "skipped:not_resident"
@@ -177,10 +178,20 @@ async def list_jobs(
     scope = scope_or_everybody(runtime, values, everybody=everybody)
     most = checked_limit(limit, runtime.policy.limits.page, LARGEST)
     found = await runtime.ledger.peek(lambda tx: tx.jobs.find(scope, task=task, status=status, limit=most))
-    return {"results": [_format_job(job) for job in found]}
+    return {"results": [_format_job(job, runtime.policy.prices) for job in found]}
 
 
-def _format_job(job: Job) -> JobItem:
+def price_of(
+    prices: Sequence[tuple[str, float, float]], model: str | None, input_tokens: int, output_tokens: int
+) -> float | None:
+    """Return what tokens of a model cost; None where its price is not known."""
+    known = next(((read, written) for name, read, written in prices if name == model), None)
+    if known is None:
+        return None
+    return round((input_tokens * known[0] + output_tokens * known[1]) / _MILLION, 9)
+
+
+def _format_job(job: Job, prices: Sequence[tuple[str, float, float]]) -> JobItem:
     return {
         "user_id": job.scope.user_id,
         "agent_id": job.scope.agent_id,
@@ -193,6 +204,7 @@ def _format_job(job: Job) -> JobItem:
         "details": deepcopy(job.details),
         "input_tokens": job.input_tokens,
         "output_tokens": job.output_tokens,
+        "cost": price_of(prices, job.model, job.input_tokens, job.output_tokens),
         "duration_ms": job.duration_ms,
         "outcome": job.details.get("outcome"),
     }

@@ -224,7 +224,7 @@ async def probe_vectors(runtime: Runtime, signature: str) -> Any:
 
 
 async def _embed_probes(runtime: Runtime) -> Any:
-    found = await runtime.embedding.of("").many(runtime.language.relevance.probes)  # they are the same for everybody
+    found = await runtime.embedding.of("").queries(runtime.language.relevance.probes)  # they are the same for everybody
     failed = next((one for one in found if isinstance(one, MemstoneError)), None)
     if failed is not None:
         raise failed

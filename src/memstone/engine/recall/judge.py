@@ -365,7 +365,7 @@ def _hit_cosine(hit: Hit) -> float:
 
 async def asked_of(runtime: Runtime, scope: Scope, question: str) -> JudgedQuestion:
     """Return a question as the weights want it; its vector is at hand from the search."""
-    vector = (await runtime.embedding.many([question]))[0]
+    vector = (await runtime.embedding.queries([question]))[0]
     if not isinstance(vector, Vector):
         raise vector
     words = runtime.embedding.words(question)

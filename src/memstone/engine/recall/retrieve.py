@@ -220,7 +220,7 @@ async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQues
         return ParsedQuestion(speaker_question, weights=weights)
     try:
         with limit_model_calls():
-            found = await runtime.embedding.many(
+            found = await runtime.embedding.queries(
                 runtime.embedding.at_hand(_query_texts(wanted.query, speaker_question))
             )
     except MemstoneError as error:  # the model cannot even be asked for its dimension

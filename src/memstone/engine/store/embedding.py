@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from fnmatch import fnmatchcase
 from glob import escape
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from memstone.errors import (
     AuthenticationFailed,
@@ -23,7 +23,7 @@ from memstone.errors import (
 )
 from memstone.model.memory import Vector
 from memstone.ports.io import limit_model_calls
-from memstone.ports.models import Embedder, WordEmbedder
+from memstone.ports.models import Embedder, QueryEmbedder, WordEmbedder
 
 if TYPE_CHECKING:
     from memstone.results import CacheStats, Degradation
@@ -97,6 +97,8 @@ _UNIT: Final = 1e-6
 _OF: Final = "\x1f"
 """Stands behind the name of an owner; no id holds such a character."""
 
+_Embed: TypeAlias = Callable[[Sequence[tuple[str, str]]], Awaitable[list[Vector]]]
+
 VectorCache = Cache[Vector]
 """Recently embedded texts."""
 
@@ -107,6 +109,7 @@ class Embedding:
     def __init__(self, embedder: Embedder | None, cache: VectorCache | None = None, owner: str = "") -> None:
         self.embedder = embedder
         self._words: WordEmbedder | None = embedder if getattr(embedder, "tells_words", False) else None  # type: ignore[assignment]
+        self._queries: QueryEmbedder | None = embedder if hasattr(embedder, "embed_queries") else None  # type: ignore[assignment]
         self.cache: VectorCache = cache or VectorCache()
         self.owner = owner
         self._known_dim: list[int] = []  # shared by all owners
@@ -173,7 +176,7 @@ class Embedding:
 
     async def one(self, text: str) -> Any:
         """Return the vector of a query, as an array."""
-        found = (await self.many([text]))[0]
+        found = (await self.queries([text]))[0]
         if isinstance(found, MemstoneError):
             raise found
         import numpy as np  # whoever embeds nothing needs none of it
@@ -188,12 +191,23 @@ class Embedding:
         if not texts:
             return []
         pairs = [("", text) for text in texts] if before is None else list(zip(before, texts, strict=True))
-        signature = await self.signature()
-        keys = [f"{self.owner}{_OF}{_cache_key(signature, *pair)}" for pair in pairs]
+        return await self._cached_or_fresh(pairs, await self.signature(), self._embed_texts)
+
+    async def queries(self, texts: Sequence[str]) -> list[Vector | MemstoneError]:
+        """The same for texts that are looked for: some models embed a question in another way than its answer."""
+        if not texts or self._queries is None:
+            return await self.many(texts)
+        pairs = [("", text) for text in texts]
+        return await self._cached_or_fresh(pairs, f"{await self.signature()}?", self._embed_queries)
+
+    async def _cached_or_fresh(
+        self, pairs: Sequence[tuple[str, str]], space: str, embed: _Embed
+    ) -> list[Vector | MemstoneError]:
+        keys = [f"{self.owner}{_OF}{_cache_key(space, *pair)}" for pair in pairs]
         found: list[Vector | MemstoneError | None] = [self.cache.get(key) for key in keys]
         todo = [at for at, vector in enumerate(found) if vector is None]
         if todo:
-            for at, vector in zip(todo, await self._fresh([pairs[at] for at in todo]), strict=True):
+            for at, vector in zip(todo, await self._fresh([pairs[at] for at in todo], embed), strict=True):
                 found[at] = vector
                 if isinstance(vector, Vector):
                     self.cache.set(keys[at], vector)
@@ -207,27 +221,36 @@ class Embedding:
         """Return the same embedder, which knows the vectors of these texts, or why they have none."""
         try:
             with limit_model_calls():
-                found = await self.many(texts)
+                found = await self.queries(texts)
         except MemstoneError as error:  # the model cannot even be asked for its dimension
             found = [error for _ in texts]
         return FetchedEmbedding(self, dict(zip(texts, found, strict=True)))
 
-    async def _fresh(self, pairs: Sequence[tuple[str, str]]) -> list[Vector | MemstoneError]:
+    async def _fresh(self, pairs: Sequence[tuple[str, str]], embed: _Embed) -> list[Vector | MemstoneError]:
         try:
-            return list(await self._embed_texts(pairs))
+            return list(await self._wrap_errors(pairs, embed))
         except MemstoneError as error:
             if len(pairs) == 1 or is_outage(error):
                 return [error] * len(pairs)
-        return [(await self._fresh([pair]))[0] for pair in pairs]
+        return [(await self._fresh([pair], embed))[0] for pair in pairs]
 
     async def _embed_texts(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
         if self.embedder is None:
             raise EmbeddingError("no embedder is configured")
+        if self._words is not None:
+            return list(await self._words.embed_words(pairs))
+        rows = await self.embedder.embed([text for _, text in pairs])
+        return checked_vectors(rows, len(pairs), await self.dim())
+
+    async def _embed_queries(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
+        if self._queries is None:
+            raise EmbeddingError("no embedder is configured")
+        rows = await self._queries.embed_queries([text for _, text in pairs])
+        return checked_vectors(rows, len(pairs), await self.dim())
+
+    async def _wrap_errors(self, pairs: Sequence[tuple[str, str]], embed: _Embed) -> list[Vector]:
         try:
-            if self._words is not None:
-                return list(await self._words.embed_words(pairs))
-            rows = await self.embedder.embed([text for _, text in pairs])
-            return checked_vectors(rows, len(pairs), await self.dim())
+            return await embed(pairs)
         except MemstoneError:
             raise
         except Exception as error:  # an adapter of somebody else's: what it throws must not cost what was said
@@ -251,6 +274,10 @@ class FetchedEmbedding(Embedding):
         """One vector per text, or the error that text met; an error for any other text."""
         unknown = EmbeddingError("the embedder was not called for this text")
         return [self._known.get(text) or unknown if before is None else unknown for text in texts]
+
+    async def queries(self, texts: Sequence[str]) -> list[Vector | MemstoneError]:
+        """Return what it was asked about were questions."""
+        return await self.many(texts)
 
     def at_hand(self, texts: Sequence[str]) -> list[str]:
         """Return those of the texts that it was asked about."""

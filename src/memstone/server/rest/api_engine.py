@@ -28,7 +28,7 @@ from memstone.server.schemas.api import (
 )
 from memstone.server.schemas.base import PROBLEMS
 from memstone.server.state import ServiceState
-from memstone.server.stored_settings import LOCAL_EMBEDDERS
+from memstone.server.stored_settings import LOCAL_EMBEDDERS, OWN_SERVERS
 
 if TYPE_CHECKING:
     from memstone.results import PreviewHit
@@ -97,8 +97,10 @@ def _describe_provider(state: ServiceState, name: str, active: str | None) -> di
     local = name in LOCAL_EMBEDDERS
     embedder = state.settings.embedder
     configured = [one for one in (embedder, embedder.remote, state.settings.llm) if one is not None]
-    # Ollama needs no key; who asks for one is there when the configuration has it.
-    ready = local or name in (active, "ollama") or any(one.provider == name and one.config for one in configured)
+    # A server of your own needs no key; who asks for one is there when the configuration has it.
+    ready = (
+        local or name == active or name in OWN_SERVERS or any(one.provider == name and one.config for one in configured)
+    )
     reason = None if ready else "no_key"
     return {
         "id": name,
