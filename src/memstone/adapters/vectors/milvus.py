@@ -12,13 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
-from pymilvus import DataType, MilvusClient
-from pymilvus.exceptions import MilvusException, MilvusUnavailableException
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
 from memstone.adapters.vectors.labels import COMPARISONS, LABEL_OPERATORS, Clause, LabelFilter, labels_of, numbers_of
-from memstone.errors import BackendUnavailable, InvalidInput
+from memstone.errors import BackendUnavailable, InvalidInput, MissingExtra
 from memstone.model.query import Op, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
@@ -53,7 +51,7 @@ class MilvusStore(CollectionStore):
 
     def __init__(self, config: MilvusConfig, io: Io) -> None:
         super().__init__(io)
-        self._config = config
+        self._config, self._library = config, _import_library()
         self._client: Any = None
         self._guard = ForkSafeLock()
 
@@ -81,15 +79,14 @@ class MilvusStore(CollectionStore):
 
     async def _make(self, collection: str, dimension: int) -> None:
         def work(client: Any) -> None:
-            schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
-            schema.add_field("key", DataType.VARCHAR, is_primary=True, max_length=256)
-            schema.add_field("id", DataType.VARCHAR, max_length=4_096)
-            schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
-            schema.add_field(
-                "labels", DataType.ARRAY, element_type=DataType.VARCHAR, max_capacity=4_096, max_length=256
-            )
-            schema.add_field("numbers", DataType.JSON)
-            schema.add_field("payload", DataType.VARCHAR, max_length=_LONGEST)
+            types = self._library.DataType
+            schema = self._library.MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+            schema.add_field("key", types.VARCHAR, is_primary=True, max_length=256)
+            schema.add_field("id", types.VARCHAR, max_length=4_096)
+            schema.add_field("vector", types.FLOAT_VECTOR, dim=dimension)
+            schema.add_field("labels", types.ARRAY, element_type=types.VARCHAR, max_capacity=4_096, max_length=256)
+            schema.add_field("numbers", types.JSON)
+            schema.add_field("payload", types.VARCHAR, max_length=_LONGEST)
             indexes = client.prepare_index_params()
             indexes.add_index("vector", index_type=self._config.index, metric_type="COSINE")
             client.create_collection(
@@ -163,9 +160,9 @@ class MilvusStore(CollectionStore):
     async def _run(self, work: Callable[[Any], T], collection: str = "") -> T:
         try:
             return await self._io.run(lambda: work(self._connection()))
-        except MilvusUnavailableException as error:
+        except self._library.exceptions.MilvusUnavailableException as error:
             raise BackendUnavailable("Milvus does not answer", kind="vectors", name="milvus") from error
-        except MilvusException as error:
+        except self._library.exceptions.MilvusException as error:
             if collection and not await self._io.run(lambda: self._connection().has_collection(collection)):
                 raise self.missing_error(collection) from error
             raise self.store_error(error.message[:300], "check the options of vector_store") from error
@@ -174,10 +171,18 @@ class MilvusStore(CollectionStore):
         with self._guard:  # of those who open it at the same moment, the first
             if self._client is None:
                 token = self._config.token.get_secret_value() if self._config.token else ""
-                self._client = MilvusClient(
+                self._client = self._library.MilvusClient(
                     self._config.url, token=token, db_name=self._config.database, timeout=self._config.timeout
                 )
             return self._client
+
+
+def _import_library() -> Any:
+    try:
+        import pymilvus
+    except ImportError as error:
+        raise MissingExtra("the provider milvus needs its client", hint="pip install 'memstone[milvus]'") from error
+    return pymilvus
 
 
 class MilvusFilter(LabelFilter):
