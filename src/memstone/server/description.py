@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ _KEYS: Final = {
 }
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 _REF: Final = "#/components/schemas/"
+_PAIR: Final = 2
 
 
 class Description:
@@ -45,6 +47,8 @@ class Description:
             _add_security(made, [route for route in app.routes if isinstance(route, APIRoute)])
             _drop_unused_schemas(made)
             _drop_titles(made)
+            _merge_choices(made)
+            _share_parameters(made)
             self._made = made
         return self._made
 
@@ -129,3 +133,76 @@ def _drop_title(form: Any) -> None:
     parts = [form.get("items"), form.get("additionalProperties"), *form.get("properties", {}).values()]
     for one in (*parts, *form.get("anyOf", ()), *form.get("prefixItems", ())):
         _drop_title(one)
+
+
+def _merge_choices(value: Any) -> None:
+    """Write a choice of types as a list of types ("string or null"), which readers see at a glance."""
+    if isinstance(value, list):
+        for one in value:
+            _merge_choices(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            _merge_choices(one)
+        if isinstance(value.get("anyOf"), list):
+            _merge_choice(value)
+        if value.get("additionalProperties") is True:  # an object may always have more, unless it says otherwise
+            del value["additionalProperties"]
+
+
+def _merge_choice(form: dict[str, Any]) -> None:
+    """Merge one choice; what is said of a single type stays true, because it concerns values of that type only."""
+    choices: list[dict[str, Any]] = form["anyOf"]
+    types = [one.get("type") for one in choices]
+    said = [key for one in choices for key in one if key != "type"]
+    values = {"const", "enum"} & set(said)
+    if (
+        not all(isinstance(one, str) for one in types)
+        or len(set(types)) < len(types)
+        or len(set(said)) < len(said)
+        or set(said) & set(form)
+        or (values and (len(types) != _PAIR or types[1] != "null" or "const" in values))
+    ):
+        return
+    del form["anyOf"]
+    for one in choices:
+        form.update(one)
+    form["type"] = types
+    if "enum" in form:
+        form["enum"] = [*form["enum"], None]
+
+
+def _share_parameters(made: dict[str, Any]) -> None:
+    """Describe once a parameter that several routes have, and refer to it."""
+    operations = [operation for path in made["paths"].values() for operation in path.values()]
+    lists: list[list[dict[str, Any]]] = [one["parameters"] for one in operations if one.get("parameters")]
+    for parameter in (one for parameters in lists for one in parameters):
+        _plain_query(parameter)
+    counts = Counter(json.dumps(one, sort_keys=True) for parameters in lists for one in parameters)
+    names: dict[str, str] = {}
+    shared: dict[str, Any] = {}
+    for parameters in lists:
+        for place, one in enumerate(parameters):
+            form = json.dumps(one, sort_keys=True)
+            if counts[form] > 1:
+                if form not in names:
+                    names[form] = _free_name(one["name"], shared)
+                    shared[names[form]] = one
+                parameters[place] = {"$ref": f"#/components/parameters/{names[form]}"}
+    made["components"]["parameters"] = shared
+
+
+def _plain_query(parameter: dict[str, Any]) -> None:
+    """Say once what a parameter is for, and not that it may be null: in a query there is no null."""
+    form = parameter["schema"]
+    if form.get("description") == parameter.get("description"):
+        form.pop("description", None)
+    if parameter["in"] == "query" and isinstance(form.get("type"), list):
+        types = [one for one in form["type"] if one != "null"]
+        form["type"] = types if len(types) > 1 else types[0]
+        if "enum" in form:
+            form["enum"] = [one for one in form["enum"] if one is not None]
+
+
+def _free_name(name: str, taken: dict[str, Any]) -> str:
+    """Return the name of a parameter, with a number if there are several of that name."""
+    return next(free for free in (name, *(f"{name}_{number}" for number in range(2, 100))) if free not in taken)
