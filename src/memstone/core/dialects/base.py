@@ -189,7 +189,7 @@ class PromptBlock:
     system: SystemRole = SystemRole.YES
 
     def among_the_users(self) -> tuple[str, str]:
-        """Where a model takes no instructions: what leads as words of the user, and what goes before the last ones."""
+        """Return what leads as words of the user, and what goes before the last: no instructions are taken."""
         match self.position:
             case Position.SYSTEM_FIRST:
                 return self.full_text, ""

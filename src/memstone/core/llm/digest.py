@@ -313,7 +313,7 @@ _SPOKEN: Final = ("user", "assistant")
 
 
 def shown_turns(turns: Sequence[Message], most: int, chars: int) -> list[str]:
-    """Number the lines of the turns from 1: the first quarter and the most recent rest, each up to ``chars``."""
+    """Return the turns as lines numbered from 1: the first quarter and the most recent rest, each up to ``chars``."""
     spoken = [(at, turn) for at, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
     if len(spoken) <= most:
         return [_format_turn(at, turn, chars) for at, turn in spoken]

@@ -34,7 +34,7 @@ class Side:
     seqs: list[int] = field(default_factory=list)
 
     def place(self, seq: int) -> int:
-        """Which memory of the tenant, counted from the oldest, has this number; -1 for none."""
+        """Return which memory of the tenant, counted from the oldest, has this number; -1 for none."""
         at = bisect_left(self.seqs, seq)
         return at if at < len(self.seqs) and self.seqs[at] == seq else -1
 
