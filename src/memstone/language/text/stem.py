@@ -82,7 +82,7 @@ def _vowel_pattern(word: str) -> str:
 
 
 def _porter_measure(word: str) -> int:
-    """How often consonants follow vowels: roughly the number of syllables."""
+    """Return how often consonants follow vowels: roughly the number of syllables."""
     return _vowel_pattern(word).count("vc")
 
 

@@ -51,7 +51,7 @@ def _chunk_pattern(inside: str, more: str = "") -> re.Pattern[str]:
 
 @cache
 def _wide_chunks() -> re.Pattern[str]:
-    """For texts beyond ASCII; compiled when the first one comes, because that takes as long as all other imports."""
+    """Compile the pattern for texts beyond ASCII when one comes, because that takes as long as all other imports."""
     inside = rf"[^\x00-/:-\^`{{-\x7f{UNSPACED}{FLAG_LETTERS}]"
     return _chunk_pattern(inside, f"| [{UNSPACED}]+ | [{FLAG_LETTERS}]{{1,2}}")
 

@@ -65,13 +65,13 @@ async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, 
 
 @router.post("/v1/embeddings", **forms.EMBEDDINGS)
 async def create_embeddings(request: Request, caller: Chatter) -> Response:  # noqa: ARG001 - a key is all it needs
-    """Embeddings, passed on as they are."""
+    """Create embeddings: the request and the answer are passed on as they are."""
     return await _as_it_is(request, "/embeddings")
 
 
 @router.post("/v1/messages/count_tokens", **forms.COUNT)
 async def count_tokens(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
-    """Token counts, passed on as they are: what memory adds is not counted."""
+    """Count tokens: the request is passed on as it is, so what memory adds is not counted."""
     return await _as_it_is(request, "/messages/count_tokens")
 
 
