@@ -151,7 +151,7 @@ class TextTable:
         return columns - fixed - len(GAP) * (len(remaining) - 1)
 
     def _widths(self, remaining: Sequence[int], columns: int | None) -> dict[int, int]:
-        """Return a growing column takes its fair share; what a short one leaves goes to the others."""
+        """Give each growing column its fair share; what a short one leaves goes to the others."""
         wide = {at: self._natural(at) for at in remaining}
         growing = sorted(self._growing_columns(remaining), key=lambda at: wide[at])
         room = 0 if columns is None else self._room(remaining, columns)
@@ -192,7 +192,7 @@ def format_pairs(values: Iterable[tuple[str, object]], columns: int | None, pain
 
 
 def _value_lines(value: str, room: int | None) -> list[str]:
-    """Return a value keeps its own line breaks."""
+    """Return the lines of a value, which keeps its own line breaks."""
     own = [escape_control_chars(line) for line in value.splitlines()]
     return own if room is None else [line for part in own for line in wrap_text(part, room)]
 

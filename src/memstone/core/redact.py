@@ -110,7 +110,7 @@ def number_finder(test: Test) -> Finder:
 
 
 def is_card(digits: str) -> bool:
-    """Return the check digit is right and the number starts as cards do; a time in milliseconds does not."""
+    """Return whether the check digit is right and the number starts as cards do; a time in milliseconds does not."""
     numbers = [int(char) for char in reversed(digits) if char.isdigit()]
     luhn = (sum(numbers[::2]) + sum(sum(divmod(2 * number, 10)) for number in numbers[1::2])) % 10 == 0
     return luhn and _CARD_START.match(digits) is not None

@@ -48,7 +48,7 @@ class Scope:
         return not (self.user_id or self.agent_id or self.run_id)
 
     def require_owner(self) -> Scope:
-        """Return this scope, or ``ScopeError`` when nobody is named."""
+        """Return this scope, or raise ``ScopeError`` when nobody is named."""
         if self.is_open:
             raise ScopeError(NO_SCOPE, hint="")
         return self

@@ -180,7 +180,7 @@ class Authenticator:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
-        """Return the caller behind a request, or ``Unauthenticated``."""
+        """Return the caller behind a request, or raise ``Unauthenticated``."""
         token = token_of(request)
         if not token:
             if self._open and is_local(request):

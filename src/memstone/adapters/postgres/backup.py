@@ -466,7 +466,7 @@ class PostgresCopies:
         return True
 
     async def traces(self, look: Look) -> dict[str, int]:  # noqa: ARG002 - there is nothing to look at
-        """Return the store has no files of its own."""
+        """Return nothing: the store has no files of its own."""
         return {}
 
     def _session(self) -> AbstractContextManager[BackupSession]:

@@ -358,7 +358,7 @@ class _ApiKeys(ApiKeysTable):
     _sql: PostgresSql
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """Return the wall lets this one row through, whoever asks: it is what tells the tenant."""
+        """Return a key: the wall lets this one row through, whoever asks, as it is what tells the tenant."""
         await self._sql.say("memstone.key", key_id)
         return await super().find(key_id)
 
@@ -373,7 +373,7 @@ class _PostgresErasure(ErasureTable):
         """Do nothing: the full text is part of its row."""
 
     async def merge_words(self, *, first: bool) -> bool:
-        """Return the same."""
+        """Return False: there are no words to merge."""
         del first
         return False
 

@@ -220,7 +220,7 @@ def _arm_params(query: VectorQuery, *, own: bool | None) -> tuple[Any, ...]:
 
 
 def _candidate_limit(query: VectorQuery) -> int:
-    """Return an index gives its rows nearly in order: a few more are taken, and the best of them kept.
+    """Return how many candidates to take: a few more, as an index gives its rows nearly in order, to keep the best.
 
     With a filter it is read in several rounds, and the rows are further out of order: more are taken.
     """

@@ -311,7 +311,7 @@ def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> SqlFragment:
 
 
 def _json_number(value: float) -> SqlFragment:
-    """Return a float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
+    """Read a float by the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
         return SqlFragment("json_extract(?, '$')", (repr(float(value)),))
     return bind_value(value)

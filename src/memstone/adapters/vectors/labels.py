@@ -84,11 +84,11 @@ class LabelFilter:
         return True if where is None else self._translate(where, negated=False)
 
     def has_any(self, labels: Sequence[str], *, negated: bool) -> Clause:
-        """Return a point has one of these labels, or has none of them."""
+        """Test that a point has one of these labels, or has none of them."""
         raise NotImplementedError
 
     def compare(self, field: str, op: Op, value: float) -> Clause:
-        """Return a point has a number in this field that compares so; only for stores that say so."""
+        """Test that a point has a number in this field that compares so; only for stores that say so."""
         raise NotImplementedError
 
     def join(self, clauses: Sequence[Clause], *, every: bool) -> Clause:

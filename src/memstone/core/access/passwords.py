@@ -103,7 +103,7 @@ def _compute_scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
 
 
 def _normalize_password(password: str) -> str:
-    """Return the same password typed on another keyboard is the same password."""
+    """Return one form of a password, on whatever keyboard it is typed."""
     return normalize_unicode("NFKC", password)
 
 

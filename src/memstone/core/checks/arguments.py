@@ -144,7 +144,7 @@ def rule_of(name: str, annotation: str) -> Rule | None:
 
 
 def _id_rule(name: str) -> Rule:
-    """Return an id is text, or the UUID that some have of it."""
+    """Return the rule for an id, which is text, or the UUID that some have of it."""
     what, hint = IDS[name]
     return Rule(lambda value: isinstance(value, str) or _is_uuid(value), f"the id of {what}", hint)
 

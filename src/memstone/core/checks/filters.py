@@ -463,7 +463,7 @@ def where_in_bounds(bounds: Bounds) -> Where:
 
 
 def _where_prefix(field: str, prefix: str) -> Where:
-    """Return a field begins with a text: texts are compared by code point, so these stand side by side."""
+    """Test that a field begins with a text: texts are compared by code point, so these stand side by side."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     return And((Condition(field, Op.GTE, prefix), Condition(field, Op.LT, after)))
 

@@ -112,7 +112,7 @@ class MessageTools:
         return AnswerProgress(begun.places + place)
 
     def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
-        """Return the message has begun already, and its blocks are counted on."""
+        """Count the blocks of an event on, as the message has begun already."""
         if event.get("type") == "message_start":
             return None
         place = event.get("index")
@@ -244,11 +244,11 @@ class Messages:
             answer.finished = True
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """Return the event at the end of a stream."""
+        """Return whether it is the event at the end of a stream."""
         return name == "message_stop"
 
     def closes(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """Return the last changes to the message, and its end."""
+        """Return whether it holds the last changes to the message, or its end."""
         return name in {"message_delta", "message_stop"}
 
     def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:  # noqa: ARG002 - it says nothing yet

@@ -104,7 +104,7 @@ class ChatTools:
         return {"choices": [{"index": 0, "message": message}], "usage": usage}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
-        """Return the first piece of a call holds the name; a chunk may hold pieces of several."""
+        """Return the calls that begin here: the first piece holds the name, and a chunk may hold pieces of several."""
         return [
             (place, _function_name(one))
             for delta in _first_choice_deltas(event)
@@ -237,7 +237,7 @@ class Chat:
         return [{"role": "user", "content": last["content"]}]
 
     def goes_on(self, body: Body) -> bool:
-        """Return a message of the role ``tool``, or ``function`` in the old way, after the last one of the user."""
+        """Return whether a message of the role ``tool``, or ``function`` in the old way, follows the user's last one."""
         roles = (one.get("role") for one in reversed(dicts_in_list(body.get("messages"))))
         return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
 
@@ -272,7 +272,7 @@ class Chat:
                 answer.finished = answer.finished or bool(choice.get("finish_reason"))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
-        """Return the mark at the end of a stream."""
+        """Return whether it is the mark at the end of a stream."""
         return data.strip() == _MARK
 
     closes = ends

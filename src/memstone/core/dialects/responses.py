@@ -180,7 +180,7 @@ class Responses:
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
-        """Return what a tool gave back, after the last words of the user."""
+        """Return whether a tool gave something back after the last words of the user."""
         value = body.get("input")
         at = _last_user(value)
         since = dicts_in_list(list_or_empty(value)[0 if at is None else at + 1 :])
@@ -223,7 +223,7 @@ class Responses:
             answer.usage = dict(dict_or_empty(full.get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """Return the event at the end of a stream."""
+        """Return whether it is the event at the end of a stream."""
         return name in _ENDS
 
     closes = ends

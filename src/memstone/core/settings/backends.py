@@ -270,7 +270,7 @@ def as_configuration(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _embedder_config(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the built-in model has its own name: one that is named is asked for only where a service answers to it."""
+    """Return how to embed: a named model is asked for where a service answers to it; the built-in has its own name."""
     if values["embeddingBackend"] == "remote":
         return {"provider": "openai", "config": {"model": values["embeddingModel"]}}
     return {"provider": values["embeddingBackend"]}

@@ -270,7 +270,7 @@ def read_long(token: str) -> LongToken:
 
 
 def hash_secret(secret: str) -> str:
-    """Return a fast hash will do: the secrets are random and long, nobody guesses them."""
+    """Return a fast hash, which will do: the secrets are random and long, nobody guesses them."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

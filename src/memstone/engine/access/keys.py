@@ -195,7 +195,7 @@ def _id_of(token: str) -> str:
 
 
 def _hash_token(token: str) -> str:
-    """Return a fast hash will do: the secret is random and long, nobody guesses it."""
+    """Return a fast hash, which will do: the secret is random and long, nobody guesses it."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

@@ -443,7 +443,7 @@ async def _count_remaining_points(erasure: _ErasureRun) -> int:
 
 
 async def _erase_from_log(erasure: _ErasureRun) -> ErasureCheck | None:
-    """Return the write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
+    """Empty the write-ahead log and, for whoever operates the store, free pages."""
     runtime = erasure.runtime
     if not isinstance(runtime.ledger, CopyableLedger) or not runtime.ledger.holds_files:
         return None

@@ -71,7 +71,7 @@ def _build_lesson(run: Sequence[tuple[int, Turn]]) -> Lesson:
 
 
 def _lesson_id(turns: Sequence[Turn]) -> str:
-    """Return the same turns are the same lesson, so that a transcript that is sent again is learned from once."""
+    """Return the same id for the same turns, so that a transcript that is sent again is learned from once."""
     digest = hashlib.sha256("".join(turn.draft.dedupe for turn in turns).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 

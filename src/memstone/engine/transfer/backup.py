@@ -137,7 +137,7 @@ def _validate_path(path: object) -> Path:
 
 
 def _backup_file(path: Path, now: Instant) -> Path:
-    """Return a folder gets a file of its own for every backup."""
+    """Return the file of a backup; a folder gets one of its own for every backup."""
     stamp = now[:19].replace("-", "").replace(":", "")
     return path / f"memstone-{stamp}Z.backup" if path.is_dir() else path
 

@@ -72,7 +72,7 @@ async def keep_identity(runtime: Runtime, one: ImportItem, skipped: Counter[str]
 async def _store_narrative(
     runtime: Runtime, one: ImportItem, known: IdentityResult, skipped: Counter[str]
 ) -> Counter[str]:
-    """Return the text about the user; one that is there already is theirs to change, not an import's."""
+    """Store the text about the user; one that is there already is theirs to change, not an import's."""
     there = known["narrative"]
     if there is None:
         await import_narrative(runtime, one.scope.user_id, one.item.text, one.item.model, one.item.occurred_at)

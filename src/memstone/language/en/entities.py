@@ -275,7 +275,7 @@ def _is_no_name(words: list[str], *, first: bool) -> bool:
 
 
 def _is_number_after_nothing(words: list[str]) -> bool:
-    """Return a number belongs to a product or a language, not to a person and not to what is left of a date."""
+    """Return whether a number stands alone, or behind a person or the rest of a date: it belongs to none of them."""
     return words[-1][0].isdigit() and (len(words) == 1 or words[-2].casefold() in CALENDAR | FIRST_NAMES)
 
 

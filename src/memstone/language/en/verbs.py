@@ -309,7 +309,7 @@ def _listed_before(words: list[str], at: int) -> None:
 
 
 def _goes_on(words: list[str], at: int) -> bool:
-    """Return a noun list ("guitar and work") ends or has a comma where a verb would go on."""
+    """Return whether it goes on as a verb does; a noun list ("guitar and work") ends or has a comma."""
     before = words[at - 1].lower() if at else ""
     return not words[at + 1].endswith(",") and before not in _NOT_BEFORE_VERB
 

@@ -211,7 +211,7 @@ def _mark_variants(word: str) -> list[str]:
 
 
 def _often_joined(word: str, parts: list[str]) -> bool:
-    """Return true for e-mail, wi-fi and t-shirt, which many write as one word."""
+    """Return whether many write it as one word, as e-mail, wi-fi and t-shirt."""
     first, *rest = parts
     hyphen = len(rest) == 1 and word == f"{first}-{rest[0]}"
     return hyphen and "".join(parts).isalpha() and min(map(len, parts)) <= _SHORT_PART

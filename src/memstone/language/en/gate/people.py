@@ -133,7 +133,7 @@ def _is_part_of_more(before: str) -> bool:
 
 
 def _is_asked_about(words: OwnWords, found: re.Match[str], *, in_story: bool) -> bool:
-    """Return a first name is enough; another word must be somebody by what is said of it."""
+    """Return whether it is somebody: a first name is enough, another word must be so by what is said of it."""
     if words.words & _PERSON and not in_story:
         return True
     deed = _DEED.match(words.text, found.end()) and _DOES.search(words.text[: found.start()])
