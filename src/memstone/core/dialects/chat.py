@@ -237,7 +237,7 @@ class Chat:
         return [{"role": "user", "content": last["content"]}]
 
     def goes_on(self, body: Body) -> bool:
-        """Return whether a message of the role ``tool``, or ``function`` in the old way, follows the user's last one."""
+        """Return whether a message of the role ``tool``, or the old ``function``, follows the user's last one."""
         roles = (one.get("role") for one in reversed(dicts_in_list(body.get("messages"))))
         return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
 
