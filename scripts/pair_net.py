@@ -90,7 +90,7 @@ class _Layer(nn.Module):  # type: ignore[misc]
 
 
 def _attended(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Step by step: what torch has for all of it takes several times as long to go back through, for short texts."""
+    """Attend step by step: for short texts, torch's own way takes several times as long to go back through."""
     scores = (query @ key.transpose(2, 3)).float() * query.shape[-1] ** -0.5 + mask
     return torch.softmax(scores, dim=-1).to(value.dtype) @ value
 
@@ -141,7 +141,7 @@ class PairNet(nn.Module):  # type: ignore[misc]
         return self.headed(rows.float(), part)
 
     def headed(self, rows: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
-        """The head: what the first token says, both texts in the mean, where they agree and where they differ."""
+        """Apply the head to what the first token says, both texts in the mean, and where they agree and differ."""
         means = [_mean(rows, part == which) for which in (0, 1)]
         both = functional.dropout(_features(rows[:, 0], *means), self.drop, self.training)
         return self.outer(functional.gelu(self.inner(both), approximate="tanh")) + self.direct(both)

@@ -47,7 +47,7 @@ class Learner(Protocol):
     """A system that learns facts from conversations."""
 
     def add(self, messages: Sequence[dict[str, str]]) -> list[str]:
-        """Learn; what happened, event by event."""
+        """Learn; return what happened, event by event."""
         ...
 
     def live(self) -> list[str]:

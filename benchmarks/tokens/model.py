@@ -102,7 +102,10 @@ class ScriptedModel:
         return [decision for several in decided for decision in several]
 
     def _decision(self, number: int, text: str, memories: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
-        """A memory that says it: nothing. Memories it changes: the first is rewritten, others go. Else it is new."""
+        """Return what a fact does to the memories.
+
+        Nothing if one says it already; of those it changes the first is rewritten and others go; else it is new.
+        """
         fact = self._by_text.get(plain(text))
         concerned = [] if fact is None else [(at, known) for at, known in memories if self._concerns(fact, known)]
         for at, known in concerned:

@@ -39,7 +39,7 @@ class Position(StrEnum):
 
 
 def inject(messages: Sequence[Mapping[str, Any]], pack: ContextPack, position: str = Position.SPLIT) -> Messages:
-    """Chat messages with what ``Memory.context`` gave in its place; the list that is given stays as it is."""
+    """Return chat messages with what ``Memory.context`` gave in its place; the list that is given stays as it is."""
     try:
         return insert_block(messages, (pack.text, pack.stable, pack.volatile), Position(position))
     except ValueError as error:

@@ -110,7 +110,7 @@ async def _count_table_rows(side: Side, table: BulkTable) -> int:
 
 
 async def _copy_table(state: CopyProgress, old: Side, new: Side, table: BulkTable) -> None:
-    """Page by page: what is there already is compared, the rest is put."""
+    """Copy a table page by page: what is there already is compared, the rest is put."""
     if table.name == "memories":
         old.seqs, new.seqs = [], []
     own: Sequence[Any] | None = None
