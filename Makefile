@@ -10,8 +10,12 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 LLM := $(VENV)/.installed-llm
 TYPES := $(VENV)/.installed-types
+# The versions a developer gets; `make LOCK= test` takes the newest that pyproject.toml allows.
+LOCK ?= dev.lock
 # Twice quiet: errors are shown, remarks about the place packages come from are not.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --retries 10 --editable
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --retries 10
+PIP_DEV := $(PIP) $(if $(LOCK),--constraint $(LOCK)) --group dev
+EXTRAS := faiss,keyring,mcp,postgres,redis,server
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test test-system test-llm lint types bench quality requirements size clean
@@ -84,20 +88,22 @@ $(BIN)/python:
 # Running the product does not need the developer's tools; whoever has them has the core as well.
 $(CORE): pyproject.toml | $(BIN)/python
 	@echo "Installing Memstone ..."
-	@$(PIP_INSTALL) '.[mcp,server]'
+	@$(PIP) --editable '.[mcp,server]'
 	@touch $@
 
-$(DEV): pyproject.toml | $(BIN)/python
+# Groups need a newer pip than an older Python brings along.
+$(DEV): pyproject.toml $(LOCK) | $(BIN)/python
 	@echo "Installing Memstone and the developer's tools ..."
-	@$(PIP_INSTALL) '.[dev]'
+	@$(PIP) 'pip>=25.1'
+	@$(PIP_DEV) --editable '.[$(EXTRAS)]'
 	@touch $(CORE) $@
 
-$(TYPES): pyproject.toml | $(BIN)/python
-	@echo "Installing Memstone, the developer's tools and pyright ..."
-	@$(PIP_INSTALL) '.[dev,types]'
-	@touch $(CORE) $(DEV) $@
+$(TYPES): $(DEV)
+	@echo "Installing pyright ..."
+	@$(PIP_DEV) --group types
+	@touch $@
 
-$(LLM): pyproject.toml | $(BIN)/python
-	@echo "Installing Memstone, the developer's tools and a server for language models ..."
-	@$(PIP_INSTALL) '.[dev,llm-tests]'
-	@touch $(CORE) $(DEV) $@
+$(LLM): $(DEV)
+	@echo "Installing a runtime for language models ..."
+	@$(PIP_DEV) --editable '.[$(EXTRAS),local-llm]'
+	@touch $@

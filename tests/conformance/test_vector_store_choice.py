@@ -228,8 +228,8 @@ def test_a_store_nobody_knows_is_refused_with_the_names_that_are_known() -> None
         ("qdrant", {"hots": "db"}, "did you mean host?"),
         ("qdrant", {"apikey": "k"}, "did you mean api_key?"),
         ("chroma", {"databse": "d"}, "did you mean database?"),
-        ("redis", {"zzz": 1}, "known: ef_search, index, password, prefix, timeout, url"),
-        ("faiss", {"folder": "x"}, "known: ef_search, index, path"),
+        ("redis", {"zzz": 1}, "zzz is unknown; options are url, password, prefix, index, ef_search, timeout"),
+        ("faiss", {"folder": "x"}, "folder is unknown; options are "),
     ],
 )
 def test_an_option_that_there_is_not_is_refused_with_the_one_that_was_meant(
