@@ -218,7 +218,7 @@ class BoundedProtocol(H11Protocol):
         self._watch_writes()
 
     def pause_writing(self) -> None:
-        """Watch that the caller reads at all, which is slower than the answer is made."""
+        """Watch that the caller reads at all: they read more slowly than the answer is made."""
         super().pause_writing()
         self._watch_writes()
 
